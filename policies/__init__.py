@@ -1,0 +1,1 @@
+"""Policies: bundle, ONNX runtime, chunk timing, training and export."""

@@ -1,0 +1,37 @@
+"""The error tree: one root; each error also is the builtin that fits, and says name, value, bound and fix."""
+
+
+class TendonError(Exception):
+    """Root of every error Tendon raises on purpose. The message says what to change."""
+
+
+class ConfigError(TendonError, ValueError):
+    """A profile, bundle or option is missing, unknown, of the wrong type or out of bounds."""
+
+
+class MismatchError(ConfigError):
+    """Two parts that must agree (bundle, profile, message, scene) do not. Raised before motion."""
+
+
+class InvalidDataError(TendonError, ValueError):
+    """An observation, chunk or command has a wrong shape, a wrong order or non-finite values."""
+
+
+class IntegrityError(TendonError, ValueError):
+    """A file's hash, type or path is not what its manifest says. Raised before the file is parsed."""
+
+
+class InstructionError(TendonError, ValueError):
+    """An instruction holds words the policy was not trained on."""
+
+
+class KinematicsError(TendonError, ArithmeticError):
+    """Inverse kinematics found no solution within its tolerance."""
+
+
+class StoppedError(TendonError, RuntimeError):
+    """The request needs a mode that the supervisor is not in."""
+
+
+class MissingDependencyError(TendonError, ImportError):
+    """An optional dependency is not installed. The message names the extra that brings it."""

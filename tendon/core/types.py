@@ -1,0 +1,164 @@
+"""The frozen values that cross package borders. Arrays are copied on entry, read-only and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.errors import InvalidDataError
+
+Array = npt.NDArray[np.float64]
+
+
+def freeze(name: str, value: Any, shape: tuple[int | None, ...]) -> Array:
+    """Returns a read-only float64 copy of `value`.
+
+    Args:
+        name: what the error message calls it.
+        value: anything numpy can make an array of.
+        shape: expected shape; `None` stands for any length.
+
+    Raises:
+        InvalidDataError: wrong shape, or a value that is NaN or infinite.
+    """
+    array = np.array(value, dtype=np.float64)
+    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
+        wanted = "x".join("any" if length is None else str(length) for length in shape)
+        raise InvalidDataError(f"{name} has shape {array.shape}, expected {wanted}")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InvalidDataError(f"{name}{list(where)} is {array[where]}: every value must be finite")
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Image:
+    """One camera frame.
+
+    Attributes:
+        stamp_ns: exposure time.
+        pixels: (height, width, 3) uint8, RGB, read-only. A read-only array is kept without a copy.
+    """
+
+    stamp_ns: int
+    pixels: npt.NDArray[np.uint8]
+
+    def __post_init__(self) -> None:
+        pixels = np.asarray(self.pixels)
+        if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+            raise InvalidDataError(f"image is {pixels.dtype} {pixels.shape}, expected uint8 (height, width, 3)")
+        if pixels.flags.writeable:
+            pixels = pixels.copy()
+            pixels.setflags(write=False)
+        object.__setattr__(self, "pixels", pixels)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Observation:
+    """What a policy sees, aligned to one instant.
+
+    Attributes:
+        stamp_ns: the instant: the exposure time of the images.
+        joint_position: (n,) in the profile's joint order, rad or m.
+        joint_velocity: (n,) rad/s or m/s.
+        images: camera name to frame.
+        instruction: the task in words.
+    """
+
+    stamp_ns: int
+    joint_position: Array
+    joint_velocity: Array
+    images: Mapping[str, Image] = field(default_factory=dict)
+    instruction: str = ""
+
+    def __post_init__(self) -> None:
+        position = freeze("joint_position", self.joint_position, (None,))
+        object.__setattr__(self, "joint_position", position)
+        object.__setattr__(self, "joint_velocity", freeze("joint_velocity", self.joint_velocity, position.shape))
+        object.__setattr__(self, "images", dict(self.images))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ActionChunk:
+    """T future joint targets of one inference.
+
+    Attributes:
+        actions: (T, n) joint position targets in the profile's joint order, rad or m.
+        start_ns: when row 0 is due.
+        step_ns: time between rows.
+        observation_stamp_ns: stamp of the observation the chunk was inferred from.
+    """
+
+    actions: Array
+    start_ns: int
+    step_ns: int
+    observation_stamp_ns: int
+
+    def __post_init__(self) -> None:
+        actions = freeze("actions", self.actions, (None, None))
+        if not actions.shape[0]:
+            raise InvalidDataError("actions has no rows: an action chunk needs at least one")
+        if self.step_ns <= 0:
+            raise InvalidDataError(f"step_ns is {self.step_ns}, must be positive")
+        object.__setattr__(self, "actions", actions)
+
+    @property
+    def end_ns(self) -> int:
+        """When the last row is due."""
+        return self.start_ns + (len(self.actions) - 1) * self.step_ns
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trajectory:
+    """Points of a motion, k of them for n joints; the value a trajectory controller takes.
+
+    Attributes:
+        position: (k, n) rad or m.
+        velocity: (k, n) rad/s or m/s.
+        acceleration: (k, n) rad/s^2 or m/s^2: the one that holds from this point to the next.
+        time_from_start_ns: k strictly increasing times.
+    """
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+    time_from_start_ns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        position = freeze("position", self.position, (None, None))
+        object.__setattr__(self, "position", position)
+        object.__setattr__(self, "velocity", freeze("velocity", self.velocity, position.shape))
+        object.__setattr__(self, "acceleration", freeze("acceleration", self.acceleration, position.shape))
+        times = tuple(int(t) for t in self.time_from_start_ns)
+        if len(times) != len(position) or not times:
+            raise InvalidDataError(f"{len(times)} times for {len(position)} points: need one each, at least one")
+        if any(later <= earlier for earlier, later in pairwise(times)):
+            raise InvalidDataError(f"time_from_start_ns {times} is not strictly increasing")
+        object.__setattr__(self, "time_from_start_ns", times)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Command:
+    """What is sent to a robot: a segment whose tail is a verified stop to rest.
+
+    Attributes:
+        stamp_ns: when `time_from_start_ns` 0 is.
+        trajectory: the segment, then the stop; its last velocity is zero.
+        reasons: why it differs from the target, empty when it does not.
+    """
+
+    stamp_ns: int
+    trajectory: Trajectory
+    reasons: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if np.any(self.trajectory.velocity[-1] != 0.0):
+            raise InvalidDataError(
+                f"a command ends with velocity {self.trajectory.velocity[-1].tolist()}: it must end at rest"
+            )

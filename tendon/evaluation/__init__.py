@@ -1,0 +1,1 @@
+"""Running policies for numbers: episodes, statistics and reports."""
