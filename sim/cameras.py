@@ -1,0 +1,90 @@
+"""The scene and wrist cameras of a world: pictures and the true intrinsics that belong to them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+from tendon.core.errors import ConfigError
+from tendon.core.types import Array
+from tendon.sim.world import World
+
+SCENE_EYE = (1.02, 0.0, 0.72)
+SCENE_LOOKS_AT = (0.45, 0.0, 0.02)
+WRIST_EYE = (0.055, 0.0, 0.02)
+WRIST_LOOKS_AT = (0.045, 0.0, 0.12)
+FIELD_OF_VIEW = {"scene": math.radians(39.0), "wrist": math.radians(80.0)}
+NEAR, FAR = 0.02, 3.0
+
+
+class CameraRig:
+    """Draws what the profile's cameras see. PyBullet holds the GIL meanwhile: in a graph, give it a process.
+
+    Args:
+        world: drawn as it is at each call.
+
+    Raises:
+        ConfigError: the profile names a camera other than "scene" and "wrist".
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        for camera in world.profile.cameras:
+            if camera.name not in FIELD_OF_VIEW:
+                known = ", ".join(FIELD_OF_VIEW)
+                raise ConfigError(f"the simulator has no camera {camera.name}; it has {known}")
+
+    def intrinsics(self, name: str) -> Array:
+        """Returns the camera matrix (3, 3) [px]: square pixels, centre of the image, no distortion."""
+        camera = self._world.profile.camera(name)
+        focal = camera.height / 2 / math.tan(FIELD_OF_VIEW[name] / 2)
+        return np.array([[focal, 0, camera.width / 2], [0, focal, camera.height / 2], [0, 0, 1.0]])
+
+    def _view(self, name: str) -> list[float]:
+        look = self._world.scene.look
+        if name == "scene":
+            eye = np.add(SCENE_EYE, look.camera_offset)
+            at = np.add(SCENE_LOOKS_AT, (look.camera_tilt[0], look.camera_tilt[1], 0.0))
+            return pybullet.computeViewMatrix(eye.tolist(), at.tolist(), [0, 0, 1])
+        link = self._world.link_index["panda_hand"]
+        state = pybullet.getLinkState(
+            self._world.robot, link, computeForwardKinematics=True, physicsClientId=self._world.client
+        )
+        origin, rotation = np.array(state[4]), np.array(pybullet.getMatrixFromQuaternion(state[5])).reshape(3, 3)
+        eye, at = origin + rotation @ np.array(WRIST_EYE), origin + rotation @ np.array(WRIST_LOOKS_AT)
+        return pybullet.computeViewMatrix(eye.tolist(), at.tolist(), rotation[:, 0].tolist())
+
+    def render(self, name: str, width: int | None = None, height: int | None = None) -> npt.NDArray[np.uint8]:
+        """Returns what a camera sees now, (height, width, 3) uint8 RGB.
+
+        Args:
+            name: of the profile's cameras.
+            width: other than the profile's, for videos [px].
+            height: likewise.
+        """
+        camera = self._world.profile.camera(name)
+        width, height = width or camera.width, height or camera.height
+        look = self._world.scene.look
+        projection = pybullet.computeProjectionMatrixFOV(
+            math.degrees(FIELD_OF_VIEW[name]), width / height, NEAR, FAR
+        )
+        _, _, rgba, _, _ = pybullet.getCameraImage(
+            width,
+            height,
+            self._view(name),
+            projection,
+            lightDirection=look.light_direction,
+            lightColor=look.light_rgb,
+            lightDistance=2.0,
+            lightAmbientCoeff=look.ambient,
+            lightDiffuseCoeff=1.0 - look.ambient,
+            lightSpecularCoeff=0.05,
+            shadow=0,
+            renderer=pybullet.ER_TINY_RENDERER,
+            flags=pybullet.ER_NO_SEGMENTATION_MASK,
+            physicsClientId=self._world.client,
+        )
+        return np.ascontiguousarray(np.asarray(rgba, dtype=np.uint8).reshape(height, width, 4)[..., :3])
