@@ -1,0 +1,265 @@
+"""`bundle.yaml` as one frozen, checked value: what a policy sees, what it answers, and in which units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tendon.core.errors import ConfigError
+from tendon.core.profile import build
+from tendon.policies.tokens import PAD, UNKNOWN, words
+
+FORMAT = 1
+MODEL_FILE = "policy.onnx"
+STATE_ITEMS = {"tool_position": (3, "m"), "tool_velocity": (3, "m/s"), "finger_position": (1, "m")}
+ACTION_COMPONENTS = ("dx", "dy", "dz", "finger")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraInput:
+    """A camera the policy sees, and the image size [px] it was trained at."""
+
+    name: str
+    width: int
+    height: int
+
+    def __post_init__(self) -> None:
+        _check_text("cameras name", self.name)
+        _check_count(f"cameras {self.name} width", self.width, 1)
+        _check_count(f"cameras {self.name} height", self.height, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateItem:
+    """One part of the state vector: its name, how many numbers, and their unit. Known ones: `STATE_ITEMS`."""
+
+    name: str
+    size: int
+    unit: str
+
+    def __post_init__(self) -> None:
+        _check_choice("state name", self.name, tuple(STATE_ITEMS))
+        size, unit = STATE_ITEMS[self.name]
+        _check_choice(f"state {self.name} size", self.size, (size,))
+        _check_choice(f"state {self.name} unit", self.unit, (unit,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionSpace:
+    """What the numbers of an answer mean.
+
+    Row k is due `(k + 1) * step_s` after the observation. Its components are the tool's target minus the
+    tool's position at the observation (dx, dy, dz, base frame, m) and the finger position (m); the tool
+    points straight down. `mean` and `std` are theirs: normalised = (value - mean) / std.
+    """
+
+    rows: int
+    step_s: float
+    mean: Numbers
+    std: Numbers
+    components: tuple[str, ...] = ACTION_COMPONENTS
+    space: str = "tool_position"
+    relative_to: str = "observation"
+    orientation: str = "tool_down"
+
+    def __post_init__(self) -> None:
+        _check_choice("action space", self.space, ("tool_position",))
+        _check_choice("action relative_to", self.relative_to, ("observation",))
+        _check_choice("action orientation", self.orientation, ("tool_down",))
+        _check_choice("action components", self.components, (ACTION_COMPONENTS,))
+        _check_count("action rows", self.rows, 1)
+        if not isinstance(self.step_s, float | int) or not 0.001 <= self.step_s <= 10.0:
+            raise ConfigError(f"action step_s is {self.step_s!r}, must be a number from 0.001 to 10 s")
+        object.__setattr__(self, "step_s", float(self.step_s))
+        object.__setattr__(self, "mean", _numbers("action mean", self.mean, len(self.components)))
+        object.__setattr__(self, "std", _positive("action std", self.std, len(self.components)))
+
+    @property
+    def step_ns(self) -> int:
+        """Time between rows."""
+        return round(self.step_s * 1e9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstructionInput:
+    """How an instruction becomes numbers: padded to `tokens` words of `vocabulary`, which starts <pad>, <unk>."""
+
+    tokens: int
+    vocabulary: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _check_count("instruction tokens", self.tokens, 1)
+        for word in self.vocabulary[2:]:
+            if not isinstance(word, str) or words(word) != [word]:
+                raise ConfigError(
+                    f"instruction vocabulary has {word!r}: each entry is one lower-case word "
+                    "(in YAML, quote words such as 'on' and 'no')"
+                )
+        if self.vocabulary[:2] != (PAD, UNKNOWN):
+            raise ConfigError(f"instruction vocabulary starts {list(self.vocabulary[:2])}, must be [{PAD}, {UNKNOWN}]")
+        _check_unique("instruction vocabulary", self.vocabulary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """All of `bundle.yaml`.
+
+    Attributes:
+        name: of the policy.
+        robot: name of the profile it was trained for.
+        tool_frame: frame that tool positions are of, in the robot's URDF.
+        joint_names: the profile's joint order, which chunks are answered in.
+        cameras: images it sees, ONNX inputs `image_NAME`.
+        state: parts of ONNX input `state`, in order; `state_mean`, `state_std` normalise it.
+        action: the meaning, size and timing of an answer.
+        prefix_rows: most rows of the running plan it was trained to continue.
+        instruction: its vocabulary.
+        training: free-form record of recipe, seed, commit and evaluation.
+        model: which of `files` is the ONNX graph.
+        files: every file of the bundle to its SHA-256; `write_bundle` fills it in.
+        format: version of this layout.
+
+    Raises:
+        ConfigError: a field is of the wrong type, size or value.
+    """
+
+    name: str
+    robot: str
+    tool_frame: str
+    joint_names: tuple[str, ...]
+    cameras: tuple[CameraInput, ...]
+    state: tuple[StateItem, ...]
+    state_mean: Numbers
+    state_std: Numbers
+    action: ActionSpace
+    prefix_rows: int
+    instruction: InstructionInput
+    training: Mapping[str, Any] = field(default_factory=dict)
+    model: str = MODEL_FILE
+    files: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def __post_init__(self) -> None:
+        _check_choice("format", self.format, (FORMAT,))
+        for name in ("name", "robot", "tool_frame", "model"):
+            _check_text(name, getattr(self, name))
+        for joint in self.joint_names:
+            _check_text("joint_names", joint)
+        for name, values in (
+            ("joint_names", self.joint_names),
+            ("cameras", tuple(camera.name for camera in self.cameras)),
+            ("state", tuple(item.name for item in self.state)),
+        ):
+            _check_unique(name, values)
+        object.__setattr__(self, "state_mean", _numbers("state_mean", self.state_mean, self.state_size))
+        object.__setattr__(self, "state_std", _positive("state_std", self.state_std, self.state_size))
+        _check_count("prefix_rows", self.prefix_rows, 0)
+        if self.prefix_rows >= self.action.rows:
+            raise ConfigError(
+                f"prefix_rows is {self.prefix_rows}, must be below action rows {self.action.rows}: "
+                "something must be left to predict"
+            )
+        if not isinstance(self.files, Mapping) or not isinstance(self.training, Mapping):
+            raise ConfigError("files and training must be mappings")
+        for name, digest in self.files.items():
+            _check_text("files name", name)
+            if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+                raise ConfigError(f"files {name} has hash {digest!r}, must be 64 lower-case hex digits of SHA-256")
+
+    @property
+    def state_size(self) -> int:
+        """How many numbers the state vector has."""
+        return sum(item.size for item in self.state)
+
+
+def parse_manifest(raw: Any) -> Manifest:
+    """Builds a manifest from what `yaml.safe_load` gave.
+
+    Raises:
+        ConfigError: an unknown key (with the closest known one), a missing key, or a wrong value.
+    """
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"bundle.yaml must hold a mapping, got {type(raw).__name__}")
+    values = dict(raw)
+    for key, kind in (("cameras", CameraInput), ("state", StateItem)):
+        if key in values:
+            values[key] = tuple(
+                build(kind, f"bundle.yaml {key}[{i}]", item) for i, item in enumerate(_sequence(key, values[key]))
+            )
+    if "action" in values:
+        values["action"] = build(ActionSpace, "bundle.yaml action", values["action"])
+    if "instruction" in values:
+        values["instruction"] = build(InstructionInput, "bundle.yaml instruction", values["instruction"])
+    if "joint_names" in values:
+        values["joint_names"] = _sequence("joint_names", values["joint_names"])
+    if values.get("format", FORMAT) != FORMAT:  # before unknown keys: a newer layout has keys we do not know
+        raise ConfigError(f"bundle.yaml has format {values['format']!r}, this version reads {FORMAT}")
+    return build(Manifest, "bundle.yaml", values)
+
+
+def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
+    """Returns the plain mapping that `parse_manifest` reads back as an equal manifest."""
+    plain = _plain(asdict(manifest))
+    order = ("format", "name", "robot", "tool_frame", "joint_names", "model", "files")
+    return {key: plain[key] for key in order} | {key: value for key, value in plain.items() if key not in order}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    return value
+
+
+def _sequence(name: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise ConfigError(f"bundle.yaml {name} must be a list, got {type(value).__name__}")
+    return tuple(value)
+
+
+def _check_text(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"bundle.yaml {name} is {value!r}, must be a non-empty string")
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(f"bundle.yaml {name} is {value!r}, must be a whole number of at least {least}")
+
+
+def _check_choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
+    if value not in known:
+        raise ConfigError(f"bundle.yaml {name} is {value!r}, known: {', '.join(map(str, known))}")
+
+
+def _check_unique(name: str, values: tuple[Any, ...]) -> None:
+    repeated = sorted({str(value) for value in values if values.count(value) > 1})
+    if repeated or not values:
+        raise ConfigError(f"bundle.yaml {name} " + (f"repeats {', '.join(repeated)}" if repeated else "is empty"))
+
+
+def _numbers(name: str, values: Any, count: int) -> Numbers:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"bundle.yaml {name} must be {count} numbers: {error}") from error
+    if array.shape != (count,) or not np.isfinite(array).all():
+        raise ConfigError(f"bundle.yaml {name} is {array.tolist()}, must be {count} finite numbers")
+    return tuple(array.tolist())
+
+
+def _positive(name: str, values: Any, count: int) -> Numbers:
+    numbers = _numbers(name, values, count)
+    if min(numbers) <= 0.0:
+        raise ConfigError(f"bundle.yaml {name} is {list(numbers)}, must be positive")
+    return numbers

@@ -1,0 +1,206 @@
+"""A bundle as a policy: observation in, joint-space action chunk out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tendon.core.errors import InvalidDataError
+from tendon.core.profile import RobotProfile
+from tendon.core.types import ActionChunk, Array, Image, Observation, freeze
+from tendon.policies.adapter import ToolAdapter
+from tendon.policies.bundle import Bundle
+from tendon.policies.manifest import Manifest
+from tendon.policies.matching import check_model, check_profile
+from tendon.policies.runtime import OnnxModel, Tensor
+from tendon.policies.tokens import Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Inference:
+    """What one inference was like, beside its chunk.
+
+    Attributes:
+        points: (2, 3) predicted positions of the target object and of the reference [m, base frame].
+        clamped_rows: rows of the chunk moved into the workspace, as they were out of reach.
+        held_rows: rows that hold the last reachable one.
+        model_ns: time in onnxruntime.
+        total_ns: time in all.
+    """
+
+    points: Array
+    clamped_rows: tuple[int, ...]
+    held_rows: tuple[int, ...]
+    model_ns: int
+    total_ns: int
+
+
+class BundlePolicy:
+    """Runs a bundle on a robot; a core `Policy`. Everything is checked here, before anything moves.
+
+    Args:
+        bundle: from `load_bundle`.
+        profile: the robot.
+        providers: onnxruntime execution providers; `None` takes the best there is.
+        threads: CPU threads of one inference.
+        seed: of the noise; the same seed and inputs give the same chunks.
+
+    Raises:
+        ConfigError: a provider is missing.
+        IntegrityError: the model does not load.
+        MismatchError: bundle and profile, or graph and bundle, do not agree.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        profile: RobotProfile,
+        providers: Sequence[str] | None = None,
+        threads: int = 2,
+        seed: int = 0,
+    ) -> None:
+        manifest = bundle.manifest
+        check_profile(manifest, profile)
+        self._model = OnnxModel(bundle.content, manifest.model, providers, threads)
+        check_model(manifest, self._model)
+        self._manifest = manifest
+        self._home = profile.vector("home")
+        self._adapter = ToolAdapter(manifest, profile)
+        self._tokenizer = Tokenizer(manifest.instruction.vocabulary, manifest.instruction.tokens)
+        self._state_mean, self._state_std = np.array(manifest.state_mean), np.array(manifest.state_std)
+        self._action_mean, self._action_std = np.array(manifest.action.mean), np.array(manifest.action.std)
+        self._noise = np.random.default_rng(seed)
+        self.last: Inference | None = None
+
+    @property
+    def manifest(self) -> Manifest:
+        """The bundle's `bundle.yaml`."""
+        return self._manifest
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The onnxruntime execution providers in use."""
+        return self._model.providers
+
+    @property
+    def last_points(self) -> Array | None:
+        """(2, 3) predicted target and reference [m, base frame] of the last inference; `None` before the first."""
+        return self.last.points if self.last else None
+
+    def check_instruction(self, instruction: str) -> None:
+        """Raises InstructionError when the policy does not know a word, so that a node can refuse it on arrival."""
+        self._tokenizer.encode(instruction)
+
+    def warm_up(self, runs: int = 2) -> None:
+        """Runs the whole of `infer` on a black view of home, so that the first real inference is as fast as the rest.
+
+        The noise that later inferences draw, and `last`, are as they would be without it.
+        """
+        images = {
+            camera.name: Image(stamp_ns=0, pixels=np.zeros((camera.height, camera.width, 3), np.uint8))
+            for camera in self._manifest.cameras
+        }
+        rest = np.zeros_like(self._home)
+        observation = Observation(stamp_ns=0, joint_position=self._home, joint_velocity=rest, images=images)
+        last, noise = self.last, self._noise
+        self._noise = np.random.default_rng(0)
+        for _ in range(runs):
+            self.infer(observation)
+        self.last, self._noise = last, noise
+
+    def infer(self, observation: Observation, prefix: ActionChunk | None = None) -> ActionChunk:
+        """Returns the next chunk: row k is due (k + 1) steps after the observation.
+
+        The chunk starts with the rows of `prefix`, unchanged. A row out of reach is moved into the workspace,
+        or else holds the last reachable row; `last` says which. A blank instruction is allowed (it is
+        the control run of an evaluation): a node must not pass one on.
+
+        Raises:
+            InvalidDataError: the observation lacks a camera, an image or joint vector has another size,
+                `prefix` is on another time grid or too long, or the model's answer is not finite.
+            InstructionError: the policy does not know a word of the instruction.
+        """
+        begin_ns = time.perf_counter_ns()
+        step_ns = self._manifest.action.step_ns
+        start_ns = observation.stamp_ns + step_ns
+        self._check_joints(observation)
+        feeds = self._images(observation)
+        feeds["tokens"] = self._tokenizer.encode(observation.instruction)[None]
+        state = self._adapter.state(observation.joint_position, observation.joint_velocity)
+        feeds["state"] = ((state - self._state_mean) / self._state_std).astype(np.float32)[None]
+        origin = self._adapter.tool_position(observation.joint_position)
+
+        given = self._prefix_rows(prefix, start_ns)
+        components = (self._adapter.to_components(given, origin) - self._action_mean) / self._action_std
+        rows = np.zeros((1, self._manifest.action.rows, len(self._action_mean)), np.float32)
+        rows[0, : len(given)] = components
+        feeds["prefix"] = rows
+        feeds["prefix_rows"] = np.array([len(given)], np.int64)
+        feeds["noise"] = self._noise.standard_normal(rows.shape, np.float32)
+
+        model_begin_ns = time.perf_counter_ns()
+        answer = self._model.run(feeds)
+        model_ns = time.perf_counter_ns() - model_begin_ns
+        points = freeze("points (of the model's answer)", answer["points"][0], (2, 3))
+        actions = freeze("actions (of the model's answer)", answer["actions"][0], rows.shape[1:])
+
+        wanted = actions[len(given) :] * self._action_std + self._action_mean
+        seed = given[-1] if len(given) else observation.joint_position
+        solved = self._adapter.to_joints(wanted, origin, seed)
+        self.last = Inference(
+            points=points,
+            clamped_rows=tuple(k + len(given) for k in solved.clamped),
+            held_rows=tuple(k + len(given) for k in solved.held),
+            model_ns=model_ns,
+            total_ns=time.perf_counter_ns() - begin_ns,
+        )
+        return ActionChunk(
+            actions=np.concatenate([given, solved.actions]),
+            start_ns=start_ns,
+            step_ns=step_ns,
+            observation_stamp_ns=observation.stamp_ns,
+        )
+
+    def _check_joints(self, observation: Observation) -> None:
+        count = len(self._manifest.joint_names)
+        if len(observation.joint_position) != count:
+            raise InvalidDataError(
+                f"the observation has {len(observation.joint_position)} joints, expected {count}: "
+                f"{', '.join(self._manifest.joint_names)}"
+            )
+
+    def _images(self, observation: Observation) -> dict[str, Tensor]:
+        feeds: dict[str, Tensor] = {}
+        for camera in self._manifest.cameras:
+            image = observation.images.get(camera.name)
+            if image is None:
+                seen = ", ".join(observation.images) or "none"
+                raise InvalidDataError(f"the observation lacks camera {camera.name} (it has: {seen})")
+            if image.pixels.shape != (camera.height, camera.width, 3):
+                height, width, _ = image.pixels.shape
+                raise InvalidDataError(
+                    f"camera {camera.name} gives {width}x{height} px, the policy sees {camera.width}x{camera.height}: "
+                    "set the size at the camera"
+                )
+            feeds[f"image_{camera.name}"] = image.pixels[None]
+        return feeds
+
+    def _prefix_rows(self, prefix: ActionChunk | None, start_ns: int) -> Array:
+        joints = len(self._manifest.joint_names)
+        if prefix is None:
+            return np.empty((0, joints))
+        step_ns = self._manifest.action.step_ns
+        if (prefix.start_ns, prefix.step_ns) != (start_ns, step_ns):
+            raise InvalidDataError(
+                f"prefix starts at {prefix.start_ns} ns in steps of {prefix.step_ns} ns, expected the chunk's grid: "
+                f"{start_ns} ns in steps of {step_ns} ns"
+            )
+        if prefix.actions.shape[1] != joints or len(prefix.actions) > self._manifest.prefix_rows:
+            raise InvalidDataError(
+                f"prefix is {prefix.actions.shape[0]} rows of {prefix.actions.shape[1]} joints, "
+                f"expected at most {self._manifest.prefix_rows} rows of {joints}"
+            )
+        return prefix.actions
