@@ -1,6 +1,5 @@
 """Package metadata: one file serves pip and ament_python (colcon reads the data files from here)."""
 
-from glob import glob
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -15,27 +14,35 @@ TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
 DEV = [
     "pytest>=8",
     "hypothesis>=6.100",
+    "onnx>=1.17",
     "ruff>=0.8",
     "mypy>=1.13",
+    "types-PyYAML",
     "import-linter>=2.1",
     "pre-commit>=4",
     "colcon-common-extensions",
-    "types-PyYAML",
+    "setuptools>=70.1,<80",
 ]
 
 
-def share(folder: str, pattern: str = "*") -> tuple[str, list[str]]:
-    """Returns one ament data-file entry: what ROS tools look up under `share/tendon`."""
-    return f"share/tendon/{folder}", [f for f in glob(f"{folder}/{pattern}") if Path(f).is_file()]
+def share(*folders: str) -> list[tuple[str, list[str]]]:
+    """Returns the ament data-file entries of folders and all below them: they land under `share/tendon`."""
+    entries = []
+    for folder in sorted(f for top in folders for f in [Path(top), *Path(top).rglob("*/")] if f.is_dir()):
+        files = [str(file) for file in sorted(folder.iterdir()) if file.is_file()]
+        if files and folder.name != "__pycache__":
+            entries.append((f"share/tendon/{folder.as_posix()}", files))
+    return entries
 
 
 setup(
     name="tendon",
     version="0.1.0",
     description="Deploys vision-language-action policies on robots with ROS 2",
-    long_description=Path("README.md").read_text(encoding="utf-8") if Path("README.md").exists() else "",
+    long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
+    license_files=["LICENSE"],
     author="The Tendon team",
     author_email="team@tendon.invalid",
     maintainer="The Tendon team",
@@ -46,8 +53,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/tendon"]),
         ("share/tendon", ["package.xml"]),
-        share("launch", "*.launch.py"),
-        share("robots/panda"),
+        *share("launch", "robots", "bundles"),
     ],
     install_requires=[
         "numpy>=1.26",

@@ -12,9 +12,9 @@ import numpy as np
 import yaml
 
 from tendon.core.errors import ConfigError
+from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 
-ROBOTS_FOLDER = Path(__file__).resolve().parents[2] / "robots"
 CONTROLLER_TYPES = ("joint_trajectory", "forward_command")
 
 T = TypeVar("T")
@@ -198,9 +198,9 @@ def load_profile(robot: str | Path) -> RobotProfile:
     """
     path = Path(robot)
     if path.suffix not in (".yaml", ".yml"):
-        path = ROBOTS_FOLDER / str(robot) / "profile.yaml"
+        path = share_folder() / "robots" / str(robot) / "profile.yaml"
     if not path.is_file():
-        known = tuple(sorted(p.parent.name for p in ROBOTS_FOLDER.glob("*/profile.yaml")))
+        known = tuple(sorted(p.parent.name for p in (share_folder() / "robots").glob("*/profile.yaml")))
         raise ConfigError(f"no robot profile at {path}{_closest(str(robot), known)}")
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     if not isinstance(raw, Mapping):
