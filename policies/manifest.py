@@ -188,6 +188,8 @@ def parse_manifest(raw: Any) -> Manifest:
     if not isinstance(raw, Mapping):
         raise ConfigError(f"bundle.yaml must hold a mapping, got {type(raw).__name__}")
     values = dict(raw)
+    if values.get("format") != FORMAT:  # before unknown keys: a newer layout has keys we do not know
+        raise ConfigError(f"bundle.yaml has format {values.get('format')!r}, this version reads {FORMAT}")
     for key, kind in (("cameras", CameraInput), ("state", StateItem)):
         if key in values:
             values[key] = tuple(
@@ -199,8 +201,6 @@ def parse_manifest(raw: Any) -> Manifest:
         values["instruction"] = build(InstructionInput, "bundle.yaml instruction", values["instruction"])
     if "joint_names" in values:
         values["joint_names"] = _sequence("joint_names", values["joint_names"])
-    if values.get("format", FORMAT) != FORMAT:  # before unknown keys: a newer layout has keys we do not know
-        raise ConfigError(f"bundle.yaml has format {values['format']!r}, this version reads {FORMAT}")
     return build(Manifest, "bundle.yaml", values)
 
 

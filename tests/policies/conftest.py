@@ -37,7 +37,7 @@ def build_manifest(**changes: Any) -> Manifest:
         "name": "tiny",
         "robot": "panda",
         "tool_frame": "panda_hand_tcp",
-        "joint_names": tuple(f"panda_joint{i}" for i in range(1, 8)) + ("panda_finger_joint1",),
+        "joint_names": (*(f"panda_joint{i}" for i in range(1, 8)), "panda_finger_joint1"),
         "cameras": (CameraInput(name="scene", width=128, height=128), CameraInput(name="wrist", width=96, height=96)),
         "state": (
             StateItem(name="tool_position", size=3, unit="m"),
