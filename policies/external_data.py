@@ -31,7 +31,7 @@ def external_locations(model: bytes) -> set[str]:
     """
     try:
         return set(_locations(memoryview(model), "model"))
-    except (IndexError, ValueError) as error:
+    except (IndexError, ValueError, RecursionError) as error:
         raise IntegrityError(f"the model is not an ONNX graph: {error}") from error
 
 

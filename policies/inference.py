@@ -92,7 +92,7 @@ class AsyncInference:
             when nothing runs there; such as `Executor.window`.
         publish: takes each chunk.
         on_error: takes each exception of the policy or of `publish`.
-        lead_ns: how far ahead of now the control loop has committed its reference.
+        lead_ns: how far ahead of now the control loop has committed its reference, and the way of the chunk to it.
         estimator: of the delay.
     """
 

@@ -17,7 +17,9 @@ from tendon.policies.bundle import Bundle, write_bundle
 from tendon.policies.manifest import ActionSpace, CameraInput, InstructionInput, Manifest, StateItem
 
 ROWS, TOKENS = 6, 8
-INPUTS: dict[str, tuple[int, Sequence[int]]] = {
+Specs = dict[str, tuple[int, Sequence[int | str]] | None]
+
+INPUTS: Specs = {
     "image_scene": (TensorProto.UINT8, (1, 128, 128, 3)),
     "image_wrist": (TensorProto.UINT8, (1, 96, 96, 3)),
     "state": (TensorProto.FLOAT, (1, 7)),
@@ -26,7 +28,7 @@ INPUTS: dict[str, tuple[int, Sequence[int]]] = {
     "prefix_rows": (TensorProto.INT64, (1,)),
     "noise": (TensorProto.FLOAT, (1, ROWS, 4)),
 }
-OUTPUTS: dict[str, tuple[int, Sequence[int]]] = {
+OUTPUTS: Specs = {
     "actions": (TensorProto.FLOAT, (1, ROWS, 4)),
     "points": (TensorProto.FLOAT, (1, 2, 3)),
 }
@@ -58,12 +60,13 @@ def build_manifest(**changes: Any) -> Manifest:
 
 def build_model(
     move: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
-    inputs: dict[str, tuple[int, Sequence[int]]] | None = None,
-    outputs: dict[str, tuple[int, Sequence[int]]] | None = None,
+    inputs: Specs | None = None,
+    outputs: Specs | None = None,
 ) -> bytes:
-    """Normalised actions = prefix + ramp * move (the same at every call); points = the state's tool position twice."""
-    inputs = INPUTS if inputs is None else inputs
-    outputs = OUTPUTS if outputs is None else outputs
+    """Normalised actions = prefix + (k + 1) * move; points = the first three of the state, twice.
+
+    `inputs` and `outputs` change the declared tensors; `None` leaves one out.
+    """
     ramp = np.arange(1, ROWS + 1, dtype=np.float32)[:, None] * np.asarray(move, np.float32)
     initializers = [
         onnx.numpy_helper.from_array(ramp[None].astype(np.float32), "ramp"),
@@ -81,8 +84,8 @@ def build_model(
     graph = helper.make_graph(
         nodes,
         "tiny",
-        [helper.make_tensor_value_info(name, *spec) for name, spec in inputs.items()],
-        [helper.make_tensor_value_info(name, *spec) for name, spec in outputs.items()],
+        [helper.make_tensor_value_info(name, *spec) for name, spec in (INPUTS | (inputs or {})).items() if spec],
+        [helper.make_tensor_value_info(name, *spec) for name, spec in (OUTPUTS | (outputs or {})).items() if spec],
         initializers,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

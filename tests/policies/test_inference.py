@@ -1,0 +1,278 @@
+"""AsyncInference never makes its caller wait, asks for the right prefix and survives a failing policy."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tendon.core.clock import ManualClock
+from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.types import ActionChunk, Observation
+from tendon.policies.inference import AsyncInference, DelayEstimator
+
+STEP_NS = 100_000_000
+WAIT_S = 5.0
+
+
+def observation(stamp_ns: int) -> Observation:
+    return Observation(stamp_ns=stamp_ns, joint_position=np.zeros(2), joint_velocity=np.zeros(2))
+
+
+def plan(start_ns: int, step_ns: int, rows: int) -> ActionChunk:
+    return ActionChunk(actions=np.zeros((rows, 2)), start_ns=start_ns, step_ns=step_ns, observation_stamp_ns=0)
+
+
+class ScriptedPolicy:
+    """Waits for `go` at each inference, moves the clock by `takes_ns`, then answers or raises `fails`."""
+
+    def __init__(self, clock: ManualClock, takes_ns: int = 0) -> None:
+        self.clock, self.takes_ns = clock, takes_ns
+        self.fails: Exception | None = None
+        self.go, self.entered = threading.Semaphore(0), threading.Semaphore(0)
+        self.calls: list[tuple[int, ActionChunk | None]] = []
+
+    def infer(self, observation: Observation, prefix: ActionChunk | None = None) -> ActionChunk:
+        self.calls.append((observation.stamp_ns, prefix))
+        self.entered.release()
+        assert self.go.acquire(timeout=WAIT_S)
+        self.clock.advance_ns(self.takes_ns)
+        if self.fails is not None:
+            raise self.fails
+        return plan(observation.stamp_ns + STEP_NS, STEP_NS, 4)
+
+
+class Rig:
+    """An AsyncInference on a scripted policy, driven one inference at a time."""
+
+    def __init__(self, takes_ns: int = 0, **options: object) -> None:
+        self.clock = ManualClock(10**9)
+        self.policy = ScriptedPolicy(self.clock, takes_ns)
+        self.chunks: list[ActionChunk] = []
+        self.errors: list[Exception] = []
+        self.done = threading.Semaphore(0)
+        settings = {
+            "step_ns": STEP_NS,
+            "prefix_rows": 3,
+            "plan_window": plan,
+            "publish": self._publish,
+            "on_error": self._fail,
+            "estimator": DelayEstimator(warm_up=0),
+        }
+        self.inference = AsyncInference(self.policy, self.clock, **(settings | options))  # type: ignore[arg-type]
+        self.inference.start()
+
+    def _publish(self, chunk: ActionChunk) -> None:
+        self.chunks.append(chunk)
+        self.done.release()
+
+    def _fail(self, error: Exception) -> None:
+        self.errors.append(error)
+        self.done.release()
+
+    def run_once(self, stamp_ns: int | None = None) -> None:
+        self.inference.offer(observation(self.clock.now_ns() if stamp_ns is None else stamp_ns))
+        assert self.policy.entered.acquire(timeout=WAIT_S)
+        self.policy.go.release()
+        assert self.done.acquire(timeout=WAIT_S)
+        _settle(self.inference)
+
+
+def _settle(inference: AsyncInference) -> None:
+    """Waits until the bookkeeping after `publish` is done."""
+    deadline = time.monotonic() + WAIT_S
+    while (status := inference.status()).published + status.errors + status.replaced < status.offered:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def rig() -> object:
+    made: list[Rig] = []
+
+    def make(**options: object) -> Rig:
+        made.append(Rig(**options))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.policy.go.release(1000)
+        assert each.inference.close()
+
+
+MakeRig = Callable[..., Rig]
+
+
+class TestDelayEstimator:
+    """The delay to plan for is one that was seen, and not the best one."""
+
+    @given(st.lists(st.integers(0, 10**10), min_size=1, max_size=80))
+    def test_at_least_95_percent_of_the_window_is_within_it(self, delays: list[int]) -> None:
+        estimator = DelayEstimator(window=50, warm_up=0)
+        for delay in delays:
+            estimator.add(delay)
+        window = delays[-50:]
+        assert estimator.delay_ns in window
+        assert sum(delay <= estimator.delay_ns for delay in window) >= 0.95 * (len(window) - 1)
+
+    def test_warm_up_and_a_clock_set_back_are_left_out(self) -> None:
+        estimator = DelayEstimator(warm_up=2)
+        for delay in (10**10, 10**10, -5):
+            estimator.add(delay)
+        assert estimator.delay_ns is None
+        estimator.add(7)
+        assert estimator.delay_ns == 7
+
+    def test_old_measurements_are_forgotten(self) -> None:
+        estimator = DelayEstimator(window=3, warm_up=0)
+        for delay in (1000, 1, 2, 3):
+            estimator.add(delay)
+        assert estimator.delay_ns == 3
+
+
+class TestOffer:
+    """The caller's side."""
+
+    def test_a_slow_policy_never_blocks_it_and_the_newest_wins(self, rig: MakeRig) -> None:
+        """A hundred offers while one inference hangs: all return, and only the last is inferred next."""
+        it = rig()
+        it.inference.offer(observation(0))
+        assert it.policy.entered.acquire(timeout=WAIT_S)
+        begin = time.monotonic()
+        for stamp in range(1, 101):
+            it.inference.offer(observation(stamp))
+        assert time.monotonic() - begin < 1.0
+        assert not it.chunks
+        it.policy.go.release(2)
+        for _ in range(2):
+            assert it.done.acquire(timeout=WAIT_S)
+        assert [stamp for stamp, _ in it.policy.calls] == [0, 100]
+        _settle(it.inference)
+        assert it.inference.status().replaced == 99
+
+    def test_nothing_is_inferred_twice(self, rig: MakeRig) -> None:
+        """Without a new observation there is no new chunk."""
+        it = rig()
+        it.run_once()
+        it.policy.go.release()
+        assert not it.policy.entered.acquire(timeout=0.05)
+
+
+class TestPrefix:
+    """Rows of the plan that are past when the answer comes."""
+
+    @pytest.mark.parametrize(
+        ("takes_ms", "lead_ms", "rows", "capped"),
+        [
+            (0, 0, 0, False),
+            (1, 0, 1, False),
+            (100, 0, 1, False),
+            (101, 0, 2, False),
+            (80, 30, 2, False),
+            (300, 0, 3, False),
+            (301, 0, 3, True),
+            (900, 0, 3, True),
+        ],
+    )
+    def test_rows_follow_the_measured_delay(
+        self, rig: MakeRig, takes_ms: int, lead_ms: int, rows: int, capped: bool
+    ) -> None:
+        """ceil((delay + lead) / step), capped by the policy, and the cap is said."""
+        it = rig(takes_ns=takes_ms * 10**6, lead_ns=lead_ms * 10**6)
+        it.run_once()
+        it.run_once(stamp_ns=it.clock.now_ns())
+        stamp_ns, prefix = it.policy.calls[-1]
+        assert (0 if prefix is None else len(prefix.actions)) == rows
+        assert prefix is None or (prefix.start_ns, prefix.step_ns) == (stamp_ns + STEP_NS, STEP_NS)
+        status = it.inference.status()
+        assert (status.prefix_rows, status.prefix_capped) == (rows, capped)
+        assert status.delay_ns == takes_ms * 10**6
+
+    def test_before_a_delay_is_known_it_is_the_longest(self, rig: MakeRig) -> None:
+        """Too long a prefix is late to react; too short a one jumps."""
+        it = rig()
+        it.run_once()
+        prefix = it.policy.calls[0][1]
+        assert prefix is not None
+        assert len(prefix.actions) == 3
+
+    def test_without_a_running_plan_there_is_none(self, rig: MakeRig) -> None:
+        it = rig(plan_window=lambda *_: None)
+        it.run_once()
+        assert it.policy.calls[0][1] is None
+        assert it.inference.status().prefix_rows == 0
+
+    def test_the_wait_for_the_thread_counts_as_delay(self, rig: MakeRig) -> None:
+        """Delay is from exposure to publication, not the run time of the model."""
+        it = rig(takes_ns=10**7)
+        it.run_once(stamp_ns=it.clock.now_ns() - 5 * 10**7)
+        assert it.inference.status().delay_ns == 6 * 10**7
+
+
+class TestErrors:
+    """A bad inference costs its chunk and no more."""
+
+    def test_the_policy_may_fail_and_the_next_one_runs(self, rig: MakeRig) -> None:
+        it = rig(takes_ns=10**6)
+        it.policy.fails = InvalidDataError("no such camera")
+        it.run_once()
+        assert it.inference.status().errors == 1
+        assert it.inference.status().last_error == "InvalidDataError: no such camera"
+        assert it.inference.status().delay_ns is None
+        it.policy.fails = None
+        it.run_once()
+        assert len(it.errors) == 1
+        assert len(it.chunks) == 1
+
+    def test_so_may_publishing_and_the_report_of_errors(self, rig: MakeRig) -> None:
+        """Even a broken callback does not end the thread."""
+        reported = threading.Semaphore(0)
+
+        def raise_error(_: object) -> None:
+            reported.release()
+            raise RuntimeError("broken callback")
+
+        it = rig(publish=raise_error, on_error=raise_error)
+        for count in (1, 2):
+            it.inference.offer(observation(count))
+            it.policy.go.release()
+            for _ in range(2):
+                assert reported.acquire(timeout=WAIT_S)
+        assert it.inference.status().errors == 2
+
+
+class TestClose:
+    """The thread ends when told."""
+
+    def test_a_chunk_that_comes_after_it_is_not_published(self, rig: MakeRig) -> None:
+        """Nothing moves on a stopped node's word."""
+        it = rig()
+        it.inference.offer(observation(0))
+        assert it.policy.entered.acquire(timeout=WAIT_S)
+        assert not it.inference.close(timeout_s=0.01)
+        it.policy.go.release()
+        assert it.inference.close()
+        assert not it.chunks
+
+    def test_it_ends_an_idle_thread_and_one_never_started(self, rig: MakeRig) -> None:
+        assert rig().inference.close()
+        clock = ManualClock()
+        unstarted = AsyncInference(
+            ScriptedPolicy(clock),
+            clock,
+            step_ns=STEP_NS,
+            prefix_rows=3,
+            plan_window=plan,
+            publish=print,
+            on_error=print,
+        )
+        assert unstarted.close()
+
+    def test_it_starts_once(self, rig: MakeRig) -> None:
+        with pytest.raises(StoppedError, match="started before"):
+            rig().inference.start()
