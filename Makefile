@@ -27,7 +27,7 @@ test: $(INSTALLED)  ## run every test
 lint: $(INSTALLED)  ## style, formatting, and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 types: $(INSTALLED)  ## mypy, strict on tendon.core and tendon.control
 	$(BIN)/mypy -p tendon

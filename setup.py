@@ -4,6 +4,8 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
+# `colcon build --symlink-install` runs a link to this file from a folder that lacks the README.
+README = Path(__file__).resolve().parent / "README.md"
 ROS = [
     "ros-jazzy-rclpy",
     "ros-jazzy-rmw-fastrtps-cpp",
@@ -39,10 +41,9 @@ setup(
     name="tendon",
     version="0.1.0",
     description="Deploys vision-language-action policies on robots with ROS 2",
-    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description=README.read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
-    license_files=["LICENSE"],
     author="The Tendon team",
     author_email="team@tendon.invalid",
     maintainer="The Tendon team",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 import yaml
@@ -16,6 +18,7 @@ from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 
 CONTROLLER_TYPES = ("joint_trajectory", "forward_command")
+ACCEPTED_TYPES = {str: (str,), int: (int,), float: (int, float), float | None: (int, float, NoneType)}
 
 T = TypeVar("T")
 
@@ -72,6 +75,10 @@ class Box:
 
     lower: tuple[float, float, float]
     upper: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        if not (len(self.lower) == len(self.upper) == 3 and all(map(operator.lt, self.lower, self.upper))):
+            raise ConfigError(f"box needs x, y, z of lower below those of upper, got {self.lower} and {self.upper}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -173,14 +180,17 @@ def build(kind: type[T], where: str, values: Any) -> T:
         values: the mapping; lists become tuples.
 
     Raises:
-        ConfigError: not a mapping, an unknown key (with the closest known one), or a missing key.
+        ConfigError: not a mapping, an unknown key (with the closest known one), a missing key, or text for a number.
     """
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where} must be a mapping, got {type(values).__name__}")
-    known = tuple(f.name for f in fields(kind))  # type: ignore[arg-type]
-    for key in values:
-        if key not in known:
-            raise ConfigError(f"{where}: unknown key {key}{_closest(str(key), known)}")
+    hints = get_type_hints(kind)
+    for key, value in values.items():
+        if key not in hints:
+            raise ConfigError(f"{where}: unknown key {key}{_closest(str(key), tuple(hints))}")
+        # YAML 1.1 reads 1e-2 as text.
+        if not isinstance(value, ACCEPTED_TYPES.get(hints[key], object)):
+            raise ConfigError(f"{where}: {key} is {value!r}, expected {'text' if hints[key] is str else 'a number'}")
     try:
         return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()})
     except TypeError as error:
@@ -202,12 +212,16 @@ def load_profile(robot: str | Path) -> RobotProfile:
     if not path.is_file():
         known = tuple(sorted(p.parent.name for p in (share_folder() / "robots").glob("*/profile.yaml")))
         raise ConfigError(f"no robot profile at {path}{_closest(str(robot), known)}")
-    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not YAML: {error}") from error
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{path} must hold a mapping")
     values = dict(raw)
     for key, kind in (("joints", Joint), ("controllers", Controller), ("cameras", Camera)):
-        values[key] = [build(kind, f"{path.name} {key}[{i}]", item) for i, item in enumerate(values.get(key) or [])]
+        if key in values:
+            values[key] = [build(kind, f"{path.name} {key}[{i}]", item) for i, item in enumerate(values[key] or [])]
     if "workspace" in values:
         values["workspace"] = build(Box, f"{path.name} workspace", values["workspace"])
     if "groups" in values:

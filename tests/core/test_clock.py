@@ -1,0 +1,66 @@
+"""The laws of a clock, held by every implementation."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tendon.core.clock import Clock, ManualClock, SteadyClock
+
+
+@pytest.mark.parametrize("make", [SteadyClock, ManualClock])
+class TestClockConformance:
+    """What the control path relies on."""
+
+    def test_time_never_goes_back(self, make: Callable[[], Clock]) -> None:
+        clock = make()
+        times = [clock.now_ns() for _ in range(100)]
+        assert times == sorted(times)
+
+    def test_after_a_sleep_the_deadline_has_passed(self, make: Callable[[], Clock]) -> None:
+        clock = make()
+        deadline_ns = clock.now_ns() + 3_000_000
+        clock.sleep_until_ns(deadline_ns)
+        assert clock.now_ns() >= deadline_ns
+
+    def test_a_deadline_in_the_past_returns_at_once_and_moves_nothing(self, make: Callable[[], Clock]) -> None:
+        clock = make()
+        before_ns = clock.now_ns()
+        started = time.monotonic()
+        clock.sleep_until_ns(before_ns - 3_600_000_000_000)
+        assert time.monotonic() - started < 1.0
+        assert clock.now_ns() >= before_ns
+
+
+def test_a_steady_clock_is_the_machines_monotonic_one() -> None:
+    """Stamps of two processes of one machine can be compared."""
+    low, now, high = time.monotonic_ns(), SteadyClock().now_ns(), time.monotonic_ns()
+    assert low <= now <= high
+
+
+@given(st.integers(0, 10**15), st.lists(st.integers(0, 10**9)))
+def test_a_manual_clock_stands_still_but_for_its_steps(start_ns: int, steps: list[int]) -> None:
+    """Its time is the start and the sum of the steps, exactly."""
+    clock = ManualClock(start_ns)
+    for step_ns in steps:
+        clock.advance_ns(step_ns)
+    assert clock.now_ns() == start_ns + sum(steps)
+
+
+@given(st.integers(0, 10**15), st.lists(st.integers(0, 10**15)))
+def test_waiting_on_a_manual_clock_is_what_makes_time_pass(start_ns: int, deadlines: list[int]) -> None:
+    """After any sleeps it shows the latest deadline, or its start when all were past."""
+    clock = ManualClock(start_ns)
+    for deadline_ns in deadlines:
+        clock.sleep_until_ns(deadline_ns)
+    assert clock.now_ns() == max([start_ns, *deadlines])
+
+
+def test_a_manual_clock_does_not_go_back() -> None:
+    """A negative step is an error that changes nothing."""
+    clock = ManualClock(5)
+    with pytest.raises(ValueError, match="does not go back"):
+        clock.advance_ns(-1)
+    assert clock.now_ns() == 5

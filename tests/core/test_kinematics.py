@@ -1,0 +1,155 @@
+"""Kinematics: the same robot as PyBullet's Panda, and inverse and forward are one law."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tendon.core.errors import ConfigError, KinematicsError
+from tendon.core.kinematics import Kinematics
+from tendon.core.profile import load_profile
+from tendon.core.types import Array
+
+PROFILE = load_profile("panda")
+KINEMATICS = Kinematics(PROFILE)
+LOWER, UPPER, HOME = PROFILE.vector("lower"), PROFILE.vector("upper"), PROFILE.vector("home")
+TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
+
+JOINTS = hnp.arrays(np.float64, len(LOWER), elements=st.floats(0, 1)).map(lambda part: LOWER + part * (UPPER - LOWER))
+# The table in front of the robot, up to 40 cm above it: where the tool points straight down at something.
+TABLE = st.tuples(st.floats(0.35, 0.65), st.floats(-0.3, 0.3), st.floats(0.02, 0.4)).map(np.array)
+
+
+@pytest.fixture(scope="module")
+def bullet() -> Iterator[tuple[object, int, int]]:
+    """PyBullet's own Panda: the module, the client and the body."""
+    pybullet = pytest.importorskip("pybullet")
+    pybullet_data = pytest.importorskip("pybullet_data")
+    client = pybullet.connect(pybullet.DIRECT)
+    path = f"{pybullet_data.getDataPath()}/franka_panda/panda.urdf"
+    body = pybullet.loadURDF(path, useFixedBase=True, physicsClientId=client)
+    yield pybullet, client, body
+    pybullet.disconnect(client)
+
+
+def bullet_tool_pose(bullet: tuple[object, int, int], joints: Array) -> tuple[Array, Array]:
+    """The tool as PyBullet sees it: 0.1034 m along z of `panda_hand`."""
+    pybullet, client, body = bullet
+    links = {}
+    for index in range(pybullet.getNumJoints(body, physicsClientId=client)):  # type: ignore[attr-defined]
+        info = pybullet.getJointInfo(body, index, physicsClientId=client)  # type: ignore[attr-defined]
+        links[info[12].decode()] = index
+        if info[1].decode() in PROFILE.joint_names:
+            value = joints[PROFILE.joint_names.index(info[1].decode())]
+            pybullet.resetJointState(body, index, value, physicsClientId=client)  # type: ignore[attr-defined]
+    state = pybullet.getLinkState(  # type: ignore[attr-defined]
+        body, links["panda_hand"], computeForwardKinematics=True, physicsClientId=client
+    )
+    rotation = np.reshape(pybullet.getMatrixFromQuaternion(state[5]), (3, 3))  # type: ignore[attr-defined]
+    return np.array(state[4]) + 0.1034 * rotation[:, 2], rotation
+
+
+@settings(deadline=None)
+@given(joints=JOINTS)
+def test_forward_kinematics_equals_pybullets_panda(bullet: tuple[object, int, int], joints: Array) -> None:
+    """Our URDF has no meshes and other files; the tool is in the same place for every joint vector."""
+    position, rotation = KINEMATICS.tool_pose(joints)
+    expected_position, expected_rotation = bullet_tool_pose(bullet, joints)
+    np.testing.assert_allclose(position, expected_position, atol=1e-5)
+    np.testing.assert_allclose(rotation, expected_rotation, atol=1e-5)
+
+
+@given(JOINTS)
+def test_a_rotation_is_a_rotation(joints: Array) -> None:
+    """Orthonormal and right-handed."""
+    rotation = KINEMATICS.tool_pose(joints)[1]
+    np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(rotation) == pytest.approx(1.0)
+
+
+@given(JOINTS, hnp.arrays(np.float64, len(LOWER), elements=st.floats(-1, 1)))
+def test_tool_velocity_is_the_derivative_of_tool_position(joints: Array, velocity: Array) -> None:
+    """Against a central difference."""
+    step = 1e-6
+    ahead = KINEMATICS.tool_pose(joints + step * velocity)[0]
+    behind = KINEMATICS.tool_pose(joints - step * velocity)[0]
+    np.testing.assert_allclose(KINEMATICS.tool_velocity(joints, velocity), (ahead - behind) / (2 * step), atol=1e-6)
+
+
+@given(JOINTS, st.floats(0.0, 0.04))
+def test_the_finger_does_not_move_the_tool(joints: Array, finger: float) -> None:
+    """The tool frame is between the fingers."""
+    moved = joints.copy()
+    moved[-1] = finger
+    np.testing.assert_array_equal(KINEMATICS.tool_pose(moved)[0], KINEMATICS.tool_pose(joints)[0])
+
+
+@settings(deadline=None)
+@given(st.lists(TABLE, min_size=1, max_size=4), st.floats(0.0, 0.04))
+def test_every_place_over_the_table_is_reached_from_home_and_from_another(places: list[Array], finger: float) -> None:
+    """Each answer puts the tool there, inside the limits, and leaves the finger where the seed has it."""
+    answer = HOME.copy()
+    answer[-1] = finger
+    for place in places:
+        answer = KINEMATICS.inverse(place, TOOL_DOWN, answer)
+        reached, rotation = KINEMATICS.tool_pose(answer)
+        np.testing.assert_allclose(reached, place, atol=1e-4)
+        np.testing.assert_allclose(rotation, TOOL_DOWN, atol=2e-4)
+        assert (answer >= LOWER).all()
+        assert (answer <= UPPER).all()
+        assert answer[-1] == finger
+
+
+@settings(deadline=None)
+@given(JOINTS, JOINTS)
+def test_an_answer_is_right_or_an_error(joints: Array, seed: Array) -> None:
+    """Any pose of the robot, from any seed: a solution within tolerance and limits, or KinematicsError."""
+    position, rotation = KINEMATICS.tool_pose(joints)
+    try:
+        answer = KINEMATICS.inverse(position, rotation, seed)
+    except KinematicsError:
+        return
+    reached, turned = KINEMATICS.tool_pose(answer)
+    np.testing.assert_allclose(reached, position, atol=1e-4)
+    np.testing.assert_allclose(turned, rotation, atol=2e-4)
+    assert (answer >= LOWER - 1e-12).all()
+    assert (answer <= UPPER + 1e-12).all()
+
+
+@given(TABLE)
+def test_inverse_does_not_write_to_its_seed(position: Array) -> None:
+    """Rows of a chunk are solved one after another, each seeded by the one before."""
+    seed = HOME.copy()
+    KINEMATICS.inverse(position, TOOL_DOWN, seed)
+    np.testing.assert_array_equal(seed, HOME)
+
+
+@pytest.mark.parametrize("position", [[2.0, 0.0, 0.5], [0.0, 0.0, 3.0], [float("nan"), 0.0, 0.5]])
+def test_a_place_out_of_reach_is_an_error_that_says_how_far(position: list[float]) -> None:
+    """Also when the place is no place."""
+    with pytest.raises(KinematicsError, match=r"closest is .* mm and .* rad off after 60 steps"):
+        KINEMATICS.inverse(np.array(position), TOOL_DOWN, HOME)
+
+
+def test_a_tool_frame_the_urdf_lacks_is_named() -> None:
+    """Found when the robot is set up, not when it moves."""
+    with pytest.raises(ConfigError, match="has no frame panda_tool"):
+        Kinematics(replace(PROFILE, tool_frame="panda_tool"))
+
+
+def test_a_joint_the_urdf_lacks_is_named() -> None:
+    """Likewise."""
+    renamed = replace(PROFILE.joints[7], name="finger")
+    hand = replace(PROFILE.controllers[1], joints=("finger",))
+    profile = replace(
+        PROFILE,
+        joints=(*PROFILE.joints[:7], renamed),
+        groups={"arm": PROFILE.joint_names[:7]},
+        controllers=(PROFILE.controllers[0], hand),
+    )
+    with pytest.raises(ConfigError, match="has no joint finger"):
+        Kinematics(profile)

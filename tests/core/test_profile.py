@@ -1,0 +1,176 @@
+"""The robot profile: Panda's published limits, and an error that names the fix for every mistake."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from tendon.core.errors import ConfigError
+from tendon.core.paths import share_folder
+from tendon.core.profile import RobotProfile, load_profile
+
+# libfranka 0.9.2 and franka_description, joints 1 to 7, then our own limits for the finger.
+LOWER = [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973, 0.0]
+UPPER = [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973, 0.04]
+VELOCITY = [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61, 0.1]
+ACCELERATION = [15, 7.5, 10, 12.5, 15, 20, 20, 1.0]
+JERK = [7500, 3750, 5000, 6250, 7500, 10000, 10000, 50]
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    """The Panda profile as YAML reads it, to be broken."""
+    folder = share_folder() / "robots" / "panda"
+    loaded: dict[str, Any] = yaml.safe_load((folder / "profile.yaml").read_text(encoding="utf-8"))
+    loaded["urdf"] = str(folder / loaded["urdf"])
+    return loaded
+
+
+def load(values: dict[str, Any], folder: Path) -> RobotProfile:
+    path = folder / "profile.yaml"
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    return load_profile(path)
+
+
+class TestPanda:
+    @pytest.mark.parametrize(
+        ("attribute", "expected"),
+        [
+            ("lower", LOWER),
+            ("upper", UPPER),
+            ("velocity", VELOCITY),
+            ("acceleration", ACCELERATION),
+            ("jerk", JERK),
+        ],
+    )
+    def test_limits_are_the_published_ones(self, attribute: str, expected: list[float]) -> None:
+        assert load_profile("panda").vector(attribute).tolist() == expected
+
+    def test_joints_are_in_order_and_the_finger_is_last(self) -> None:
+        profile = load_profile("panda")
+        assert profile.joint_names == (*(f"panda_joint{i}" for i in range(1, 8)), "panda_finger_joint1")
+        assert profile.group_indices("arm") == list(range(7))
+        assert profile.group_indices("gripper") == [7]
+
+    def test_vectors_are_read_only(self) -> None:
+        with pytest.raises(ValueError, match="read-only"):
+            load_profile("panda").vector("velocity")[0] = 99.0
+
+    def test_a_profile_can_be_given_by_path(self) -> None:
+        path = share_folder() / "robots" / "panda" / "profile.yaml"
+        assert load_profile(path).joint_names == load_profile("panda").joint_names
+
+    def test_cameras_are_found_by_name(self) -> None:
+        assert (load_profile("panda").camera("scene").width, load_profile("panda").camera("wrist").width) == (128, 96)
+
+
+class TestMistakes:
+    """Every one is a ConfigError whose message holds the name, and what was meant."""
+
+    def test_the_unbroken_values_load(self, values: dict[str, Any], tmp_path: Path) -> None:
+        np.testing.assert_array_equal(load(values, tmp_path).vector("lower"), LOWER)
+
+    def test_an_unknown_robot_names_the_closest(self) -> None:
+        with pytest.raises(ConfigError, match=r"no robot profile at .*pnda.*did you mean panda\?"):
+            load_profile("pnda")
+
+    def test_an_unknown_key_names_the_closest(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["tool_fram"] = values.pop("tool_frame")
+        with pytest.raises(ConfigError, match=r"unknown key tool_fram; did you mean tool_frame\?"):
+            load(values, tmp_path)
+
+    def test_an_unknown_joint_key_says_in_which_joint(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["joints"][3]["velocty"] = 1.0
+        with pytest.raises(ConfigError, match=r"joints\[3\]: unknown key velocty; did you mean velocity\?"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("key", ["name", "urdf", "joints", "workspace", "controllers", "groups"])
+    def test_a_missing_key_is_named(self, key: str, values: dict[str, Any], tmp_path: Path) -> None:
+        del values[key]
+        with pytest.raises(ConfigError, match=f"missing 1 required keyword-only argument: '{key}'"):
+            load(values, tmp_path)
+
+    def test_a_group_of_a_joint_that_is_not_there(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["groups"]["arm"][0] = "panda_join1"
+        with pytest.raises(ConfigError, match=r"arm names joint panda_join1; did you mean panda_joint1\?"):
+            load(values, tmp_path)
+
+    def test_a_joint_without_a_controller(self, values: dict[str, Any], tmp_path: Path) -> None:
+        del values["controllers"][1]
+        with pytest.raises(ConfigError, match=r"needs exactly one"):
+            load(values, tmp_path)
+
+    def test_a_joint_with_two_controllers(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["controllers"][1]["joints"].append("panda_joint1")
+        with pytest.raises(ConfigError, match=r"needs exactly one"):
+            load(values, tmp_path)
+
+    def test_an_unknown_controller_type_lists_the_known(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["controllers"][0]["type"] = "magic"
+        with pytest.raises(ConfigError, match=r"has type magic, known: joint_trajectory, forward_command"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("limit", ["velocity", "acceleration", "jerk"])
+    @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
+    def test_a_limit_that_limits_nothing(
+        self, limit: str, value: float, values: dict[str, Any], tmp_path: Path
+    ) -> None:
+        values["joints"][2][limit] = value
+        with pytest.raises(ConfigError, match=r"panda_joint3.*positive and finite"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("limit", ["lower", "velocity", "home"])
+    def test_a_number_that_yaml_reads_as_text(self, limit: str, values: dict[str, Any], tmp_path: Path) -> None:
+        """YAML 1.1 reads 1e-2 as text."""
+        values["joints"][2][limit] = "1e-2"
+        with pytest.raises(ConfigError, match=rf"joints\[2\]: {limit} is '1e-2', expected a number"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("value", [float("nan"), 3.0])
+    def test_a_range_that_is_empty(self, value: float, values: dict[str, Any], tmp_path: Path) -> None:
+        values["joints"][0]["lower"] = value
+        with pytest.raises(ConfigError, match=r"panda_joint1: lower .* must be below upper 2.8973"):
+            load(values, tmp_path)
+
+    def test_a_home_out_of_range(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["joints"][3]["home"] = 0.0
+        with pytest.raises(ConfigError, match=r"panda_joint4: home 0.0 is outside \[-3.0718, -0.0698\]"):
+            load(values, tmp_path)
+
+    def test_a_joint_twice(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["joints"].append(values["joints"][0])
+        with pytest.raises(ConfigError, match="joint names repeat"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("lower", [[0.0, 0.0], [0.9, -0.5, 0.0], [float("nan"), -0.5, 0.0], ["a", 0.0, 0.0]])
+    def test_a_workspace_without_a_volume(self, lower: list[Any], values: dict[str, Any], tmp_path: Path) -> None:
+        values["workspace"]["lower"] = lower
+        with pytest.raises(ConfigError, match=r"workspace|box"):
+            load(values, tmp_path)
+
+    def test_a_urdf_that_is_not_there(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["urdf"] = "gone.urdf"
+        with pytest.raises(ConfigError, match=r"URDF .*gone.urdf does not exist"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("text", ["", "- a list", "just text"])
+    def test_a_file_that_holds_no_mapping(self, text: str, tmp_path: Path) -> None:
+        path = tmp_path / "profile.yaml"
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match="must hold a mapping"):
+            load_profile(path)
+
+    def test_a_file_that_is_not_yaml(self, tmp_path: Path) -> None:
+        path = tmp_path / "profile.yaml"
+        path.write_text("joints: [", encoding="utf-8")
+        with pytest.raises(ConfigError, match="is not YAML"):
+            load_profile(path)
+
+    def test_a_camera_or_group_that_is_not_there_names_the_closest(self) -> None:
+        profile = load_profile("panda")
+        with pytest.raises(ConfigError, match=r"no camera wrst; did you mean wrist\?"):
+            profile.camera("wrst")
+        with pytest.raises(ConfigError, match=r"no joint group leg; known: arm, gripper"):
+            profile.group_indices("leg")
