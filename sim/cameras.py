@@ -68,9 +68,7 @@ class CameraRig:
         camera = self._world.profile.camera(name)
         width, height = width or camera.width, height or camera.height
         look = self._world.scene.look
-        projection = pybullet.computeProjectionMatrixFOV(
-            math.degrees(FIELD_OF_VIEW[name]), width / height, NEAR, FAR
-        )
+        projection = pybullet.computeProjectionMatrixFOV(math.degrees(FIELD_OF_VIEW[name]), width / height, NEAR, FAR)
         _, _, rgba, _, _ = pybullet.getCameraImage(
             width,
             height,

@@ -23,9 +23,9 @@ Vector = tuple[float, float, float]
 HOVER_Z = 0.15
 RETREAT_Z = 0.24
 LIFT_Z = 0.20
-PUSH_Z = 0.022
+PUSH_Z = 0.028
 OPEN, CLOSED, PUSHING = 0.04, 0.0, 0.015
-SPEED, ACCELERATION, GAIN = 0.40, 2.0, 5.5
+SPEED, ACCELERATION, GAIN = 0.40, 2.5, 5.0
 PUSH_SPEED = 0.16
 FINGER_SPEED = 0.09
 SUBSTEP_S = 0.025
@@ -144,7 +144,7 @@ def _push(scene: Scene, state: ExpertState, task: Task) -> Decision:
     gap = item.size / 2 + 0.012
     rx, ry = state.tool[0] - here[0], state.tool[1] - here[1]
     along, aside = rx * ux + ry * uy, -rx * uy + ry * ux
-    low = state.tool[2] < PUSH_Z + 0.02
+    low = abs(state.tool[2] - PUSH_Z) < 0.012
     if low and along < -0.5 * gap and abs(aside) < 0.02:
         goal = (zone[0] - ux * gap * 0.6, zone[1] - uy * gap * 0.6)
         pull = min(max(-aside / 0.01, -1.0), 1.0) * 0.35
@@ -207,10 +207,10 @@ def _released_height(scene: Scene, state: ExpertState, task: Task) -> bool:
 def advance(scene: Scene, state: ExpertState, decision: Decision, step_s: float) -> ExpertState:
     """Returns the state after the tool moved toward a decision: acceleration-limited, objects follow."""
     tool, velocity = state.tool, state.velocity
-    gap = [decision.goal[k] - tool[k] for k in range(3)]
-    distance = math.sqrt(sum(g * g for g in gap))
-    speed = min(decision.speed, GAIN * distance)
-    wanted = [speed * g / distance if distance > 1e-9 else 0.0 for g in gap]
+    gx, gy, gz = (decision.goal[k] - tool[k] for k in range(3))
+    away = math.hypot(gx, gy)
+    share = min(decision.speed, GAIN * away) / away if away > 1e-9 else 0.0
+    wanted = (share * gx, share * gy, min(max(GAIN * gz, -SPEED), SPEED))
     change = [wanted[k] - velocity[k] for k in range(3)]
     size = math.sqrt(sum(c * c for c in change))
     scale = min(1.0, ACCELERATION * step_s / size) if size > 1e-9 else 1.0

@@ -158,9 +158,9 @@ def _place(kinds: list[str], rng: np.random.Generator) -> list[tuple[float, floa
     far = {"zone", "drawer"} & set(kinds)
     (x_low, x_high), (y_low, y_high) = AREA
     if far:
-        x_high = 0.46
+        x_low, x_high = {"zone": (0.41, 0.48), "drawer": (0.35, 0.46)}[far.pop()]
     middle_y = float(rng.uniform(-0.12, 0.12))
-    zones = [(0.64, middle_y - 0.09), (0.64, middle_y + 0.09)]
+    zones = [(0.66, middle_y - 0.09), (0.66, middle_y + 0.09)]
     places: list[tuple[float, float]] = []
     for kind in kinds:
         if kind == "zone":

@@ -11,7 +11,12 @@ from tendon.sim.scene import AREA, BESIDE, CONTAINERS, DRAWER_TRAVEL, MOVABLE, S
 
 PHRASES: dict[str, tuple[str, ...]] = {
     "lift": ("pick up the {x}", "lift the {x}", "grab the {x}", "take the {x} off the table"),
-    "in": ("put the {x} in the {y}", "place the {x} into the {y}", "drop the {x} in the {y}", "move the {x} to the {y}"),
+    "in": (
+        "put the {x} in the {y}",
+        "place the {x} into the {y}",
+        "drop the {x} in the {y}",
+        "move the {x} to the {y}",
+    ),
     "on": ("put the {x} on the {y}", "place the {x} onto the {y}", "set the {x} on the {y}", "lay the {x} on the {y}"),
     "next_to": (
         "put the {x} next to the {y}",
@@ -84,26 +89,26 @@ def all_tasks(scene: Scene) -> list[Task]:
                 tasks.append(Task(family="push", relation="push", target=i, reference=j))
             if other in MOVABLE and i != j:
                 tasks += [
-                    Task(family="put_by", relation=r, target=i, reference=j)
-                    for r in ("next_to", "left_of", "right_of")
+                    Task(family="put_by", relation=r, target=i, reference=j) for r in ("next_to", "left_of", "right_of")
                 ]
                 if other == "cube":
                     tasks.append(Task(family="stack", relation="stack", target=i, reference=j))
     return tasks
 
 
-def feasible_tasks(scene: Scene, positions: Mapping[int, Array], opening: float) -> list[Task]:
+def feasible_tasks(scene: Scene, positions: Mapping[int, Array], opening: float, held: int | None = None) -> list[Task]:
     """Returns the tasks that can be done from here and are not done yet.
 
     Args:
         scene: the scene.
         positions: (3,) centre of each item now [m].
         opening: of the drawer now [m].
+        held: the item between the fingers.
     """
-    return [task for task in all_tasks(scene) if _feasible(scene, task, positions, opening)]
+    return [task for task in all_tasks(scene) if _feasible(scene, task, positions, opening, held)]
 
 
-def _feasible(scene: Scene, task: Task, positions: Mapping[int, Array], opening: float) -> bool:
+def _feasible(scene: Scene, task: Task, positions: Mapping[int, Array], opening: float, held: int | None) -> bool:
     (x_low, x_high), (y_low, y_high) = AREA
     here = positions[task.target]
     others = [i for i, item in enumerate(scene.items) if i != task.target and item.kind not in ("zone", "drawer")]
@@ -114,7 +119,8 @@ def _feasible(scene: Scene, task: Task, positions: Mapping[int, Array], opening:
     resting = here[2] < scene.items[task.target].height / 2 + 0.01
     free_standing = all(np.hypot(*(positions[i] - here)[:2]) > 0.075 for i in others)
     inside = x_low - 0.04 <= here[0] <= x_high + 0.08 and y_low - 0.06 <= here[1] <= y_high + 0.06
-    if not (resting and free_standing and inside):
+    carried = held == task.target and task.relation not in ("lift", "push")
+    if not carried and not (resting and free_standing and inside):
         return False
     if task.relation in ("next_to", "left_of", "right_of"):
         goal = destination(scene, task, positions)

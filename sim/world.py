@@ -80,6 +80,18 @@ class World:
             pybullet.changeDynamics(
                 self.robot, finger, lateralFriction=1.3, spinningFriction=0.02, physicsClientId=client
             )
+        mirror = pybullet.createConstraint(
+            self.robot,
+            self.joints[7],
+            self.robot,
+            self.joints[8],
+            pybullet.JOINT_GEAR,
+            [1, 0, 0],
+            [0, 0, 0],
+            [0, 0, 0],
+            physicsClientId=client,
+        )
+        pybullet.changeConstraint(mirror, gearRatio=-1, erp=0.2, maxForce=200, physicsClientId=client)
         self.bodies = [make_body(client, item) for item in scene.items]
         home = self.profile.vector("home")
         start = self._kinematics.inverse(np.array(scene.tool_start), TOOL_DOWN, home)

@@ -1,0 +1,1 @@
+"""Making the small VLA from demonstrations. The only package, with `tendon.policies.export`, that needs torch."""

@@ -1,0 +1,86 @@
+"""Reads demonstration shards into batches: memory-mapped images, shuffled over everything."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tendon.core.errors import ConfigError
+from tendon.policies.tokens import PAD, UNKNOWN, Tokenizer, words
+
+CAMERAS = ("scene", "wrist")
+TOKENS = 16
+KEYS = ("state", "actions", "prefix_rows", "points", "flags")
+
+
+class Demonstrations:
+    """All frames of some folders of shards.
+
+    Args:
+        folders: each holds shards written by `tendon demos`.
+        vocabulary: when given, of an earlier run; else made from the instructions found.
+
+    Raises:
+        ConfigError: there is no shard.
+    """
+
+    def __init__(self, folders: list[Path], vocabulary: list[str] | None = None) -> None:
+        self.shards = sorted(path for folder in folders for path in folder.glob("seeds-*"))
+        if not self.shards:
+            raise ConfigError(f"no demonstrations in {', '.join(map(str, folders))}; `tendon demos` makes them")
+        parts = {key: [np.load(shard / f"{key}.npy") for shard in self.shards] for key in KEYS}
+        self.images = {
+            name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in self.shards] for name in CAMERAS
+        }
+        lengths = [len(part) for part in parts["state"]]
+        self.shard_of = np.repeat(np.arange(len(lengths)), lengths)
+        self.row_of = np.concatenate([np.arange(length) for length in lengths])
+        self.arrays = {key: np.concatenate(values) for key, values in parts.items()}
+        instruction = np.concatenate([np.load(shard / "instruction.npy") for shard in self.shards])
+        unique, index = np.unique(instruction, return_inverse=True)
+        found = sorted({word for text in unique for word in words(str(text))})
+        self.vocabulary = vocabulary or [PAD, UNKNOWN, *found]
+        tokenizer = Tokenizer(self.vocabulary, TOKENS)
+        encoded = np.stack([tokenizer.encode(str(text)) for text in unique])
+        self.arrays["tokens"] = encoded[index.reshape(instruction.shape)]
+
+    def __len__(self) -> int:
+        return len(self.shard_of)
+
+    def statistics(self) -> dict[str, list[float]]:
+        """Returns mean and std of the state, and std of each action row and component, for normalisation."""
+        state, actions = self.arrays["state"], self.arrays["actions"].reshape(-1, *self.arrays["actions"].shape[2:])
+        return {
+            "state_mean": state.mean(0).tolist(),
+            "state_std": np.maximum(state.std(0), 1e-3).tolist(),
+            "action_mean": actions.mean(0).tolist(),
+            "action_std": np.maximum(actions.std(0), 4e-3).tolist(),
+        }
+
+    def batch(self, rows: np.ndarray) -> dict[str, Tensor]:
+        """Returns the frames at `rows`: images (B, H, W, 3) uint8 as `image_*`, then (B, ...) of every label."""
+        out = {key: torch.from_numpy(array[rows]) for key, array in self.arrays.items()}
+        for name, parts in self.images.items():
+            picked = np.stack([parts[s][r] for s, r in zip(self.shard_of[rows], self.row_of[rows], strict=True)])
+            out[f"image_{name}"] = torch.from_numpy(picked)
+        return out
+
+    def batches(self, size: int, rng: np.random.Generator) -> Iterator[dict[str, Tensor]]:
+        """Yields shuffled batches without end, read ahead by one thread."""
+        ahead: queue.Queue[dict[str, Tensor]] = queue.Queue(maxsize=4)
+
+        def read() -> None:
+            while True:
+                order = rng.permutation(len(self))
+                for start in range(0, len(order) - size + 1, size):
+                    ahead.put(self.batch(np.sort(order[start : start + size])))
+
+        threading.Thread(target=read, daemon=True, name="demonstrations").start()
+        while True:
+            yield ahead.get()

@@ -1,0 +1,229 @@
+"""Trains the small VLA on demonstrations. Resumable; needs no GPU, uses one when it is there."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.nn import functional
+
+from tendon.core.errors import ConfigError
+from tendon.policies.training.data import CAMERAS, TOKENS, Demonstrations
+from tendon.policies.training.model import Shape, SmallVla
+
+FLOW_SAMPLES = 2
+SAVE_EVERY = 500
+EMA = 0.999
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What makes a training run, beside its data.
+
+    Attributes:
+        steps: optimiser steps.
+        batch: frames a step; each has several labels.
+        learning_rate: peak; warms up over 200 steps, then falls as a cosine.
+        seed: of weights, noise and order.
+    """
+
+    steps: int = 12_000
+    batch: int = 64
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-2
+    seed: int = 0
+
+
+class Run:
+    """A training run in a folder: `weights.safetensors` (averaged), `state.safetensors` (to resume), `run.json`, `log.jsonl`.
+
+    Args:
+        folder: of this run; one that holds a state goes on from there.
+        data: demonstrations.
+        recipe: see `Recipe`.
+        initial: folder of an earlier run whose weights, vocabulary and statistics to start from.
+    """
+
+    def __init__(self, folder: Path, data: list[Path], recipe: Recipe, initial: Path | None = None) -> None:
+        self.folder, self.recipe = folder, recipe
+        self.folder.mkdir(parents=True, exist_ok=True)
+        torch.manual_seed(recipe.seed)
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        parent = next((p for p in (folder, initial) if p and (p / "run.json").is_file()), None)
+        known = json.loads((parent / "run.json").read_text()) if parent else {}
+        self.data = Demonstrations(data, known.get("vocabulary"))
+        self.statistics = known.get("statistics") or self.data.statistics()
+        self.shape = Shape(
+            cameras={name: tuple(self.data.images[name][0].shape[1:3]) for name in CAMERAS},
+            state=self.data.arrays["state"].shape[1],
+            rows=self.data.arrays["actions"].shape[2],
+            components=self.data.arrays["actions"].shape[3],
+            tokens=TOKENS,
+            vocabulary=len(self.data.vocabulary),
+        )
+        self.model = SmallVla(self.shape).to(self._device, memory_format=torch.channels_last)
+        if parent == initial and parent is not None:
+            self.model.load_state_dict(load_file(parent / "weights.safetensors"))
+        self.average = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
+        decayed = [p for p in self.model.parameters() if p.ndim > 1]
+        plain = [p for p in self.model.parameters() if p.ndim <= 1]
+        self.optimiser = torch.optim.AdamW(
+            [{"params": decayed, "weight_decay": recipe.weight_decay}, {"params": plain, "weight_decay": 0.0}],
+            lr=recipe.learning_rate,
+            betas=(0.9, 0.98),
+        )
+        self.step = 0
+        if (folder / "state.safetensors").is_file():
+            self._resume()
+        self._constants = {k: torch.tensor(v, device=self._device) for k, v in self.statistics.items()}
+
+    def _resume(self) -> None:
+        state = load_file(self.folder / "state.safetensors")
+        self.step = int(state.pop("step"))
+        self.model.load_state_dict({k[6:]: v for k, v in state.items() if k.startswith("model/")})
+        self.average = load_file(self.folder / "weights.safetensors")
+        moments: dict[int, dict[str, Tensor]] = {}
+        for key, value in state.items():
+            if key.startswith("optimiser/"):
+                _, index, name = key.split("/")
+                moments.setdefault(int(index), {})[name] = value
+        whole = self.optimiser.state_dict()
+        self.optimiser.load_state_dict({**whole, "state": moments})
+
+    def save(self) -> None:
+        """Writes weights and everything needed to go on."""
+        moments = {
+            f"optimiser/{index}/{name}": value
+            for index, values in self.optimiser.state_dict()["state"].items()
+            for name, value in values.items()
+        }
+        model = {f"model/{k}": v for k, v in self.model.state_dict().items()}
+        everything = {**model, **moments, "step": torch.tensor(self.step)}
+        (self.folder / "run.json").write_text(
+            json.dumps(
+                {
+                    "recipe": asdict(self.recipe),
+                    "shape": asdict(self.shape),
+                    "vocabulary": self.data.vocabulary,
+                    "statistics": self.statistics,
+                    "frames": len(self.data),
+                    "step": self.step,
+                },
+                indent=1,
+            )
+        )
+        for name, tensors in (("weights", self.average), ("state", everything)):
+            part = self.folder / f".{name}.part"
+            save_file({k: v.contiguous() for k, v in tensors.items()}, part)
+            part.rename(self.folder / f"{name}.safetensors")
+
+    def train(self, progress: Progress | None = None) -> None:
+        """Trains to the recipe's last step; saves every `SAVE_EVERY` steps and when interrupted.
+
+        Raises:
+            ConfigError: there are fewer frames than one batch needs.
+        """
+        if len(self.data) < self.recipe.batch:
+            raise ConfigError(f"{len(self.data)} frames are fewer than one batch of {self.recipe.batch}: collect more")
+        batches = self.data.batches(self.recipe.batch, np.random.default_rng([self.recipe.seed, self.step]))
+        bar = progress or _progress()
+        task = bar.add_task("train", total=self.recipe.steps, completed=self.step, note="")
+        begin, log = time.monotonic(), (self.folder / "log.jsonl").open("a")
+        with bar, log:
+            try:
+                while self.step < self.recipe.steps:
+                    losses = self._update(next(batches))
+                    if self.step % 50 == 0:
+                        row = {"step": self.step, "s": round(time.monotonic() - begin, 1), **losses}
+                        log.write(json.dumps(row) + "\n")
+                        log.flush()
+                        note = " ".join(f"{key} {value:.3f}" for key, value in losses.items())
+                        bar.update(task, completed=self.step, note=note)
+                    if self.step % SAVE_EVERY == 0:
+                        self.save()
+            finally:
+                self.save()
+
+    def _update(self, batch: dict[str, Tensor]) -> dict[str, float]:
+        self.step += 1
+        warm = min(1.0, self.step / 200)
+        fall = 0.5 * (1 + math.cos(math.pi * min(1.0, self.step / self.recipe.steps)))
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.recipe.learning_rate * warm * max(fall, 0.01)
+        self.model.train()
+        batch = {k: v.to(self._device, non_blocking=True) for k, v in batch.items()}
+        losses = self.losses(batch)
+        total = losses["flow"] + losses["point"] + 0.2 * losses["flag"]
+        self.optimiser.zero_grad(set_to_none=True)
+        total.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimiser.step()
+        rate = min(EMA, self.step / (self.step + 20))
+        with torch.no_grad():
+            for key, value in self.model.state_dict().items():
+                if value.is_floating_point():
+                    self.average[key].lerp_(value, 1 - rate)
+                else:
+                    self.average[key].copy_(value)
+        return {k: float(v.detach()) for k, v in losses.items()}
+
+    def losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Returns the flow-matching, pointing and flag losses of a batch, and the mean pointing error in mm."""
+        constants = self._constants
+        state = (batch["state"] - constants["state_mean"]) / constants["state_std"]
+        actions = ((batch["actions"] - constants["action_mean"]) / constants["action_std"]).flatten(0, 1)
+        images = {name: batch[f"image_{name}"] for name in CAMERAS}
+        if self.model.training:
+            images = {name: _relight(pixels) for name, pixels in images.items()}
+            state = state + torch.randn_like(state) * torch.tensor(
+                [0.01] * 3 + [0.08] * 3 + [0.05], device=state.device
+            )
+        with torch.autocast(self._device.type, dtype=torch.bfloat16):
+            grids = self.model.look(images)
+            context, points, flags = self.model.understand(grids, state, batch["tokens"])
+        context = context.float().flatten(0, 1).repeat(FLOW_SAMPLES, 1)
+        actions = actions.repeat(FLOW_SAMPLES, 1, 1)
+        rows = torch.arange(actions.shape[1], device=actions.device)
+        given = (rows < batch["prefix_rows"].flatten().repeat(FLOW_SAMPLES)[:, None]).float()
+        noise = torch.randn_like(actions)
+        when = torch.rand(len(actions), 1, device=actions.device)
+        moment = torch.maximum(when, given)[..., None]
+        chunk = moment * actions + (1 - moment) * noise
+        with torch.autocast(self._device.type, dtype=torch.bfloat16):
+            velocity = self.model.flow(chunk, given, when, context)
+        wrong = functional.huber_loss(velocity.float(), actions - noise, reduction="none", delta=1.0)
+        free = 1 - given[..., None]
+        error = points - batch["points"]
+        return {
+            "flow": 2 * (wrong * free).sum() / (free.sum() * actions.shape[2]),
+            "point": functional.huber_loss(error / 0.03, torch.zeros_like(error), delta=1.0),
+            "flag": functional.binary_cross_entropy_with_logits(flags.float(), batch["flags"]),
+            "mm": error.detach().norm(dim=-1).mean() * 1000,
+        }
+
+
+def _relight(pixels: Tensor) -> Tensor:
+    """Returns images of other brightness, contrast and white balance; geometry and colour names stay true."""
+    batch = len(pixels)
+    gain = (torch.rand(batch, 1, 1, 3) * 0.1 + 0.95) * (torch.rand(batch, 1, 1, 1) * 0.4 + 0.8)
+    shift = torch.rand(batch, 1, 1, 1) * 30 - 15
+    changed = pixels.float() * gain.to(pixels.device) + shift.to(pixels.device)
+    return changed.clamp_(0, 255)
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
