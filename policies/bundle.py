@@ -95,7 +95,7 @@ def write_bundle(folder: str | Path, manifest: Manifest, files: Mapping[str, byt
         raise ConfigError(f"files has no {manifest.model}, which the manifest names as the model")
     manifest = replace(manifest, files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()})
     try:
-        text = yaml.safe_dump(manifest_mapping(manifest), sort_keys=False, allow_unicode=True, default_flow_style=None)
+        text = yaml.safe_dump(manifest_mapping(manifest), sort_keys=False, default_flow_style=None)
     except yaml.YAMLError as error:
         raise ConfigError(f"training must hold plain values only (text, numbers, lists, mappings): {error}") from error
     for name, data in files.items():

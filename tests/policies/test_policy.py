@@ -254,7 +254,7 @@ class TestBadInput:
     def test_an_image_of_another_size(self, policy: BundlePolicy, observe: Observe) -> None:
         image = Image(stamp_ns=0, pixels=np.zeros((128, 256, 3), np.uint8))
         with pytest.raises(InvalidDataError, match="camera scene gives 256x128 px, the policy sees 128x128"):
-            policy.infer(observe(images=observe().images | {"scene": image}))
+            policy.infer(observe(images={**observe().images, "scene": image}))
 
     def test_another_number_of_joints(self, policy: BundlePolicy, observe: Observe) -> None:
         with pytest.raises(InvalidDataError, match="has 7 joints, expected 8: panda_joint1"):
