@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from types import NoneType
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import numpy as np
 import yaml
@@ -18,7 +17,6 @@ from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 
 CONTROLLER_TYPES = ("joint_trajectory", "forward_command")
-ACCEPTED_TYPES = {str: (str,), int: (int,), float: (int, float), float | None: (int, float, NoneType)}
 
 T = TypeVar("T")
 
@@ -121,6 +119,8 @@ class RobotProfile:
                     f"profile {self.name}: controller {controller.name} has type {controller.type}, "
                     f"known: {', '.join(CONTROLLER_TYPES)}"
                 )
+        if not self.control_hz > 0:
+            raise ConfigError(f"profile {self.name}: control_hz is {self.control_hz}, must be positive")
         if not self.urdf.is_file():
             raise ConfigError(f"profile {self.name}: URDF {self.urdf} does not exist")
 
@@ -162,6 +162,11 @@ def _closest(word: str, known: tuple[str, ...]) -> str:
 
 
 def _check_joint(joint: Joint) -> None:
+    for number in ("lower", "upper", "velocity", "acceleration", "jerk", "home"):
+        value = getattr(joint, number)
+        if not isinstance(value, int | float):
+            # YAML 1.1 reads 1e-2 as text.
+            raise ConfigError(f"joint {joint.name}: {number} is {value!r}, expected a number such as 0.01")
     limits = np.array([joint.velocity, joint.acceleration, joint.jerk])
     if not (np.isfinite(limits).all() and (limits > 0).all()):
         raise ConfigError(f"joint {joint.name}: velocity, acceleration and jerk limits must be positive and finite")
@@ -180,17 +185,14 @@ def build(kind: type[T], where: str, values: Any) -> T:
         values: the mapping; lists become tuples.
 
     Raises:
-        ConfigError: not a mapping, an unknown key (with the closest known one), a missing key, or text for a number.
+        ConfigError: not a mapping, an unknown key (with the closest known one), or a missing key.
     """
     if not isinstance(values, Mapping):
         raise ConfigError(f"{where} must be a mapping, got {type(values).__name__}")
-    hints = get_type_hints(kind)
-    for key, value in values.items():
-        if key not in hints:
-            raise ConfigError(f"{where}: unknown key {key}{_closest(str(key), tuple(hints))}")
-        # YAML 1.1 reads 1e-2 as text.
-        if not isinstance(value, ACCEPTED_TYPES.get(hints[key], object)):
-            raise ConfigError(f"{where}: {key} is {value!r}, expected {'text' if hints[key] is str else 'a number'}")
+    known = tuple(f.name for f in fields(kind))  # type: ignore[arg-type]
+    for key in values:
+        if key not in known:
+            raise ConfigError(f"{where}: unknown key {key}{_closest(str(key), known)}")
     try:
         return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()})
     except TypeError as error:

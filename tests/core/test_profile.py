@@ -125,7 +125,7 @@ class TestMistakes:
     def test_a_number_that_yaml_reads_as_text(self, limit: str, values: dict[str, Any], tmp_path: Path) -> None:
         """YAML 1.1 reads 1e-2 as text."""
         values["joints"][2][limit] = "1e-2"
-        with pytest.raises(ConfigError, match=rf"joints\[2\]: {limit} is '1e-2', expected a number"):
+        with pytest.raises(ConfigError, match=f"panda_joint3: {limit} is '1e-2', expected a number"):
             load(values, tmp_path)
 
     @pytest.mark.parametrize("value", [float("nan"), 3.0])
@@ -148,6 +148,12 @@ class TestMistakes:
     def test_a_workspace_without_a_volume(self, lower: list[Any], values: dict[str, Any], tmp_path: Path) -> None:
         values["workspace"]["lower"] = lower
         with pytest.raises(ConfigError, match=r"workspace|box"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("rate_hz", [0, -100, float("nan")])
+    def test_a_control_rate_that_is_none(self, rate_hz: float, values: dict[str, Any], tmp_path: Path) -> None:
+        values["control_hz"] = rate_hz
+        with pytest.raises(ConfigError, match="control_hz is .* must be positive"):
             load(values, tmp_path)
 
     def test_a_urdf_that_is_not_there(self, values: dict[str, Any], tmp_path: Path) -> None:
