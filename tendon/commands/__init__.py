@@ -1,0 +1,1 @@
+"""The subcommands of `tendon`, one module each."""

@@ -1,0 +1,210 @@
+"""The independent safety monitor: it believes heartbeats and measurements, and can only take permission away.
+
+It owns the latch. Its `Permission` is published many times a second; a controller moves only while
+it holds one that is fresh and armed, so a dead monitor stops the robot too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from tendon.core.errors import StoppedError
+from tendon.core.profile import RobotProfile
+from tendon.core.types import Array
+
+CONTROLLER_LATCHED = "latched"
+CONTROLLER_MOVING = ("armed", "running")
+"""Modes that a controller reports of itself, as `safety/state` spells them."""
+
+
+class PermissionState(Enum):
+    """What a controller may do."""
+
+    STANDBY = "standby"
+    ARMED = "armed"
+    LATCHED = "latched"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permission:
+    """What a controller may do, since when, and why.
+
+    Attributes:
+        state: armed permits motion; standby permits none; latched demands a stop until a reset.
+        event: changes with every reset and arm. A controller follows a change, never a state it finds when
+            it starts; so a restart of either side never moves the robot.
+        reason: why it is latched or not ready; empty when there is nothing to say.
+    """
+
+    state: PermissionState
+    event: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitorLimits:
+    """When the monitor takes permission away.
+
+    Attributes:
+        heartbeat_ns: largest age of a heartbeat.
+        joint_state_ns: largest age of a joint state.
+        report_ns: how long a controller may take to follow a permission.
+        position_share: how far a measured position may pass its limit, as a share of the joint's range.
+        velocity_factor: largest measured speed, in speed limits.
+        velocity_ns: how long a measured speed must be too large; contacts make single samples jump.
+        rest_share: a joint below this share of its speed limit is at rest.
+    """
+
+    heartbeat_ns: int = 100_000_000
+    joint_state_ns: int = 100_000_000
+    report_ns: int = 500_000_000
+    position_share: float = 0.01
+    velocity_factor: float = 1.2
+    velocity_ns: int = 50_000_000
+    rest_share: float = 0.05
+
+
+class SafetyMonitor:
+    """The latch. Times are of one monotonic clock, when a message arrived; called from one thread.
+
+    Args:
+        profile: gives the limits of measured positions and velocities.
+        required: names of the nodes whose heartbeat motion needs.
+        limits: when permission is taken away.
+    """
+
+    def __init__(self, profile: RobotProfile, required: Iterable[str], limits: MonitorLimits | None = None) -> None:
+        self._limits = limits or MonitorLimits()
+        self._names = profile.joint_names
+        span = self._limits.position_share * (profile.vector("upper") - profile.vector("lower"))
+        self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
+        self._speed = profile.vector("velocity")
+        self._beats: dict[str, tuple[str, int] | None] = dict.fromkeys(required)
+        self._joints_ns: int | None = None
+        self._breach = ""
+        self._fast_since_ns: int | None = None
+        self._at_rest = False
+        self._report: tuple[str, int, str] | None = None
+        self._state, self._event, self._since_ns, self._reason = PermissionState.STANDBY, 0, 0, ""
+
+    def beat(self, node: str, instance: str, now_ns: int) -> None:
+        """Takes a heartbeat. A new instance of a required node latches: it has forgotten what it was doing."""
+        if node not in self._beats:
+            return
+        last = self._beats[node]
+        if last is not None and last[0] != instance and self._state is PermissionState.ARMED:
+            self._latch(f"{node} was restarted")
+        self._beats[node] = (instance, now_ns)
+
+    def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
+        """Takes a joint state, (n,) each in the profile's joint order."""
+        self._joints_ns = now_ns
+        self._at_rest = bool((np.abs(velocity) <= self._limits.rest_share * self._speed).all())
+        outside = np.flatnonzero(~((position >= self._lower) & (position <= self._upper)))
+        fast = np.flatnonzero(~(np.abs(velocity) <= self._limits.velocity_factor * self._speed))
+        self._breach = ""
+        if len(outside):
+            i = int(outside[0])
+            self._breach = f"{self._names[i]} is measured at {position[i]:.4g}, beyond its limits"
+        elif len(fast):
+            i = int(fast[0])
+            self._fast_since_ns = now_ns if self._fast_since_ns is None else self._fast_since_ns
+            if now_ns - self._fast_since_ns >= self._limits.velocity_ns:
+                self._breach = f"{self._names[i]} is measured at speed {velocity[i]:.3g}, above its limit"
+        if not len(fast):
+            self._fast_since_ns = None
+
+    def refused(self, text: str, now_ns: int) -> None:
+        """Takes a joint state that could not be read, such as one that lacks a joint."""
+        self._joints_ns, self._breach = now_ns, text
+
+    def report(self, mode: str, event: int, reason: str) -> None:
+        """Takes what the controller says of itself: its mode, the last event it followed, and why it stopped."""
+        self._report = (mode, event, reason)
+
+    def permission(self, now_ns: int) -> Permission:
+        """Returns the permission now; anything wrong while armed latches here."""
+        causes = self._causes(now_ns)
+        if self._state is PermissionState.ARMED:
+            causes = causes or self._unfollowed(now_ns)
+            if causes:
+                self._latch(causes[0])
+        elif self._state is PermissionState.STANDBY and self._report is not None:
+            mode, event, reason = self._report
+            if event == self._event and mode == CONTROLLER_LATCHED:
+                self._latch(f"the controller latched: {reason}")
+        reason = self._reason if self._state is PermissionState.LATCHED else "; ".join(causes)
+        return Permission(state=self._state, event=self._event, reason=reason)
+
+    def stop(self, reason: str) -> None:
+        """Latches, from any state. The first reason is kept."""
+        self._latch(reason)
+
+    def reset(self, now_ns: int) -> None:
+        """Releases the latch; nothing moves, `arm` is separate.
+
+        Raises:
+            StoppedError: the cause is still present, or the robot has not come to rest.
+        """
+        causes = self._causes(now_ns)
+        if not self._at_rest:
+            causes.append("the robot is not at rest")
+        if causes:
+            raise StoppedError(f"cannot reset: {'; '.join(causes)}")
+        self._enter(PermissionState.STANDBY, now_ns)
+
+    def arm(self, now_ns: int) -> None:
+        """Permits motion.
+
+        Raises:
+            StoppedError: latched, something is missing, or the controller is not in standby.
+        """
+        if self._state is PermissionState.LATCHED:
+            raise StoppedError(f"cannot arm: latched because {self._reason}; reset first")
+        if self._state is PermissionState.ARMED:
+            return
+        causes = self._causes(now_ns)
+        if self._report is None or self._report[0] in CONTROLLER_MOVING:
+            causes.append("the controller has not reported standby")
+        if not self._at_rest:
+            causes.append("the robot is not at rest")
+        if causes:
+            raise StoppedError(f"cannot arm: {'; '.join(causes)}")
+        self._enter(PermissionState.ARMED, now_ns)
+
+    def _enter(self, state: PermissionState, now_ns: int) -> None:
+        self._state, self._reason, self._since_ns = state, "", now_ns
+        self._event = max(self._event + 1, now_ns)  # larger than any event of a monitor that ran before this one
+
+    def _latch(self, reason: str) -> None:
+        if self._state is not PermissionState.LATCHED:
+            self._state, self._reason = PermissionState.LATCHED, reason
+
+    def _causes(self, now_ns: int) -> list[str]:
+        causes = []
+        for node, beat in self._beats.items():
+            if beat is None:
+                causes.append(f"no heartbeat of {node} yet")
+            elif now_ns - beat[1] > self._limits.heartbeat_ns:
+                causes.append(f"the last heartbeat of {node} is {(now_ns - beat[1]) / 1e6:.0f} ms old")
+        if self._joints_ns is None:
+            causes.append("no joint state yet")
+        elif now_ns - self._joints_ns > self._limits.joint_state_ns:
+            causes.append(f"the last joint state is {(now_ns - self._joints_ns) / 1e6:.0f} ms old")
+        if self._breach:
+            causes.append(self._breach)
+        return causes
+
+    def _unfollowed(self, now_ns: int) -> list[str]:
+        """Returns why the controller does not do what it was permitted to."""
+        mode, event, reason = self._report or ("", 0, "")
+        if event == self._event and mode in CONTROLLER_MOVING:
+            return []
+        if event == self._event and mode == CONTROLLER_LATCHED:
+            return [f"the controller latched: {reason}"]
+        late = now_ns - self._since_ns > self._limits.report_ns
+        return [f"the controller did not arm, it is {mode or 'silent'}: {reason or 'no reason'}"] if late else []
