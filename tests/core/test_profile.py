@@ -153,7 +153,7 @@ class TestMistakes:
     @pytest.mark.parametrize("rate_hz", [0, -100, float("nan")])
     def test_a_control_rate_that_is_none(self, rate_hz: float, values: dict[str, Any], tmp_path: Path) -> None:
         values["control_hz"] = rate_hz
-        with pytest.raises(ConfigError, match="control_hz is .* must be positive"):
+        with pytest.raises(ConfigError, match=r"control_hz is .* must be positive"):
             load(values, tmp_path)
 
     def test_a_urdf_that_is_not_there(self, values: dict[str, Any], tmp_path: Path) -> None:

@@ -1,0 +1,15 @@
+"""What packaging tests run in each kind of installation."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Run outside the checkout: where the package came from, and whether its data files came along.
+LOAD = """
+import tendon, tendon.policies, tendon.sim, tendon.ros2_nodes
+from tendon.core.paths import share_folder
+from tendon.core.profile import load_profile
+print(tendon.__file__)
+print(load_profile("panda").urdf)
+print(*sorted(p.parent.name for p in (share_folder() / "bundles").glob("*/bundle.yaml")))
+"""
