@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,14 +11,55 @@ import pybullet
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
-from tendon.sim.world import World
+from tendon.sim.world import TOOL_DOWN, World
 
 SCENE_EYE = (1.02, 0.0, 0.72)
 SCENE_LOOKS_AT = (0.45, 0.0, 0.02)
 WRIST_EYE = (0.055, 0.0, 0.02)
 WRIST_LOOKS_AT = (0.045, 0.0, 0.12)
 FIELD_OF_VIEW = {"scene": math.radians(39.0), "wrist": math.radians(80.0)}
+TOOL_OFFSET_Z = 0.1034
 NEAR, FAR = 0.02, 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Viewpoint:
+    """Where a camera nominally is, without domain randomisation: for labels that say where a point is seen.
+
+    Attributes:
+        rotation: (3, 3) rows are the camera's right, up and backward axes in the base frame.
+        eye: (3,) [m], from the base origin, or from the tool for a camera that moves with it (tool down).
+        on_tool: whether it moves with the tool.
+        focal: focal length over half the image height.
+    """
+
+    rotation: tuple[tuple[float, ...], ...]
+    eye: tuple[float, ...]
+    on_tool: bool
+    focal: float
+
+
+def viewpoints() -> dict[str, Viewpoint]:
+    """Returns the nominal viewpoint of each camera."""
+    to_tool = np.array([0.0, 0.0, TOOL_OFFSET_Z])
+    wrist_eye, wrist_at = (TOOL_DOWN @ (np.array(p) - to_tool) for p in (WRIST_EYE, WRIST_LOOKS_AT))
+    placed = {
+        "scene": (np.array(SCENE_EYE), np.array(SCENE_LOOKS_AT), np.array([0.0, 0.0, 1.0]), False),
+        "wrist": (wrist_eye, wrist_at, TOOL_DOWN[:, 0], True),
+    }
+    found = {}
+    for name, (eye, at, up, on_tool) in placed.items():
+        back = (eye - at) / np.linalg.norm(eye - at)
+        right = np.cross(up, back)
+        right /= np.linalg.norm(right)
+        rotation = np.stack([right, np.cross(back, right), back])
+        found[name] = Viewpoint(
+            rotation=tuple(map(tuple, rotation.tolist())),
+            eye=tuple(eye.tolist()),
+            on_tool=on_tool,
+            focal=1.0 / math.tan(FIELD_OF_VIEW[name] / 2),
+        )
+    return found
 
 
 class CameraRig:

@@ -8,9 +8,10 @@ cut run is resumed by running it again.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from tendon.core.kinematics import Kinematics
 from tendon.core.profile import RobotProfile
 from tendon.core.protocols import Policy
 from tendon.core.types import Array, Image, Observation
-from tendon.sim.cameras import CameraRig
+from tendon.sim.cameras import CameraRig, viewpoints
 from tendon.sim.expert import ExpertState, observe_state, rollout
 from tendon.sim.scene import Scene, Task, sample_scene
 from tendon.sim.tasks import destination, feasible_tasks, is_done, phrase
@@ -224,6 +225,7 @@ def collect_shard(collector: Collector, folder: Path, first_seed: int) -> int:
     path = folder / f"seeds-{first_seed:06d}"
     if path.is_dir():
         return len(np.load(path / "state.npy", mmap_mode="r"))
+    folder.mkdir(parents=True, exist_ok=True)
     frames, labels = [], []
     for seed in range(first_seed, first_seed + SHARD_SEEDS):
         for frame, label in collector.episode(seed):
@@ -236,6 +238,7 @@ def collect_shard(collector: Collector, folder: Path, first_seed: int) -> int:
     arrays["points"] = np.stack([[one.points for one in row] for row in labels]).astype(np.float32)
     arrays["flags"] = np.stack([[one.flags for one in row] for row in labels]).astype(np.float32)
     arrays["instruction"] = np.array([[one.instruction for one in row] for row in labels])
+    (folder / "cameras.json").write_text(json.dumps({name: asdict(view) for name, view in viewpoints().items()}))
     unfinished = folder / f".{path.name}"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

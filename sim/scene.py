@@ -147,9 +147,9 @@ def _cast(family: str, rng: np.random.Generator) -> list[str]:
         "pick": movable[: extra + 1] + containers[: int(rng.integers(0, 2))],
         "put_in": movable[:extra] + containers,
         "put_by": movable[:3] + ["plate"] * int(rng.integers(1, 3)),
-        "push": movable[:extra] + ["zone", "zone"],
+        "push": [*movable[:extra], "zone", "zone"],
         "stack": ["cube", "cube", *movable[: extra - 1]],
-        "drawer": movable[:2] + ["drawer"],
+        "drawer": [*movable[:2], "drawer"],
     }[family]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import threading
 from collections.abc import Iterator
@@ -31,9 +32,10 @@ class Demonstrations:
     """
 
     def __init__(self, folders: list[Path], vocabulary: list[str] | None = None) -> None:
-        self.shards = sorted(path for folder in folders for path in folder.glob("seeds-*"))
-        if not self.shards:
+        if not any(folder.glob("seeds-*") for folder in folders):
             raise ConfigError(f"no demonstrations in {', '.join(map(str, folders))}; `tendon demos` makes them")
+        self.viewpoints = json.loads((folders[0] / "cameras.json").read_text())
+        self.shards = sorted(path for folder in folders for path in folder.glob("seeds-*"))
         parts = {key: [np.load(shard / f"{key}.npy") for shard in self.shards] for key in KEYS}
         self.images = {
             name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in self.shards] for name in CAMERAS

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -33,6 +34,22 @@ class Shape:
     components: int
     tokens: int
     vocabulary: int
+
+
+class Understanding(NamedTuple):
+    """What the network makes of B observations under L instructions each.
+
+    Attributes:
+        context: (B, L, K) what the flow is conditioned on.
+        points: (B, L, 2, 3) centre of the target item and of the goal [m, base frame].
+        flags: (B, L, 2) logits: target is held, task is done.
+        attention: camera name to (B, L, 2, h * w) logits of where target and goal are seen.
+    """
+
+    context: Tensor
+    points: Tensor
+    flags: Tensor
+    attention: dict[str, Tensor]
 
 
 class Residual(nn.Module):
@@ -77,7 +94,7 @@ class Pointer(nn.Module):
         y, x = torch.meshgrid(torch.linspace(-1, 1, height), torch.linspace(-1, 1, width), indexing="ij")
         self.register_buffer("place", torch.stack([x.flatten(), y.flatten()], dim=1))
 
-    def forward(self, grid: Tensor, queries: Tensor) -> Tensor:
+    def forward(self, grid: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
         """Looks once.
 
         Args:
@@ -85,7 +102,7 @@ class Pointer(nn.Module):
             queries: (B, L, S, TEXT_WIDTH), L instructions of S queries for each image.
 
         Returns:
-            (B, L, S, C + 2) features and coordinates in [-1, 1].
+            (B, L, S, C + 2) features and coordinates in [-1, 1], and attention logits (B, L, S, h * w).
         """
         cells = grid.flatten(2).transpose(1, 2) + self.position
         batch, labels, slots, _ = queries.shape
@@ -94,7 +111,8 @@ class Pointer(nn.Module):
         weights = logits.float().softmax(-1)
         seen = weights.to(cells.dtype) @ self.value(cells)
         where = weights @ self.place.float()
-        return torch.cat([seen.float(), where], dim=-1).reshape(batch, labels, slots, GRID_WIDTH + 2)
+        found = torch.cat([seen.float(), where], dim=-1)
+        return found.reshape(batch, labels, slots, -1), logits.reshape(batch, labels, slots, -1)
 
 
 class Language(nn.Module):
@@ -207,21 +225,19 @@ class SmallVla(nn.Module):
             grids[name] = self.trunks[name](x)
         return grids
 
-    def understand(self, grids: dict[str, Tensor], state: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def understand(self, grids: dict[str, Tensor], state: Tensor, tokens: Tensor) -> Understanding:
         """Grounds L instructions in each of B observations.
 
         Args:
             grids: from `look`.
             state: (B, S).
             tokens: (B, L, tokens).
-
-        Returns:
-            context (B, L, K), points (B, L, 2, 3) [m], flag logits (B, L, 2).
         """
         batch, labels, _ = tokens.shape
         queries, summary = self.language(tokens.flatten(0, 1))
         queries = queries.reshape(batch, labels, SLOTS, TEXT_WIDTH)
-        seen = torch.cat([self.pointers[name](grid, queries) for name, grid in grids.items()], dim=-1)
+        looks = {name: self.pointers[name](grid, queries) for name, grid in grids.items()}
+        seen = torch.cat([found for found, _ in looks.values()], dim=-1)
         body = state[:, None].expand(-1, labels, -1)
         named = torch.cat([seen[:, :, :LABELLED_SLOTS], body[:, :, None].expand(-1, -1, LABELLED_SLOTS, -1)], dim=-1)
         points = self.locate(named).float() * 0.2 + torch.tensor([0.45, 0.0, 0.05])
@@ -238,7 +254,8 @@ class SmallVla(nn.Module):
                 dim=-1,
             )
         )
-        return context, points, self.flags(context)
+        attention = {name: logits[:, :, :LABELLED_SLOTS].float() for name, (_, logits) in looks.items()}
+        return Understanding(context, points, self.flags(context), attention)
 
     def sample(self, context: Tensor, prefix: Tensor, given: Tensor, noise: Tensor) -> Tensor:
         """Integrates the flow from noise; given rows are kept at the prefix throughout. All (N, T, C)."""

@@ -18,6 +18,7 @@ from torch.nn import functional
 from tendon.core.errors import ConfigError
 from tendon.policies.training.data import CAMERAS, TOKENS, Demonstrations
 from tendon.policies.training.model import Shape, SmallVla
+from tendon.policies.training.pointing import pointing_loss, project
 
 FLOW_SAMPLES = 2
 SAVE_EVERY = 500
@@ -43,7 +44,7 @@ class Recipe:
 
 
 class Run:
-    """A training run in a folder: `weights.safetensors` (averaged), `state.safetensors` (to resume), `run.json`, `log.jsonl`.
+    """A training run in a folder: averaged `weights`, the `state` to resume from, `run.json` and `log.jsonl`.
 
     Args:
         folder: of this run; one that holds a state goes on from there.
@@ -161,7 +162,7 @@ class Run:
         self.model.train()
         batch = {k: v.to(self._device, non_blocking=True) for k, v in batch.items()}
         losses = self.losses(batch)
-        total = losses["flow"] + losses["point"] + 0.2 * losses["flag"]
+        total = losses["flow"] + losses["point"] + 0.2 * losses["flag"] + 0.3 * losses["look"]
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -176,7 +177,7 @@ class Run:
         return {k: float(v.detach()) for k, v in losses.items()}
 
     def losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Returns the flow-matching, pointing and flag losses of a batch, and the mean pointing error in mm."""
+        """Returns the losses of a batch (flow, position, flags, attention), and the mean position error in mm."""
         constants = self._constants
         state = (batch["state"] - constants["state_mean"]) / constants["state_std"]
         actions = ((batch["actions"] - constants["action_mean"]) / constants["action_std"]).flatten(0, 1)
@@ -188,8 +189,9 @@ class Run:
             )
         with torch.autocast(self._device.type, dtype=torch.bfloat16):
             grids = self.model.look(images)
-            context, points, flags = self.model.understand(grids, state, batch["tokens"])
-        context = context.float().flatten(0, 1).repeat(FLOW_SAMPLES, 1)
+            understood = self.model.understand(grids, state, batch["tokens"])
+        points = understood.points
+        context = understood.context.float().flatten(0, 1).repeat(FLOW_SAMPLES, 1)
         actions = actions.repeat(FLOW_SAMPLES, 1, 1)
         rows = torch.arange(actions.shape[1], device=actions.device)
         given = (rows < batch["prefix_rows"].flatten().repeat(FLOW_SAMPLES)[:, None]).float()
@@ -205,7 +207,11 @@ class Run:
         return {
             "flow": 2 * (wrong * free).sum() / (free.sum() * actions.shape[2]),
             "point": functional.huber_loss(error / 0.03, torch.zeros_like(error), delta=1.0),
-            "flag": functional.binary_cross_entropy_with_logits(flags.float(), batch["flags"]),
+            "flag": functional.binary_cross_entropy_with_logits(understood.flags.float(), batch["flags"]),
+            "look": sum(
+                pointing_loss(logits, project(self.data.viewpoints[name], batch["points"], batch["state"]))
+                for name, logits in understood.attention.items()
+            ),
             "mm": error.detach().norm(dim=-1).mean() * 1000,
         }
 

@@ -1,0 +1,1 @@
+"""From a trained network to a bundle. Needs torch; what it writes does not."""

@@ -1,0 +1,163 @@
+"""Exports a training run to a bundle: one ONNX graph, flow steps unrolled, checked against torch before it is kept."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.profile import RobotProfile
+from tendon.policies.bundle import Bundle, write_bundle
+from tendon.policies.manifest import (
+    MODEL_FILE,
+    STATE_ITEMS,
+    ActionSpace,
+    CameraInput,
+    InstructionInput,
+    Manifest,
+    StateItem,
+)
+from tendon.policies.training.model import Shape, SmallVla
+
+STEP_S = 0.1
+PREFIX_ROWS = 5
+LARGEST_DIFFERENCE = 1e-3
+
+
+class Deployed(nn.Module):
+    """The graph of a bundle: uint8 images and normalised numbers in, a whole chunk out.
+
+    The network normalises each row of a chunk by itself, a bundle normalises each component; this converts.
+    """
+
+    def __init__(self, model: SmallVla, statistics: Mapping[str, list[Any]], action: ActionSpace) -> None:
+        super().__init__()
+        self.model = model
+        row_mean, row_std = torch.tensor(statistics["action_mean"]), torch.tensor(statistics["action_std"])
+        mean, std = torch.tensor(action.mean), torch.tensor(action.std)
+        self.register_buffer("scale", std / row_std)
+        self.register_buffer("shift", (mean - row_mean) / row_std)
+
+    def forward(
+        self,
+        image_scene: Tensor,
+        image_wrist: Tensor,
+        state: Tensor,
+        tokens: Tensor,
+        prefix: Tensor,
+        prefix_rows: Tensor,
+        noise: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Inputs and outputs as in `tendon.policies.matching`."""
+        grids = self.model.look({"scene": image_scene, "wrist": image_wrist})
+        understood = self.model.understand(grids, state, tokens[:, None])
+        given = (torch.arange(self.model.shape.rows) < prefix_rows[:, None]).float()
+        chunk = self.model.sample(understood.context[:, 0], prefix * self.scale + self.shift, given, noise)
+        return (chunk - self.shift) / self.scale, understood.points[:, 0]
+
+
+def export_bundle(
+    run: Path, folder: Path, profile: RobotProfile, name: str, training: Mapping[str, Any] | None = None
+) -> Bundle:
+    """Writes the bundle of a training run.
+
+    Args:
+        run: folder with `run.json` and `weights.safetensors`.
+        folder: where the bundle goes.
+        profile: the robot it was trained on.
+        name: of the policy.
+        training: what to record beside the run's own recipe.
+
+    Raises:
+        ConfigError: there is no such run.
+        MismatchError: the ONNX graph does not answer what torch answers.
+    """
+    if not (run / "weights.safetensors").is_file():
+        raise ConfigError(f"no training run at {run}: it has no weights.safetensors; `tendon train` makes one")
+    record = json.loads((run / "run.json").read_text())
+    shape = Shape(**record["shape"])
+    model = SmallVla(shape)
+    model.load_state_dict(load_file(run / "weights.safetensors"))
+    statistics = record["statistics"]
+    manifest = Manifest(
+        name=name,
+        robot=profile.name,
+        tool_frame=profile.tool_frame,
+        joint_names=profile.joint_names,
+        cameras=tuple(CameraInput(name=k, width=w, height=h) for k, (h, w) in shape.cameras.items()),
+        state=tuple(StateItem(name=k, size=size, unit=unit) for k, (size, unit) in STATE_ITEMS.items()),
+        state_mean=tuple(statistics["state_mean"]),
+        state_std=tuple(statistics["state_std"]),
+        action=ActionSpace(
+            rows=shape.rows,
+            step_s=STEP_S,
+            mean=tuple(np.mean(statistics["action_mean"], axis=0).tolist()),
+            std=tuple(np.mean(statistics["action_std"], axis=0).tolist()),
+        ),
+        prefix_rows=PREFIX_ROWS,
+        instruction=InstructionInput(tokens=shape.tokens, vocabulary=tuple(record["vocabulary"])),
+        training={"recipe": record["recipe"], "frames": record["frames"], "step": record["step"], **(training or {})},
+    )
+    deployed = Deployed(model.eval(), statistics, manifest.action).eval()
+    graph = _to_onnx(deployed, shape)
+    _check_parity(deployed, graph, shape)
+    return write_bundle(folder, manifest, {MODEL_FILE: graph})
+
+
+def _example(shape: Shape, seed: int) -> dict[str, Tensor]:
+    torch.manual_seed(seed)
+    images = {
+        f"image_{k}": torch.randint(0, 256, (1, h, w, 3), dtype=torch.uint8) for k, (h, w) in shape.cameras.items()
+    }
+    rows = (1, shape.rows, shape.components)
+    return images | {
+        "state": torch.randn(1, shape.state),
+        "tokens": torch.randint(0, shape.vocabulary, (1, shape.tokens)),
+        "prefix": torch.randn(rows),
+        "prefix_rows": torch.tensor([seed % (PREFIX_ROWS + 1)]),
+        "noise": torch.randn(rows),
+    }
+
+
+def _to_onnx(deployed: Deployed, shape: Shape) -> bytes:
+    example = _example(shape, 3)
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(scratch) / MODEL_FILE
+        torch.onnx.export(
+            deployed,
+            tuple(example.values()),
+            str(path),
+            input_names=list(example),
+            output_names=["actions", "points"],
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+        return path.read_bytes()
+
+
+def _check_parity(deployed: Deployed, graph: bytes, shape: Shape) -> None:
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    for seed in range(4):
+        example = _example(shape, seed)
+        with torch.no_grad():
+            expected = deployed(*example.values())
+        found = session.run(["actions", "points"], {k: v.numpy() for k, v in example.items()})
+        for output, want, got in zip(("actions", "points"), expected, found, strict=True):
+            difference = float(np.abs(want.numpy() - got).max())
+            if not difference < LARGEST_DIFFERENCE:
+                raise MismatchError(
+                    f"exported graph differs from torch: output {output} by {difference:.2g}, "
+                    f"allowed {LARGEST_DIFFERENCE}; do not deploy it"
+                )
