@@ -96,6 +96,7 @@ class InstructionInput:
 
     def __post_init__(self) -> None:
         _check_count("instruction tokens", self.tokens, 1)
+        object.__setattr__(self, "vocabulary", _sequence("instruction vocabulary", self.vocabulary))
         for word in self.vocabulary[2:]:
             if not isinstance(word, str) or words(word) != [word]:
                 raise ConfigError(
@@ -150,6 +151,8 @@ class Manifest:
         _check_choice("format", self.format, (FORMAT,))
         for name in ("name", "robot", "tool_frame", "model"):
             _check_text(name, getattr(self, name))
+        for name in ("joint_names", "cameras", "state"):
+            object.__setattr__(self, name, _sequence(name, getattr(self, name)))
         for joint in self.joint_names:
             _check_text("joint_names", joint)
         for name, values in (
@@ -199,8 +202,6 @@ def parse_manifest(raw: Any) -> Manifest:
         values["action"] = build(ActionSpace, "bundle.yaml action", values["action"])
     if "instruction" in values:
         values["instruction"] = build(InstructionInput, "bundle.yaml instruction", values["instruction"])
-    if "joint_names" in values:
-        values["joint_names"] = _sequence("joint_names", values["joint_names"])
     return build(Manifest, "bundle.yaml", values)
 
 

@@ -134,11 +134,11 @@ class BundlePolicy:
         origin = self._adapter.tool_position(observation.joint_position)
 
         given = self._prefix_rows(prefix, start_ns)
-        components = (self._adapter.to_components(given, origin) - self._action_mean) / self._action_std
+        known = len(given)
         rows = np.zeros((1, self._manifest.action.rows, len(self._action_mean)), np.float32)
-        rows[0, : len(given)] = components
+        rows[0, :known] = (self._adapter.to_components(given, origin) - self._action_mean) / self._action_std
         feeds["prefix"] = rows
-        feeds["prefix_rows"] = np.array([len(given)], np.int64)
+        feeds["prefix_rows"] = np.array([known], np.int64)
         feeds["noise"] = self._noise.standard_normal(rows.shape, np.float32)
 
         model_begin_ns = time.perf_counter_ns()
@@ -147,13 +147,13 @@ class BundlePolicy:
         points = freeze("points (of the model's answer)", answer["points"][0], (2, 3))
         actions = freeze("actions (of the model's answer)", answer["actions"][0], rows.shape[1:])
 
-        wanted = actions[len(given) :] * self._action_std + self._action_mean
-        seed = given[-1] if len(given) else observation.joint_position
+        wanted = actions[known:] * self._action_std + self._action_mean
+        seed = given[-1] if known else observation.joint_position
         solved = self._adapter.to_joints(wanted, origin, seed)
         self.last = Inference(
             points=points,
-            clamped_rows=tuple(k + len(given) for k in solved.clamped),
-            held_rows=tuple(k + len(given) for k in solved.held),
+            clamped_rows=tuple(k + known for k in solved.clamped),
+            held_rows=tuple(k + known for k in solved.held),
             model_ns=model_ns,
             total_ns=time.perf_counter_ns() - begin_ns,
         )

@@ -117,7 +117,8 @@ class TestBundlePolicy(PolicyConformance):
             if warm:
                 policy.warm_up()
             assert policy.last_points is None
-            run, noise = policy._model.run, []
+            run = policy._model.run
+            noise: list[np.ndarray] = []
             policy._model.run = lambda feeds, r=run, n=noise: n.append(feeds["noise"]) or r(feeds)  # type: ignore
             policy.infer(observe())
             policy.infer(observe())
