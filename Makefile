@@ -31,6 +31,7 @@ lint: $(INSTALLED)  ## style, formatting, and who may import whom
 
 types: $(INSTALLED)  ## mypy, strict on tendon.core and tendon.control
 	$(BIN)/mypy -p tendon
+	$(BIN)/mypy --strict -p tendon.core -p tendon.control
 
 bench: $(INSTALLED)  ## run every benchmark in turn; each also has --help
 	@failed=; for script in benchmarks/[a-z]*.py; do \
