@@ -1,0 +1,67 @@
+"""The simulated robot as a backend: joint servos behind a trajectory controller, stepped by hand."""
+
+from __future__ import annotations
+
+from tendon.control.trajectory_controller import TrajectoryController
+from tendon.core.types import Array, Command, Image, Observation
+from tendon.sim.cameras import CameraRig
+from tendon.sim.scene import Scene
+from tendon.sim.world import World
+
+
+class SimBackend:
+    """A core `Backend` in lock-step: time passes only in `advance`.
+
+    Args:
+        world: the simulated robot; this backend plays what is applied to it.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._rig = CameraRig(world)
+        position, _ = world.joint_state()
+        self._controller = TrajectoryController(world.profile.joint_names, position)
+
+    def load(self, scene: Scene) -> None:
+        """Loads a scene: time is zero again and the robot holds the scene's start."""
+        self.world.load(scene)
+        self._controller.reset(self.world.joint_state()[0])
+
+    def observe_joints(self) -> tuple[Array, Array]:
+        """Returns measured (n,) positions and velocities."""
+        return self.world.joint_state()
+
+    def observe(self, instruction: str = "") -> Observation:
+        """Draws all cameras and returns the whole observation."""
+        position, velocity = self.world.joint_state()
+        now_ns = self.world.time_ns
+        images = {
+            camera.name: Image(stamp_ns=now_ns, pixels=self._rig.render(camera.name))
+            for camera in self.world.profile.cameras
+        }
+        return Observation(
+            stamp_ns=now_ns,
+            joint_position=position,
+            joint_velocity=velocity,
+            images=images,
+            instruction=instruction,
+        )
+
+    def apply(self, command: Command) -> Command:
+        """Hands a command to the trajectory controller and returns it: nothing is changed on the way.
+
+        Raises:
+            InvalidDataError: the controller rejects it; the running trajectory goes on.
+        """
+        self._controller.accept_command(command, self.world.time_ns)
+        return command
+
+    def advance(self, until_ns: int) -> None:
+        """Steps physics until simulation time reaches `until_ns`."""
+        while self.world.time_ns < until_ns:
+            self.world.set_target(*self._controller.sample(self.world.time_ns))
+            self.world.step()
+
+    def close(self) -> None:
+        """Closes the world."""
+        self.world.close()
