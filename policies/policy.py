@@ -28,6 +28,7 @@ class Inference:
         clamped_rows: rows of the chunk moved into the workspace, as they were out of reach.
         held_rows: rows that hold the last reachable one.
         model_ns: time in onnxruntime.
+        kinematics_ns: time to turn tool targets into joints.
         total_ns: time in all.
     """
 
@@ -35,6 +36,7 @@ class Inference:
     clamped_rows: tuple[int, ...]
     held_rows: tuple[int, ...]
     model_ns: int
+    kinematics_ns: int
     total_ns: int
 
 
@@ -149,12 +151,15 @@ class BundlePolicy:
 
         wanted = actions[known:] * self._action_std + self._action_mean
         seed = given[-1] if known else observation.joint_position
+        solve_begin_ns = time.perf_counter_ns()
         solved = self._adapter.to_joints(wanted, origin, seed)
+        kinematics_ns = time.perf_counter_ns() - solve_begin_ns
         self.last = Inference(
             points=points,
             clamped_rows=tuple(k + known for k in solved.clamped),
             held_rows=tuple(k + known for k in solved.held),
             model_ns=model_ns,
+            kinematics_ns=kinematics_ns,
             total_ns=time.perf_counter_ns() - begin_ns,
         )
         return ActionChunk(
