@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -19,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.profile import Controller, RobotProfile
-from tendon.core.types import ActionChunk, Array, Command, Image, Trajectory, freeze
+from tendon.core.types import ActionChunk, Array, Command, Image, freeze
 
 SECOND_NS = 1_000_000_000
 
@@ -197,25 +198,20 @@ def command_messages(
         yield controller, message
 
 
-def trajectory(message: JointTrajectory, joint_names: Sequence[str]) -> tuple[int, Trajectory]:
-    """Returns (stamp_ns, trajectory) of what a controller is sent, its columns in the order of `joint_names`.
+def trajectory(message: JointTrajectory) -> dict[str, Any]:
+    """Returns the arguments of `TrajectoryController.accept` in a message; that controller judges them.
 
     Raises:
-        MismatchError: a joint is missing, unknown or named twice.
-        InvalidDataError: no points, a wrong size, times that do not increase or a value that is not finite.
+        InvalidDataError: points have different sizes.
     """
-    order = _same_joints(joint_names, message.joint_names, "trajectory")
-    count = len(order)
-    if not message.points:
-        raise InvalidDataError("trajectory has no points")
-    position = np.array([_row(point.positions, count, "trajectory position") for point in message.points])
-    velocity = np.array([_row(point.velocities, count, "trajectory velocity") for point in message.points])
-    return time_ns(message.header.stamp), Trajectory(
-        position=position[:, order],
-        velocity=velocity[:, order],
-        acceleration=np.zeros_like(position),
-        time_from_start_ns=tuple(time_ns(point.time_from_start) for point in message.points),
-    )
+    count = len(message.joint_names)
+    return {
+        "joint_names": message.joint_names,
+        "time_from_start_ns": [time_ns(point.time_from_start) for point in message.points],
+        "position": np.array([_row(point.positions, count, "trajectory position") for point in message.points]),
+        "velocity": np.array([_row(point.velocities, count, "trajectory velocity") for point in message.points]),
+        "stamp_ns": time_ns(message.header.stamp),
+    }
 
 
 def status(name: str, level: bytes, message: str, values: Mapping[str, object]) -> DiagnosticStatus:

@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 
 from tendon.core.errors import MissingDependencyError, TendonError
 from tendon.graph.description import EXIT_REFUSED
+from tendon.graph.supervisor import SUPERVISOR_VARIABLE
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.shell import NodeShell
 
-SUPERVISOR_VARIABLE = "TENDON_SUPERVISOR"
-"""Set by `tendon run` to its pid: its children end when it is gone."""
 
 SHARED_MEMORY = Path("/dev/shm")
 _SPIN_S = 0.1

@@ -16,7 +16,8 @@ from tendon.core.errors import StoppedError
 from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
 
-CONTROLLER_LATCHED = "latched"
+CONTROLLER_STANDBY = "standby"
+CONTROLLER_STOPPED = ("stopping", "latched")
 CONTROLLER_MOVING = ("armed", "running")
 """Modes that a controller reports of itself, as `safety/state` spells them."""
 
@@ -35,14 +36,19 @@ class Permission:
 
     Attributes:
         state: armed permits motion; standby permits none; latched demands a stop until a reset.
-        event: changes with every reset and arm. A controller follows a change, never a state it finds when
-            it starts; so a restart of either side never moves the robot.
+        event: grows with every reset and arm. A controller follows a later event, never a state it finds when it
+            starts; so a restart of either side never moves the robot.
         reason: why it is latched or not ready; empty when there is nothing to say.
     """
 
     state: PermissionState
     event: int
     reason: str
+
+    @property
+    def armed(self) -> bool:
+        """Whether motion is permitted."""
+        return self.state is PermissionState.ARMED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +141,8 @@ class SafetyMonitor:
                 self._latch(causes[0])
         elif self._state is PermissionState.STANDBY and self._report is not None:
             mode, event, reason = self._report
-            if event == self._event and mode == CONTROLLER_LATCHED:
-                self._latch(f"the controller latched: {reason}")
+            if event == self._event and mode in CONTROLLER_STOPPED:
+                self._latch(f"the controller stopped: {reason}")
         reason = self._reason if self._state is PermissionState.LATCHED else "; ".join(causes)
         return Permission(state=self._state, event=self._event, reason=reason)
 
@@ -168,8 +174,8 @@ class SafetyMonitor:
         if self._state is PermissionState.ARMED:
             return
         causes = self._causes(now_ns)
-        if self._report is None or self._report[0] in CONTROLLER_MOVING:
-            causes.append("the controller has not reported standby")
+        if self._report is None or self._report[:2] != (CONTROLLER_STANDBY, self._event):
+            causes.append("the controller has not reported standby; if it is latched, reset first")
         if not self._at_rest:
             causes.append("the robot is not at rest")
         if causes:
@@ -204,7 +210,7 @@ class SafetyMonitor:
         mode, event, reason = self._report or ("", 0, "")
         if event == self._event and mode in CONTROLLER_MOVING:
             return []
-        if event == self._event and mode == CONTROLLER_LATCHED:
-            return [f"the controller latched: {reason}"]
+        if event == self._event and mode in CONTROLLER_STOPPED:
+            return [f"the controller stopped: {reason}"]
         late = now_ns - self._since_ns > self._limits.report_ns
         return [f"the controller did not arm, it is {mode or 'silent'}: {reason or 'no reason'}"] if late else []

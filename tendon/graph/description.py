@@ -65,9 +65,7 @@ def find_bundle(policy: str) -> Path:
     for place in places:
         if (place / "bundle.yaml").is_file():
             return place.resolve()
-    raise ConfigError(
-        f"no policy bundle at {' or '.join(map(str, places))}: policy:= names its folder"
-    )
+    raise ConfigError(f"no policy bundle at {' or '.join(map(str, places))}: policy:= names its folder")
 
 
 def describe(given: Mapping[str, str]) -> Graph:

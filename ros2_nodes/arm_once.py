@@ -1,0 +1,40 @@
+"""Arms the robot once, when everything is ready, and ends. It is never started again: no restart arms by itself."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from tendon.core.errors import StoppedError
+from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes.runtime import prepare_process, require_ros
+
+PATIENCE_S = 60.0
+
+
+def main() -> int:
+    """Returns 0 when the robot is armed, 1 when it did not get ready within a minute."""
+    require_ros()
+    prepare_process()
+    operator = Operator("arm_once")
+    deadline, refusal = time.monotonic() + PATIENCE_S, ""
+    try:
+        while time.monotonic() < deadline:
+            try:
+                print(operator.arm(timeout_s=2.0), flush=True)
+                return 0
+            except StoppedError as error:
+                if str(error) != refusal:
+                    refusal = str(error)
+                    print(refusal, flush=True)
+                if "latched because" in refusal:
+                    return 1
+            time.sleep(0.2)
+        print(f"not armed within {PATIENCE_S:.0f} s: {refusal}", file=sys.stderr, flush=True)
+        return 1
+    finally:
+        operator.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+"""Executor, residual and safety filter in one process, 100 times a second: nothing lies between check and command.
+
+Subscribes `joint_states`, `policy/action_chunk`, `safety/permission`; publishes `CONTROLLER/joint_trajectory` (or
+`CONTROLLER/commands`), and its mode, margin and binding constraint on `safety/state`. Nobody else
+commands the robot. It moves only while the safety monitor's permission is armed and fresh.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+from trajectory_msgs.msg import JointTrajectory
+
+from tendon.control.controller import Controller, Tick
+from tendon.control.supervisor import Mode
+from tendon.core.errors import InvalidDataError, StoppedError, TendonError
+from tendon.core.types import Observation
+from tendon.ros2_nodes import conversion, qos
+from tendon.ros2_nodes.lockstep import TICK_TOPIC
+from tendon.ros2_nodes.permission import PERMISSION_TOPIC, STATE_TOPIC, PermissionFollower, read_permission
+from tendon.ros2_nodes.runtime import prefer_this_process, run_node
+from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
+
+SECOND_NS = 1_000_000_000
+REPORT_EVERY = 10
+FINISH_S = 2.0
+STATE_WAIT_S = 0.5
+
+
+class ControlNode(NodeShell):
+    """Runs the controller on an absolute-deadline loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        super().__init__("control_node")
+        self._controller = Controller(self.profile)
+        self._reader = conversion.JointStateReader(self.profile.joint_names)
+        self._permissions = PermissionFollower()
+        self._event = 0
+        self._refusal = ""
+        self._observation: Observation | None = None
+        self._arrived = threading.Condition()
+        self._chunks: deque[JointTrajectory] = deque(maxlen=4)
+        self._tick: Tick | None = None
+        self._reported: Mode | None = None
+        self._overruns = 0
+        self._ticks = 0
+        self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
+        kinds = {"joint_trajectory": (JointTrajectory, "joint_trajectory"), "forward_command": (Float64MultiArray, "commands")}
+        self._commands = {}
+        for controller in self.profile.controllers:
+            kind, topic = kinds[controller.type]
+            self._commands[controller.name] = self.create_publisher(kind, f"{controller.name}/{topic}", qos.NEWEST)
+        self._states = self.create_publisher(DiagnosticArray, STATE_TOPIC, qos.EACH)
+        self._done = self.create_publisher(Header, TICK_TOPIC, qos.EACH) if self.time.simulated else None
+        self.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
+        self.create_subscription(JointTrajectory, "policy/action_chunk", self._chunks.append, qos.NEWEST)
+        self.create_subscription(DiagnosticArray, PERMISSION_TOPIC, self._permitted, qos.NEWEST)
+        self._closing = threading.Event()
+        self._leaving = ""
+        self._thread = threading.Thread(target=self._run, name="control")
+
+    def start(self) -> None:
+        """Starts the loop."""
+        self._thread.start()
+
+    def health(self) -> tuple[bytes, str]:
+        """Returns the mode as a level, with what was refused."""
+        if not self._thread.is_alive():
+            return ERROR, "the control loop has ended"
+        if self._tick is None:
+            return WARN, self._refusal or "waiting for joint_states"
+        text = "; ".join(filter(None, (self._tick.mode.value, *self._tick.reasons, self._refusal)))
+        return (ERROR if self._tick.mode in (Mode.STOPPING, Mode.LATCHED) else OK), text
+
+    def facts(self) -> dict[str, object]:
+        """Returns how many control periods were missed."""
+        return {"overruns": self._overruns}
+
+    def _measured(self, message: JointState) -> None:
+        try:
+            stamp_ns, position, velocity = self._reader.read(message)
+            observation = Observation(stamp_ns=stamp_ns, joint_position=position, joint_velocity=velocity)
+        except TendonError as error:
+            self._state_meter.drop()
+            self._refusal = str(error)
+            return
+        self._state_meter.add(self.time.now_ns() - stamp_ns)
+        with self._arrived:
+            self._observation = observation
+            self._arrived.notify_all()
+
+    def _permitted(self, message: DiagnosticArray) -> None:
+        try:
+            self._permissions.receive(read_permission(message))
+        except InvalidDataError as error:
+            self._refusal = str(error)
+
+    def _run(self) -> None:
+        period_ns = round(SECOND_NS / self.profile.control_hz)
+        deadline_ns = self.time.now_ns() // period_ns * period_ns
+        while not self._closing.is_set():
+            deadline_ns += period_ns
+            self.time.sleep_until_ns(deadline_ns)
+            late_ns = self.time.now_ns() - deadline_ns
+            if late_ns >= period_ns:  # missed ticks are counted and left out, never made up for
+                missed = late_ns // period_ns
+                self._overruns += missed * (not self.time.simulated)
+                deadline_ns += missed * period_ns
+            self._loop_meter.add(late_ns)
+            self._step(deadline_ns)
+            self.beat()
+
+    def _step(self, now_ns: int) -> None:
+        observation = self._newest_observation(now_ns)
+        self._follow()
+        while self._chunks:
+            self._submit(self._chunks.popleft(), now_ns)
+        sent = 0
+        if observation is not None:
+            self._tick = tick = self._controller.tick(now_ns, observation)
+            if tick.command is not None:
+                for controller, message in conversion.command_messages(tick.command, self.profile):
+                    self._commands[controller.name].publish(message)
+                    sent += 1
+        if self._done is not None:
+            self._done.publish(Header(stamp=conversion.time_message(now_ns), frame_id=str(sent)))
+        self._report(now_ns)
+        self._ticks += 1
+
+    def _newest_observation(self, now_ns: int) -> Observation | None:
+        with self._arrived:
+            if self.time.simulated:  # /clock may overtake the joint state of the same instant
+                self._arrived.wait_for(lambda: self._observation is not None and self._observation.stamp_ns >= now_ns, STATE_WAIT_S)
+            return self._observation
+
+    def _follow(self) -> None:
+        demand = self._permissions.demand()
+        self._event = demand.event
+        try:
+            if demand.stop or self._leaving:
+                self._controller.stop(demand.stop or self._leaving)
+            elif demand.reset:
+                self._controller.reset()
+            elif demand.arm:
+                self._controller.arm()
+            else:
+                return
+            self._refusal = ""
+        except StoppedError as error:
+            self._refusal = str(error)
+
+    def _submit(self, message: JointTrajectory, now_ns: int) -> None:
+        try:
+            chunk = conversion.chunk(message, self.profile.joint_names)
+            self._controller.submit(chunk, now_ns)
+        except TendonError as error:
+            self._chunk_meter.drop()
+            self._refusal = f"chunk rejected: {error}"
+            self.get_logger().warning(self._refusal, throttle_duration_sec=1.0)
+        else:
+            self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
+
+    def _report(self, now_ns: int) -> None:
+        tick = self._tick
+        if tick is None or (tick.mode is self._reported and self._ticks % REPORT_EVERY):
+            return
+        self._reported = tick.mode
+        values = {"mode": tick.mode.value, "event": self._event, "margin": f"{tick.margin:.3f}", "binding": tick.binding}
+        level = ERROR if tick.mode in (Mode.STOPPING, Mode.LATCHED) else OK
+        status = conversion.status("control_node", level, "; ".join(tick.reasons) or self._refusal, values)
+        self._states.publish(conversion.diagnostics(now_ns, status))
+
+    def finish(self, spin: Callable[[], None]) -> None:
+        """Stops the robot, and leaves when its reference is at rest."""
+        self._leaving = "the control node was told to end"
+        deadline_ns = self.time.now_ns() + int(FINISH_S * SECOND_NS)
+        while self._tick is not None and self._tick.mode is not Mode.LATCHED and self.time.now_ns() < deadline_ns:
+            spin()
+
+    def close(self) -> None:
+        """Ends the loop."""
+        self._closing.set()
+        self.time.close()
+        if self._thread.is_alive():
+            self._thread.join(1.0)
+        super().close()
+
+
+def main() -> int:
+    """Runs the node."""
+    prefer_this_process()
+    return run_node(ControlNode)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

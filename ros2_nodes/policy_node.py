@@ -1,0 +1,193 @@
+"""Runs the policy bundle: camera frames, joint states and an instruction in, action chunks out.
+
+Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permission`; publishes
+`policy/action_chunk`. Inference has its own thread and runs only while the robot may move. An instruction with an
+unknown word is an ERROR in the diagnostics and drops the task: the robot stops when its last chunk ends.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from functools import partial
+
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import Image as ImageMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory
+
+from tendon.control.executor import Executor
+from tendon.core.errors import InstructionError, TendonError
+from tendon.core.types import ActionChunk
+from tendon.policies.bundle import load_bundle
+from tendon.policies.inference import AsyncInference
+from tendon.policies.observation_buffer import ObservationBuffer
+from tendon.policies.policy import BundlePolicy
+from tendon.ros2_nodes import conversion, qos
+from tendon.ros2_nodes.permission import PERMISSION_TOPIC, read_permission
+from tendon.ros2_nodes.runtime import run_node
+from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
+
+MISSED_PERIODS = 3
+JOINT_STATE_AGE_NS = 100_000_000
+
+
+class PolicyNode(NodeShell):
+    """Feeds asynchronous inference and publishes what it answers."""
+
+    def __init__(self) -> None:
+        super().__init__("policy_node")
+        self._policy = BundlePolicy(load_bundle(self.setting("bundle", "")), self.profile)
+        manifest = self._policy.manifest
+        self._periods_ns = {
+            camera.name: round(1e9 / self.profile.camera(camera.name).rate_hz) for camera in manifest.cameras
+        }
+        self._arrived_ns: dict[str, int] = {}
+        self._buffer = ObservationBuffer(self.profile, tuple(self._periods_ns))
+        self._plan = Executor(len(self.profile.joint_names))
+        self._plan_lock = threading.Lock()
+        self._armed = False
+        self._instruction, self._instruction_error = "", ""
+        self._inference_error = ""
+        self._chunk_meter, self._observation_meter = self.meter("chunk"), self.meter("observation")
+        self._chunks = self.create_publisher(JointTrajectory, "policy/action_chunk", qos.NEWEST)
+        self._inference = AsyncInference(
+            self._policy,
+            self.time,
+            step_ns=manifest.action.step_ns,
+            prefix_rows=manifest.prefix_rows,
+            plan_window=self._window,
+            publish=self._publish,
+            on_error=self._failed,
+            lead_ns=0,
+        )
+        for name in self._periods_ns:
+            topic = f"camera/{name}/image_raw"
+            self.create_subscription(ImageMessage, topic, partial(self._image, name), qos.STREAM)
+        self.create_subscription(JointState, "joint_states", self._joints, qos.STREAM)
+        self.create_subscription(String, "instruction", self._instruct, qos.LATCHED)
+        self.create_subscription(DiagnosticArray, PERMISSION_TOPIC, self._permit, qos.NEWEST)
+        self._instructions = self.create_publisher(String, "instruction", qos.LATCHED)
+        self.create_timer(0.02, self.beat)
+
+    def start(self) -> None:
+        """Warms the policy up, then says the first instruction to everybody, this node too."""
+        self._policy.warm_up()
+        self._inference.start()
+        if first := self.setting("instruction", ""):
+            self._instructions.publish(String(data=first))
+
+    def health(self) -> tuple[bytes, str]:
+        """Returns the first thing that keeps the policy from working."""
+        now_ns = time.monotonic_ns()
+        for name, period_ns in self._periods_ns.items():
+            if silent := self._silent(name, MISSED_PERIODS * period_ns, now_ns):
+                return ERROR, f"camera {name}: {silent}; no inference without it"
+        if silent := self._silent("joint_states", JOINT_STATE_AGE_NS, now_ns):
+            return ERROR, f"joint_states: {silent}; no inference without them"
+        if self._instruction_error or self._inference_error:
+            return ERROR, self._instruction_error or self._inference_error
+        if not self._instruction:
+            return WARN, "waiting for an instruction"
+        if self._inference.status().prefix_capped:
+            return WARN, "inference is slower than the prefix the policy was trained to continue: chunks may jump"
+        return OK, "inferring" if self._armed else "ready"
+
+    def facts(self) -> dict[str, object]:
+        """Returns the instruction and what inference says of itself."""
+        status = self._inference.status()
+        last = self._policy.last
+        facts: dict[str, object] = {
+            "instruction": self._instruction,
+            "delay_ms": "" if status.delay_ns is None else f"{status.delay_ns / 1e6:.1f}",
+            "prefix_rows": status.prefix_rows,
+            "observations replaced": status.replaced,
+            "inference errors": status.errors,
+        }
+        if last is not None:
+            facts |= {"model_ms": f"{last.model_ns / 1e6:.2f}", "inference_ms": f"{last.total_ns / 1e6:.2f}"}
+            facts |= {"points": last.points.round(3).tolist()}
+        return facts
+
+    def _silent(self, source: str, most_ns: int, now_ns: int) -> str:
+        if source not in self._arrived_ns:
+            return "nothing has arrived yet"
+        age_ns = now_ns - self._arrived_ns[source]
+        return f"nothing has arrived for {age_ns / 1e6:.0f} ms" if age_ns > most_ns else ""
+
+    def _image(self, name: str, message: ImageMessage) -> None:
+        self._arrived_ns[name] = time.monotonic_ns()
+        try:
+            self._buffer.add_image(name, conversion.image(message), self.time.now_ns())
+        except TendonError as error:
+            self._observation_meter.drop()
+            self.get_logger().warning(str(error), throttle_duration_sec=1.0)
+        self._offer()
+
+    def _joints(self, message: JointState) -> None:
+        self._arrived_ns["joint_states"] = time.monotonic_ns()
+        stamp_ns = conversion.time_ns(message.header.stamp)
+        try:
+            self._buffer.add_joints(stamp_ns, message.name, message.position, message.velocity, self.time.now_ns())
+        except TendonError as error:
+            self._observation_meter.drop()
+            self.get_logger().warning(str(error), throttle_duration_sec=1.0)
+        self._offer()
+
+    def _offer(self) -> None:
+        observation = self._buffer.observation(self._instruction)
+        if observation is None:
+            return
+        self._observation_meter.add(self.time.now_ns() - observation.stamp_ns)
+        if self._instruction and self._armed:
+            self._inference.offer(observation)
+
+    def _instruct(self, message: String) -> None:
+        text = str(message.data)
+        try:
+            self._policy.check_instruction(text)
+        except InstructionError as error:
+            self._instruction, self._instruction_error = "", str(error)
+            return
+        self._instruction, self._instruction_error = text, ""
+        self.get_logger().info(f"instruction: {text!r}")
+
+    def _permit(self, message: DiagnosticArray) -> None:
+        self._armed = read_permission(message).armed
+        if not self._armed:
+            with self._plan_lock:
+                self._plan.clear()
+
+    def _window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
+        with self._plan_lock:
+            return self._plan.window(start_ns, step_ns, rows)
+
+    def _publish(self, chunk: ActionChunk) -> None:
+        if not (self._armed and self._instruction):
+            return  # stopped, or the task was dropped, while it was inferred
+        now_ns = self.time.now_ns()
+        with self._plan_lock:
+            self._plan.submit(chunk, now_ns)
+        self._chunks.publish(conversion.chunk_message(chunk, self.profile.joint_names))
+        self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
+        self._inference_error = ""
+
+    def _failed(self, error: Exception) -> None:
+        self._chunk_meter.drop()
+        self._inference_error = f"inference failed: {error}"
+
+    def close(self) -> None:
+        """Ends inference."""
+        self._inference.close()
+        super().close()
+
+
+def main() -> int:
+    """Runs the node."""
+    return run_node(PolicyNode)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""The simulated robot without ROS: a world whose joints are driven by trajectory controllers, as on a real robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tendon.control.trajectory_controller import TrajectoryController
+from tendon.core.errors import StoppedError
+from tendon.core.profile import RobotProfile
+from tendon.core.types import Array
+from tendon.sim.scene import Scene
+from tendon.sim.tasks import parse_instruction
+from tendon.sim.world import World
+
+MOVING = 0.02
+"""A commanded speed above this [rad/s or m/s] is motion."""
+
+
+class SimulatedRobot:
+    """Owned by one thread. Times are ROS time, which the caller advances with each step.
+
+    Args:
+        profile: the robot.
+        scene: what stands on its table.
+        gui: open PyBullet's window.
+    """
+
+    def __init__(self, profile: RobotProfile, scene: Scene, gui: bool = False) -> None:
+        self.world = World(scene, profile, gui=gui)
+        position, _ = self.world.joint_state()
+        self._columns = {c.name: [profile.joint_names.index(n) for n in c.joints] for c in profile.controllers}
+        self._controllers = {
+            c.name: TrajectoryController(c.joints, position[self._columns[c.name]]) for c in profile.controllers
+        }
+        self._target = np.array(position)
+        self._target_velocity = np.zeros(len(position))
+
+    def load(self, scene: Scene) -> None:
+        """Replaces the scene; the robot stands at its start pose and holds it.
+
+        Raises:
+            StoppedError: the robot is in motion.
+        """
+        if self.moving:
+            raise StoppedError("the robot is in motion: stop it before another scene is loaded")
+        self.world.load(scene)
+        position, _ = self.world.joint_state()
+        self._target, self._target_velocity = np.array(position), np.zeros(len(position))
+        for name, controller in self._controllers.items():
+            controller.reset(position[self._columns[name]])
+
+    def accept(self, controller: str, trajectory: Mapping[str, Any], now_ns: int) -> None:
+        """Gives a controller a trajectory.
+
+        Raises:
+            TendonError: the controller rejects it, and plays on what it has.
+        """
+        self._controllers[controller].accept(**trajectory, now_ns=now_ns)
+
+    def step(self, now_ns: int) -> None:
+        """Advances physics by one period toward what the controllers command at its end."""
+        for name, controller in self._controllers.items():
+            columns = self._columns[name]
+            self._target[columns], self._target_velocity[columns] = controller.sample(now_ns)
+        self.world.set_target(self._target, self._target_velocity)
+        self.world.step()
+
+    @property
+    def moving(self) -> bool:
+        """Whether a controller commands motion."""
+        return bool(np.abs(self._target_velocity).max() > MOVING)
+
+    def commanded(self) -> tuple[Array, Array]:
+        """Returns (n,) position and (n,) velocity that the controllers commanded in the last step."""
+        return self._target.copy(), self._target_velocity.copy()
+
+    def judge(self, instruction: str) -> None:
+        """Makes an instruction the task that success is judged by, when it asks for one in this scene."""
+        scene = self.world.scene
+        task = parse_instruction(scene, instruction)
+        if task is not None and task != scene.task:
+            self.world.scene = replace(scene, task=task, instruction=instruction)
+            self.world.lifted = 0.0
+
+
