@@ -42,6 +42,7 @@ class Tick:
         reasons: why the robot does not do what the policy asks; empty when it does.
         target: (n,) target of the newest committed point after the residual; `None` when there was none.
         reference: (n,) where the robot should be at the tick.
+        acceleration: (n,) of the newest committed step.
         margin: free part of the tightest limit, see `Verdict`.
         binding: the tightest limit.
         late_ticks: ticks missed before this one.
@@ -52,6 +53,7 @@ class Tick:
     reasons: tuple[str, ...]
     target: Array | None
     reference: Array
+    acceleration: Array
     margin: float
     binding: str
     late_ticks: int
@@ -183,6 +185,7 @@ class Controller:
             reasons=notes,
             target=target,
             reference=self._point(self._tick).position,
+            acceleration=newest.acceleration,
             margin=newest.margin,
             binding=newest.binding,
             late_ticks=late,
@@ -197,6 +200,7 @@ class Controller:
             reasons=(reason,) if reason else (),
             target=None,
             reference=position,
+            acceleration=np.zeros_like(position),
             margin=1.0,
             binding="",
             late_ticks=0,

@@ -37,7 +37,7 @@ def stop_from(position: Array, velocity: Array, acceleration: Array, period_s: f
     full_step = acceleration * period_s
     speed = np.abs(velocity)
     full = np.floor(speed / full_step)
-    rest = speed - full * full_step
+    rest = np.maximum(speed - full * full_step, 0.0)
     ends = full + (rest > 0.0)
     ticks = np.array(sorted({0.0, *full.tolist(), *ends.tolist()}))
     sign = np.copysign(1.0, velocity)

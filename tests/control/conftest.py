@@ -1,0 +1,13 @@
+"""Fixtures of the control tests."""
+
+from __future__ import annotations
+
+import pytest
+from limits_checker import PROFILE
+
+from tendon.core.profile import RobotProfile
+
+
+@pytest.fixture(scope="session")
+def profile() -> RobotProfile:
+    return PROFILE
