@@ -29,11 +29,13 @@ def main() -> int:
                     print(refusal, flush=True)
                 if "latched because" in refusal:
                     return 1
-            time.sleep(0.2)
+            time.sleep(0.3)
         print(f"not armed within {PATIENCE_S:.0f} s: {refusal}", file=sys.stderr, flush=True)
-        return 1
+    except KeyboardInterrupt:
+        pass
     finally:
         operator.close()
+    return 1
 
 
 if __name__ == "__main__":

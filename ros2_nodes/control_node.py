@@ -18,6 +18,7 @@ from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.controller import Controller, Tick
+from tendon.control.executor import Placement
 from tendon.control.supervisor import Mode
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
 from tendon.core.types import Observation
@@ -31,6 +32,11 @@ SECOND_NS = 1_000_000_000
 REPORT_EVERY = 10
 FINISH_S = 2.0
 STATE_WAIT_S = 0.5
+KINDS = {
+    "joint_trajectory": (JointTrajectory, "joint_trajectory"),
+    "forward_command": (Float64MultiArray, "commands"),
+}
+"""Message and last part of the topic by controller type."""
 
 
 class ControlNode(NodeShell):
@@ -44,6 +50,7 @@ class ControlNode(NodeShell):
         self._event = 0
         self._refusal = ""
         self._observation: Observation | None = None
+        self._state_ns = 0
         self._arrived = threading.Condition()
         self._chunks: deque[JointTrajectory] = deque(maxlen=4)
         self._tick: Tick | None = None
@@ -51,15 +58,14 @@ class ControlNode(NodeShell):
         self._overruns = 0
         self._ticks = 0
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
-        kinds = {"joint_trajectory": (JointTrajectory, "joint_trajectory"), "forward_command": (Float64MultiArray, "commands")}
         self._commands = {}
         for controller in self.profile.controllers:
-            kind, topic = kinds[controller.type]
+            kind, topic = KINDS[controller.type]
             self._commands[controller.name] = self.create_publisher(kind, f"{controller.name}/{topic}", qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, STATE_TOPIC, qos.EACH)
         self._done = self.create_publisher(Header, TICK_TOPIC, qos.EACH) if self.time.simulated else None
         self.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
-        self.create_subscription(JointTrajectory, "policy/action_chunk", self._chunks.append, qos.NEWEST)
+        self.create_subscription(JointTrajectory, "policy/action_chunk", self._proposed, qos.NEWEST)
         self.create_subscription(DiagnosticArray, PERMISSION_TOPIC, self._permitted, qos.NEWEST)
         self._closing = threading.Event()
         self._leaving = ""
@@ -73,7 +79,7 @@ class ControlNode(NodeShell):
         """Returns the mode as a level, with what was refused."""
         if not self._thread.is_alive():
             return ERROR, "the control loop has ended"
-        if self._tick is None:
+        if self._tick is None or self._observation is None:
             return WARN, self._refusal or "waiting for joint_states"
         text = "; ".join(filter(None, (self._tick.mode.value, *self._tick.reasons, self._refusal)))
         return (ERROR if self._tick.mode in (Mode.STOPPING, Mode.LATCHED) else OK), text
@@ -92,8 +98,11 @@ class ControlNode(NodeShell):
             return
         self._state_meter.add(self.time.now_ns() - stamp_ns)
         with self._arrived:
-            self._observation = observation
+            self._observation, self._state_ns = observation, stamp_ns
             self._arrived.notify_all()
+
+    def _proposed(self, message: JointTrajectory) -> None:
+        self._chunks.append(message)
 
     def _permitted(self, message: DiagnosticArray) -> None:
         try:
@@ -121,13 +130,12 @@ class ControlNode(NodeShell):
         self._follow()
         while self._chunks:
             self._submit(self._chunks.popleft(), now_ns)
+        self._tick = tick = self._controller.tick(now_ns, observation)
         sent = 0
-        if observation is not None:
-            self._tick = tick = self._controller.tick(now_ns, observation)
-            if tick.command is not None:
-                for controller, message in conversion.command_messages(tick.command, self.profile):
-                    self._commands[controller.name].publish(message)
-                    sent += 1
+        if tick.command is not None:
+            for controller, message in conversion.command_messages(tick.command, self.profile):
+                self._commands[controller.name].publish(message)
+                sent += 1
         if self._done is not None:
             self._done.publish(Header(stamp=conversion.time_message(now_ns), frame_id=str(sent)))
         self._report(now_ns)
@@ -136,7 +144,7 @@ class ControlNode(NodeShell):
     def _newest_observation(self, now_ns: int) -> Observation | None:
         with self._arrived:
             if self.time.simulated:  # /clock may overtake the joint state of the same instant
-                self._arrived.wait_for(lambda: self._observation is not None and self._observation.stamp_ns >= now_ns, STATE_WAIT_S)
+                self._arrived.wait_for(lambda: self._state_ns >= now_ns, STATE_WAIT_S)
             return self._observation
 
     def _follow(self) -> None:
@@ -158,20 +166,29 @@ class ControlNode(NodeShell):
     def _submit(self, message: JointTrajectory, now_ns: int) -> None:
         try:
             chunk = conversion.chunk(message, self.profile.joint_names)
-            self._controller.submit(chunk, now_ns)
         except TendonError as error:
-            self._chunk_meter.drop()
-            self._refusal = f"chunk rejected: {error}"
-            self.get_logger().warning(self._refusal, throttle_duration_sec=1.0)
-        else:
+            self._controller.reject(str(error))
+            self._drop_chunk(str(error))
+            return
+        placement = self._controller.submit(chunk, now_ns)
+        if placement is Placement.ACCEPTED:
+            self._refusal = ""
             self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
+        else:
+            self._drop_chunk(placement.value)
+
+    def _drop_chunk(self, reason: str) -> None:
+        self._chunk_meter.drop()
+        self._refusal = f"chunk rejected: {reason}"
+        self.get_logger().warning(self._refusal, throttle_duration_sec=1.0)
 
     def _report(self, now_ns: int) -> None:
         tick = self._tick
         if tick is None or (tick.mode is self._reported and self._ticks % REPORT_EVERY):
             return
         self._reported = tick.mode
-        values = {"mode": tick.mode.value, "event": self._event, "margin": f"{tick.margin:.3f}", "binding": tick.binding}
+        values = {"mode": tick.mode.value, "event": self._event}
+        values |= {"margin": f"{tick.margin:.3f}", "binding": tick.binding}
         level = ERROR if tick.mode in (Mode.STOPPING, Mode.LATCHED) else OK
         status = conversion.status("control_node", level, "; ".join(tick.reasons) or self._refusal, values)
         self._states.publish(conversion.diagnostics(now_ns, status))

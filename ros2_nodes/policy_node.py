@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
+from tendon.control.controller import LEAD_TICKS
 from tendon.control.executor import Executor
 from tendon.core.errors import InstructionError, TendonError
 from tendon.core.types import ActionChunk
@@ -47,6 +48,7 @@ class PolicyNode(NodeShell):
         self._arrived_ns: dict[str, int] = {}
         self._buffer = ObservationBuffer(self.profile, tuple(self._periods_ns))
         self._plan = Executor(len(self.profile.joint_names))
+        self._lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
         self._plan_lock = threading.Lock()
         self._armed = False
         self._instruction, self._instruction_error = "", ""
@@ -61,7 +63,7 @@ class PolicyNode(NodeShell):
             plan_window=self._window,
             publish=self._publish,
             on_error=self._failed,
-            lead_ns=0,
+            lead_ns=self._lead_ns,
         )
         for name in self._periods_ns:
             topic = f"camera/{name}/image_raw"
@@ -169,7 +171,7 @@ class PolicyNode(NodeShell):
             return  # stopped, or the task was dropped, while it was inferred
         now_ns = self.time.now_ns()
         with self._plan_lock:
-            self._plan.submit(chunk, now_ns)
+            self._plan.submit(chunk, now_ns + self._lead_ns)
         self._chunks.publish(conversion.chunk_message(chunk, self.profile.joint_names))
         self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
         self._inference_error = ""

@@ -36,6 +36,7 @@ class SafetyMonitorNode(NodeShell):
         self._reader = conversion.JointStateReader(self.profile.joint_names)
         self._permission = self._monitor.permission(time.monotonic_ns())
         self._count = 0
+        self._answered = ""
         self._permissions = self.create_publisher(DiagnosticArray, PERMISSION_TOPIC, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, STATE_TOPIC, qos.EACH)
         self.create_subscription(Header, "heartbeat", self._beaten, qos.EACH)
@@ -109,7 +110,9 @@ class SafetyMonitorNode(NodeShell):
         else:
             response.success, response.message = True, done
         self._publish()
-        self.get_logger().info(response.message)
+        if response.message != self._answered:
+            self.get_logger().info(response.message)
+        self._answered = response.message
         return response
 
 

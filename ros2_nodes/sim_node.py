@@ -64,7 +64,7 @@ class SimNode(NodeShell):
         for controller in self.profile.controllers:
             take = partial(self._take, controller.name)
             self.create_subscription(JointTrajectory, f"{controller.name}/joint_trajectory", take, qos.NEWEST)
-        self.create_subscription(String, "instruction", lambda message: self._words.append(message.data), qos.LATCHED)
+        self.create_subscription(String, "instruction", self._instructed, qos.LATCHED)
         self.add_on_set_parameters_callback(self._set)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="physics")
@@ -93,6 +93,9 @@ class SimNode(NodeShell):
         self._received.add(self._now_ns() - stamp_ns)
         if self._lockstep is not None:
             self._lockstep.commanded(stamp_ns)
+
+    def _instructed(self, message: String) -> None:
+        self._words.append(str(message.data))
 
     def _now_ns(self) -> int:
         return self.time.now_ns() if self._lockstep is None else self._lockstep.now_ns

@@ -85,5 +85,3 @@ class SimulatedRobot:
         if task is not None and task != scene.task:
             self.world.scene = replace(scene, task=task, instruction=instruction)
             self.world.lifted = 0.0
-
-
