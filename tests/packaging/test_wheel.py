@@ -33,6 +33,15 @@ def test_nothing_but_tendon_lands_in_site_packages(wheel: Path) -> None:
     assert not any("tests/" in name or "__pycache__" in name for name in names)
 
 
+def test_every_file_of_the_package_is_in_the_wheel(wheel: Path, checkout: Path) -> None:
+    """Also what is no Python; setup.py's package_data has to name its ending."""
+    files = {f"tendon/{path.relative_to(checkout / 'tendon')}" for path in (checkout / "tendon").rglob("*")}
+    for link in (path for path in (checkout / "tendon").iterdir() if path.is_symlink()):
+        files |= {f"tendon/{link.name}/{path.relative_to(link.resolve())}" for path in link.resolve().rglob("*")}
+    files = {name for name in files if (checkout / name).is_file() and "__pycache__" not in name}
+    assert files - set(zipfile.ZipFile(wheel).namelist()) == set()
+
+
 @pytest.mark.parametrize("option", ["--prefix", "--target"])
 def test_an_installed_wheel_finds_its_robots_and_bundles(
     option: str, wheel: Path, bundles: str, tmp_path: Path
