@@ -30,7 +30,9 @@ class Proportion:
         return self.successes / self.total
 
     def __str__(self) -> str:
-        return f"{100 * self.rate:.1f} % [{100 * self.lower:.1f}, {100 * self.upper:.1f}] ({self.successes}/{self.total})"
+        return (
+            f"{100 * self.rate:.1f} % [{100 * self.lower:.1f}, {100 * self.upper:.1f}] ({self.successes}/{self.total})"
+        )
 
 
 def wilson(successes: int, total: int) -> Proportion:
@@ -44,6 +46,4 @@ def wilson(successes: int, total: int) -> Proportion:
     rate, z2 = successes / total, Z_95**2
     centre = (rate + z2 / (2 * total)) / (1 + z2 / total)
     half = Z_95 / (1 + z2 / total) * math.sqrt(rate * (1 - rate) / total + z2 / (4 * total**2))
-    return Proportion(
-        successes=successes, total=total, lower=max(0.0, centre - half), upper=min(1.0, centre + half)
-    )
+    return Proportion(successes=successes, total=total, lower=max(0.0, centre - half), upper=min(1.0, centre + half))

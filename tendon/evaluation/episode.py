@@ -1,0 +1,190 @@
+"""One simulated episode through the same control code as on a robot, in lock-step, with a chosen inference delay."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from tendon.control.controller import Controller
+from tendon.core.protocols import Policy
+from tendon.core.types import ActionChunk, Array, Observation
+from tendon.sim.backend import SimBackend
+from tendon.sim.scene import Scene
+
+HOLD_CHECKS = 3
+CHECK_NS = 100_000_000
+STEP_NS = 100_000_000
+REST_SPEED = 0.02
+
+
+class Timing(Enum):
+    """How inference and execution share time.
+
+    - PREFIX: inference runs while the robot moves; the chunk continues the rows that will have been executed.
+    - OVERWRITE: the same without a prefix: the new chunk replaces the old one where it stands.
+    - SYNCHRONOUS: the robot runs part of a chunk, comes to rest, and waits for the next inference.
+    """
+
+    PREFIX = "prefix"
+    OVERWRITE = "overwrite"
+    SYNCHRONOUS = "synchronous"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How to run episodes.
+
+    Attributes:
+        timing: see `Timing`.
+        delay_ns: from observation to chunk, in simulated time; the policy's own compute time is not added.
+        replan_ns: shortest time between two observations.
+        limit_s: an episode longer than this failed.
+        blank: leave the instruction empty: the control run that shows that language matters.
+        synchronous_rows: rows that SYNCHRONOUS executes of each chunk.
+    """
+
+    timing: Timing = Timing.PREFIX
+    delay_ns: int = 0
+    replan_ns: int = 200_000_000
+    limit_s: float = 12.0
+    blank: bool = False
+    synchronous_rows: int = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Episode:
+    """What came of one episode.
+
+    Attributes:
+        seed: of the scene.
+        family: of the task.
+        instruction: as given.
+        success: the task was done and stayed done for `HOLD_CHECKS` checks.
+        duration_s: until then, or until the limit.
+        peak_acceleration: largest commanded |acceleration| over its joint's limit, arm joints; must be <= 1.
+        rms_jerk: of the commanded motion over all arm joints [rad/s^3].
+        peak_jump: largest step of the target where one chunk replaces another, before filter [rad].
+        stopped_share: share of control ticks after the first chunk without a fresh target.
+    """
+
+    seed: int
+    family: str
+    instruction: str
+    success: bool
+    duration_s: float
+    peak_acceleration: float
+    rms_jerk: float
+    peak_jump: float
+    stopped_share: float
+
+
+class _Inference:
+    """Inference that takes simulated time: what was observed now arrives `delay_ns` later."""
+
+    def __init__(self, policy: Policy, controller: Controller, setting: Setting) -> None:
+        self._policy, self._controller, self._setting = policy, controller, setting
+        self._pending: tuple[int, ActionChunk] | None = None
+        self._next_ns = 0
+        self.delivered = 0
+        self.peak_jump = 0.0
+
+    def wants(self, now_ns: int, at_rest: bool) -> bool:
+        """Returns whether it is time to observe."""
+        if self._pending is not None or now_ns < self._next_ns:
+            return False
+        return self._setting.timing is not Timing.SYNCHRONOUS or not self.delivered or at_rest
+
+    def begin(self, observation: Observation, now_ns: int, step_ns: int = STEP_NS) -> None:
+        """Infers from an observation; the answer is delivered later."""
+        prefix = None
+        if self._setting.timing is Timing.PREFIX:
+            rows = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / step_ns)
+            prefix = self._controller.window(now_ns + step_ns, step_ns, rows)
+        chunk = self._policy.infer(observation, prefix)
+        if self._setting.timing is Timing.SYNCHRONOUS:
+            chunk = replace(
+                chunk,
+                actions=chunk.actions[: self._setting.synchronous_rows],
+                start_ns=now_ns + self._setting.delay_ns + step_ns,
+            )
+        self._pending = (now_ns + self._setting.delay_ns, chunk)
+        self._next_ns = now_ns + self._setting.replan_ns
+
+    def deliver(self, now_ns: int) -> None:
+        """Hands a chunk that is due to the controller."""
+        if self._pending is None or now_ns < self._pending[0]:
+            return
+        chunk, self._pending = self._pending[1], None
+        before = self._controller.window(now_ns + self._controller.lead_ns, 1, 1)
+        self._controller.submit(chunk, now_ns)
+        self.delivered += 1
+        if before is not None:
+            at_ns = now_ns + self._controller.lead_ns
+            times = chunk.start_ns + chunk.step_ns * np.arange(len(chunk.actions))
+            new = [np.interp(at_ns, times, column) for column in chunk.actions.T]
+            self.peak_jump = max(self.peak_jump, float(np.abs(new - before.actions[0])[:-1].max()))
+
+
+class Runner:
+    """Runs episodes in one world.
+
+    Args:
+        backend: the simulated robot.
+        policy: any core `Policy`.
+    """
+
+    def __init__(self, backend: SimBackend, policy: Policy) -> None:
+        self._backend, self._policy = backend, policy
+        self._profile = backend.world.profile
+        self._arm = self._profile.group_indices("arm")
+        self._period_ns = round(1e9 / self._profile.control_hz)
+
+    def run(self, scene: Scene, setting: Setting) -> Episode:
+        """Runs one episode from the scene's start to success or the time limit."""
+        backend = self._backend
+        backend.load(scene)
+        controller = Controller(self._profile)
+        controller.tick(backend.world.time_ns, self._joints())
+        controller.arm()
+        inference = _Inference(self._policy, controller, setting)
+        commanded: list[Array] = []
+        idle = done = 0
+        while backend.world.time_ns < setting.limit_s * 1e9 and done < HOLD_CHECKS:
+            now_ns = backend.world.time_ns
+            inference.deliver(now_ns)
+            if inference.wants(now_ns, self._at_rest()):
+                inference.begin(backend.observe("" if setting.blank else scene.instruction), now_ns)
+                inference.deliver(now_ns)
+            tick = controller.tick(now_ns, self._joints())
+            if tick.command is not None:
+                backend.apply(tick.command)
+                commanded.append(tick.command.trajectory.acceleration[0][self._arm])
+            idle += tick.target is None and inference.delivered > 0
+            backend.advance(now_ns + self._period_ns)
+            if (now_ns // self._period_ns) % (CHECK_NS // self._period_ns) == 0:
+                done = done + 1 if backend.world.succeeded() else 0
+        motion = np.array(commanded)
+        limit = self._profile.vector("acceleration")[self._arm]
+        jerk = np.diff(motion, axis=0) * self._profile.control_hz
+        return Episode(
+            seed=scene.seed,
+            family=scene.task.family,
+            instruction="" if setting.blank else scene.instruction,
+            success=done >= HOLD_CHECKS,
+            duration_s=backend.world.time_ns * 1e-9,
+            peak_acceleration=float(np.abs(motion / limit).max()),
+            rms_jerk=float(np.sqrt(np.mean(jerk**2))),
+            peak_jump=inference.peak_jump,
+            stopped_share=idle / max(1, len(commanded)),
+        )
+
+    def _at_rest(self) -> bool:
+        _, velocity = self._backend.observe_joints()
+        return bool(np.abs(velocity[self._arm]).max() < REST_SPEED)
+
+    def _joints(self) -> Observation:
+        position, velocity = self._backend.observe_joints()
+        return Observation(stamp_ns=self._backend.world.time_ns, joint_position=position, joint_velocity=velocity)
