@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tendon.core.errors import MissingDependencyError, TendonError
+from tendon.core.errors import ConfigError, MissingDependencyError, TendonError
 from tendon.graph.description import EXIT_REFUSED
 from tendon.graph.supervisor import SUPERVISOR_VARIABLE
 
@@ -45,6 +45,20 @@ def require_ros() -> None:
             f'ROS 2 for Python is missing ({error}): pip install "tendon[ros]", or source a ROS 2 Jazzy installation'
         ) from error
     del rclpy
+
+
+def rmw_name() -> str:
+    """Returns the name of the ROS middleware that would be used.
+
+    Raises:
+        ConfigError: it does not load.
+    """
+    import rclpy
+
+    try:
+        return str(rclpy.get_rmw_implementation_identifier())
+    except (ImportError, RuntimeError) as error:
+        raise ConfigError(f"RMW_IMPLEMENTATION={os.environ.get('RMW_IMPLEMENTATION', '')}: {error}") from error
 
 
 def prepare_process() -> None:

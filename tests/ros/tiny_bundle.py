@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tendon.core.profile import load_profile
@@ -17,7 +16,7 @@ VOCABULARY = ("<pad>", "<unk>", "left", "right")
 
 
 def _model() -> bytes:
-    """Returns a graph: action row k = (0, side * (k + 1), 0, 1) in normalised units; side is 1 for token 2, -1 for 3."""
+    """Returns a graph whose row k is (0, side * (k + 1), 0, 1), normalised; side is 1 for token 2 and -1 for 3."""
     ramp = np.zeros((1, ROWS, 4), np.float32)
     ramp[0, :, 1] = np.arange(1, ROWS + 1)
     fingers = np.zeros((1, ROWS, 4), np.float32)

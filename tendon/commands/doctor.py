@@ -1,0 +1,187 @@
+"""Say what is installed, what is missing and how to get it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from tendon.core.errors import ConfigError, MissingDependencyError, TendonError
+from tendon.core.paths import share_folder
+from tendon.graph.domain import domain_id, free_domain, in_use
+
+SHARED_MEMORY = Path("/dev/shm")
+LEAST_SHARED_MEMORY = 256 << 20
+LEAST_CORES = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        what: was looked at.
+        found: version or state; empty when it is missing.
+        advice: how to get or better it; empty when all is well.
+        needed: for what.
+        required: whether `tendon run` cannot work without it.
+    """
+
+    what: str
+    found: str
+    advice: str = ""
+    needed: str = ""
+    required: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """One word for the table."""
+        if not self.advice:
+            return "ok"
+        if self.found:
+            return "look"
+        return "missing" if self.required else "absent"
+
+
+PACKAGES = (
+    ("numpy", "numpy", "everything", "pip install tendon", True),
+    ("pin", "pinocchio", "kinematics", "pip install tendon", True),
+    ("pybullet", "pybullet", "backend:=sim, demos, evaluation", 'pip install "tendon[sim]"', False),
+    ("gymnasium", "gymnasium", "the Gymnasium env", 'pip install "tendon[sim]"', False),
+    ("av", "av", "videos", 'pip install "tendon[sim]"', False),
+    ("torch", "torch", "training and export only", 'pip install "tendon[train]"', False),
+    ("tensorrt", "tensorrt", "TensorRT inference", 'pip install "tendon[gpu]"', False),
+)
+"""Distribution, module, what it is for, how to get it, and whether the graph needs it."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds nothing: there is nothing to choose."""
+    del parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the report; returns 1 when something `tendon run` needs is missing."""
+    del args
+    findings = list(examine())
+    table = Table(title="tendon doctor", title_justify="left")
+    for column in ("", "what", "found", "needed for", "how to get or better it"):
+        table.add_column(column, overflow="fold")
+    colours = {"ok": "green", "look": "yellow", "absent": "yellow", "missing": "red"}
+    for finding in findings:
+        colour = colours[finding.verdict]
+        table.add_row(
+            f"[{colour}]{finding.verdict}[/]",
+            finding.what,
+            finding.found or "-",
+            finding.needed,
+            _plain(finding.advice),
+        )
+    Console().print(table)
+    return int(any(finding.required and not finding.found for finding in findings))
+
+
+def examine() -> Iterator[Finding]:
+    """Yields what there is to say about this machine."""
+    yield Finding(what="Python", found=platform.python_version(), needed="everything", required=True)
+    yield Finding(what="tendon", found=_version("tendon") or "from a source tree", needed="everything", required=True)
+    for distribution, module, needed, advice, required in PACKAGES:
+        found = _version(distribution) or ("installed" if importlib.util.find_spec(module) else "")
+        yield Finding(what=distribution, found=found, advice="" if found else advice, needed=needed, required=required)
+    yield _onnxruntime()
+    yield from _ros()
+    yield from _bundles()
+    yield from _machine()
+
+
+def _onnxruntime() -> Finding:
+    needed = "policies"
+    try:
+        from tendon.policies.runtime import choose_providers
+
+        providers = ", ".join(name.removesuffix("ExecutionProvider") for name in choose_providers())
+    except ImportError:
+        return Finding(what="onnxruntime", found="", advice="pip install tendon", needed=needed, required=True)
+    version = _version("onnxruntime-gpu") or _version("onnxruntime") or "installed"
+    idle_gpu = shutil.which("nvidia-smi") is not None and "CUDA" not in providers
+    advice = 'there is a GPU: pip install "tendon[gpu]"' if idle_gpu else ""
+    return Finding(what="onnxruntime", found=f"{version} ({providers})", advice=advice, needed=needed, required=True)
+
+
+def _ros() -> Iterator[Finding]:
+    from tendon.ros2_nodes.runtime import require_ros, rmw_name
+
+    needed = "the graph"
+    try:
+        require_ros()
+    except MissingDependencyError as error:
+        yield Finding(what="rclpy", found="", advice=str(error), needed=needed, required=True)
+        return
+    distro = os.environ.get("ROS_DISTRO", "")
+    version = f"{distro} (sourced)" if distro else _version("ros-jazzy-rclpy") or "installed"
+    yield Finding(what="rclpy", found=version, needed=needed, required=True)
+    try:
+        name, problem = rmw_name(), ""
+    except ConfigError as error:
+        name, problem = "", str(error)
+    other = "" if name in ("", "rmw_fastrtps_cpp") else "its shared memory is not tuned, see docs/results.md"
+    yield Finding(what="rmw", found=name, advice=problem or other, needed=needed, required=True)
+    domain = domain_id()
+    busy = in_use(domain)
+    advice = f"if that is no graph of yours: ROS_DOMAIN_ID={free_domain()}" if busy else ""
+    yield Finding(what="ROS domain", found=f"{domain}, {'in use' if busy else 'free'}", advice=advice, needed=needed)
+
+
+def _bundles() -> Iterator[Finding]:
+    from tendon.policies.bundle import load_bundle
+
+    folders = sorted(path.parent for path in (share_folder() / "bundles").glob("*/bundle.yaml"))
+    if not folders:
+        yield Finding(what="bundle", found="", advice="tendon train, then tendon export", needed="policy_node")
+    for folder in folders:
+        try:
+            bundle = load_bundle(folder)
+            size = sum(map(len, bundle.content.values())) / 1e6
+            yield Finding(what=f"bundle {folder.name}", found=f"{size:.1f} MB, hashes match", needed="policy_node")
+        except TendonError as error:
+            yield Finding(what=f"bundle {folder.name}", found="refused", advice=str(error), needed="policy_node")
+
+
+def _machine() -> Iterator[Finding]:
+    cores = len(os.sched_getaffinity(0))
+    advice = f"at least {LEAST_CORES} are needed in real time; clock:=lockstep works on fewer"
+    yield Finding(what="CPU cores", found=str(cores), advice="" if cores >= LEAST_CORES else advice, needed="real time")
+    if SHARED_MEMORY.is_dir():
+        size = shutil.disk_usage(SHARED_MEMORY).total
+        advice = "" if size >= LEAST_SHARED_MEMORY else "in a container: --shm-size=1g, or --ipc=host"
+        yield Finding(what="/dev/shm", found=f"{size / (1 << 20):.0f} MB", advice=advice, needed="images between nodes")
+    try:
+        policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, policy, parameters)
+        yield Finding(what="real-time scheduling", found="allowed", needed="steady control on a loaded machine")
+    except OSError:
+        advice = "rtprio in /etc/security/limits.conf; in a container: --ulimit rtprio=99 --cap-add=SYS_NICE"
+        yield Finding(
+            what="real-time scheduling", found="not allowed", advice=advice, needed="steady control on a loaded machine"
+        )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "\\[")

@@ -1,0 +1,195 @@
+"""The safety monitor's latch, and how the control node follows its permission."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from tendon.control.monitor import PermissionState, SafetyMonitor
+from tendon.core.errors import StoppedError
+from tendon.core.profile import load_profile
+from tendon.ros2_nodes.permission import FRESH_NS, PermissionFollower, permission_status, read_permission
+
+MS = 1_000_000
+PROFILE = load_profile("panda")
+HOME, STILL = PROFILE.vector("home"), np.zeros(8)
+
+
+class Bench:
+    """A monitor with its clock and a controller that follows it."""
+
+    def __init__(self) -> None:
+        self.now_ns = 10**12
+        self.monitor = SafetyMonitor(PROFILE, ("control_node",))
+        self.event = 0
+
+    def pass_ms(self, milliseconds: int, **what: object) -> PermissionState:
+        for _ in range(milliseconds // 10):
+            self.now_ns += 10 * MS
+            if what.get("beats", True):
+                self.monitor.beat("control_node", str(what.get("instance", "1")), self.now_ns)
+            if what.get("joints", True):
+                position, velocity = what.get("position", HOME), what.get("velocity", STILL)
+                self.monitor.measured(np.asarray(position), np.asarray(velocity), self.now_ns)
+            state = self.monitor.permission(self.now_ns)
+            mode = what.get("mode", {"armed": "armed", "latched": "latched"}.get(state.state.value, "standby"))
+            self.monitor.report(str(mode), int(str(what.get("event", state.event))), "")
+        return self.monitor.permission(self.now_ns).state
+
+    def armed(self) -> Bench:
+        self.pass_ms(50)
+        self.monitor.arm(self.now_ns)
+        assert self.pass_ms(50) is PermissionState.ARMED
+        return self
+
+
+def test_it_does_not_arm_before_it_has_heard_of_everything() -> None:
+    bench = Bench()
+    with pytest.raises(StoppedError, match="no heartbeat of control_node yet; no joint state yet"):
+        bench.monitor.arm(bench.now_ns)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ({"beats": False}, "heartbeat of control_node"),
+        ({"joints": False}, "joint state"),
+        ({"position": HOME + 10.0}, "beyond its limits"),
+        ({"position": HOME * np.nan}, "beyond its limits"),
+        ({"velocity": STILL + 5.0}, "above its limit"),
+        ({"velocity": STILL * np.nan}, "above its limit"),
+        ({"mode": "latched"}, "controller stopped"),
+        ({"mode": "standby"}, "did not arm"),
+        ({"event": 1}, "did not arm"),
+        ({"instance": "2"}, "restarted"),
+    ],
+)
+def test_any_fault_while_armed_latches_with_its_reason(fault: dict[str, object], reason: str) -> None:
+    bench = Bench().armed()
+    assert bench.pass_ms(700, **fault) is PermissionState.LATCHED
+    assert reason in bench.monitor.permission(bench.now_ns).reason
+
+
+def test_a_single_fast_sample_is_no_fault() -> None:
+    bench = Bench().armed()
+    bench.pass_ms(10, velocity=STILL + 5.0)
+    assert bench.pass_ms(100) is PermissionState.ARMED
+
+
+def test_reset_is_refused_while_the_cause_is_there_and_never_arms() -> None:
+    bench = Bench().armed()
+    bench.pass_ms(300, joints=False)
+    with pytest.raises(StoppedError, match="joint state"):
+        bench.monitor.reset(bench.now_ns)
+    bench.pass_ms(50)
+    bench.monitor.reset(bench.now_ns)
+    assert bench.pass_ms(100) is PermissionState.STANDBY
+
+
+def test_reset_is_refused_while_the_robot_moves() -> None:
+    bench = Bench().armed()
+    bench.monitor.stop("asked")
+    bench.pass_ms(20, velocity=STILL + 0.09)
+    with pytest.raises(StoppedError, match="not at rest"):
+        bench.monitor.reset(bench.now_ns)
+
+
+def test_arming_needs_a_reset_after_a_stop() -> None:
+    bench = Bench().armed()
+    bench.monitor.stop("asked")
+    bench.pass_ms(50)
+    with pytest.raises(StoppedError, match="reset first"):
+        bench.monitor.arm(bench.now_ns)
+
+
+class Latch(RuleBasedStateMachine):
+    """Whatever happens in whatever order: only `arm` leads to armed, and a stop only `reset` leads out of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bench = Bench()
+        self.may_be_armed = self.latched = False
+
+    @rule(milliseconds=st.integers(0, 300), beats=st.booleans(), joints=st.booleans(), instance=st.sampled_from("12"))
+    def time_passes(self, milliseconds: int, beats: bool, joints: bool, instance: str) -> None:
+        self.bench.pass_ms(milliseconds, beats=beats, joints=joints, instance=instance)
+
+    @rule()
+    def stop(self) -> None:
+        self.bench.monitor.stop("asked")
+        self.latched = True
+
+    @rule()
+    def reset(self) -> None:
+        try:
+            self.bench.monitor.reset(self.bench.now_ns)
+        except StoppedError:
+            return
+        self.latched = self.may_be_armed = False
+
+    @rule()
+    def arm(self) -> None:
+        try:
+            self.bench.monitor.arm(self.bench.now_ns)
+        except StoppedError:
+            return
+        assert not self.latched
+        self.may_be_armed = True
+
+    @invariant()
+    def holds(self) -> None:
+        state = self.bench.monitor.permission(self.bench.now_ns).state
+        assert state is not PermissionState.ARMED or (self.may_be_armed and not self.latched)
+        assert not self.latched or state is PermissionState.LATCHED
+        self.latched = state is PermissionState.LATCHED
+
+
+TestLatch = Latch.TestCase
+
+
+class Following:
+    """A follower fed by a monitor."""
+
+    def __init__(self) -> None:
+        self.bench = Bench()
+        self.follower = PermissionFollower(lambda: self.bench.now_ns)
+
+    def demand(self) -> object:
+        self.follower.receive(self.bench.monitor.permission(self.bench.now_ns))
+        return self.follower.demand()
+
+
+def test_a_follower_arms_once_on_an_event_and_not_on_a_state_it_finds() -> None:
+    follow = Following()
+    follow.demand()
+    follow.bench.armed()
+    assert follow.demand().arm
+    assert not follow.demand().arm
+    restarted = PermissionFollower(lambda: follow.bench.now_ns)
+    restarted.receive(follow.bench.monitor.permission(follow.bench.now_ns))
+    assert not restarted.demand().arm
+
+
+def test_a_silent_monitor_is_a_stop_and_a_new_monitor_resets_nothing() -> None:
+    follow = Following()
+    follow.demand()
+    follow.bench.armed()
+    follow.demand()
+    follow.bench.now_ns += FRESH_NS + 1
+    assert "silent" in follow.follower.demand().stop
+    now_ns = follow.bench.now_ns
+    follow.bench = Bench()
+    follow.bench.now_ns = now_ns
+    follow.bench.pass_ms(50)
+    demand = follow.demand()
+    assert not (demand.stop or demand.reset or demand.arm)
+    assert demand.event != follow.bench.monitor.permission(follow.bench.now_ns).event
+
+
+def test_a_permission_survives_the_message() -> None:
+    from tendon.ros2_nodes import conversion
+
+    permission = Bench().armed().monitor.permission(10**12 + 100 * MS)
+    assert read_permission(conversion.diagnostics(5, permission_status(permission))) == permission
