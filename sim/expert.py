@@ -27,6 +27,7 @@ PUSH_Z = 0.028
 OPEN, CLOSED, PUSHING = 0.04, 0.0, 0.015
 SPEED, ACCELERATION, GAIN = 0.40, 2.5, 5.0
 PUSH_SPEED = 0.16
+PUSH_DEPTH = 0.048
 FINGER_SPEED = 0.09
 SUBSTEP_S = 0.025
 
@@ -158,6 +159,18 @@ def _push(scene: Scene, state: ExpertState, task: Task) -> Decision:
     return Decision(_funnel(state, behind, slope=6.0), PUSHING)
 
 
+def _still_pushes(state: ExpertState, task: Task) -> bool:
+    """Returns whether a push is under way that has only just crossed the zone's edge.
+
+    A rollout has objects a few millimetres ahead of the real ones, so a push that ended at the edge itself would
+    leave some outside for ever, retreating and coming back.
+    """
+    here, zone = state.items[task.target], state.items[task.reference if task.reference is not None else task.target]
+    beside = math.hypot(state.tool[0] - here[0], state.tool[1] - here[1]) < 0.05
+    inside = max(abs(zone[0] - here[0]), abs(zone[1] - here[1])) < PUSH_DEPTH
+    return abs(state.tool[2] - PUSH_Z) < 0.012 and beside and not inside
+
+
 def _slide_drawer(state: ExpertState, task: Task) -> Decision:
     handle = state.items[task.target]
     if state.held != task.target:
@@ -173,6 +186,8 @@ def decide(scene: Scene, state: ExpertState, task: Task) -> Decision:
     if task.relation == "lift" and state.held == task.target:
         return Decision((state.tool[0], state.tool[1], LIFT_Z), CLOSED)
     finger_still_holds = state.held == task.target and task.relation != "lift"
+    if task.relation == "push" and done and state.held is None and _still_pushes(state, task):
+        done = False
     if done and not (finger_still_holds and not _released_height(scene, state, task)):
         return _retreat(state)
     if state.held is not None and (state.held != task.target or task.relation == "push"):
