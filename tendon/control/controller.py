@@ -16,7 +16,7 @@ from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Array, Command, Observation, Trajectory
 
 LEAD_TICKS = 3
-"""How far ahead the reference is committed, so that a late command still finds the robot on it."""
+"""How far ahead the reference is committed. A command may arrive half of that late and the robot does not notice."""
 SETTLE_NS = 300_000_000
 """Time the robot gets after arming to settle from what it held to the measured pose."""
 JOINT_STATE_LIMIT_NS = 50_000_000
@@ -74,6 +74,7 @@ class Controller:
     def __init__(self, profile: RobotProfile, residual: BoundedResidual | None = None) -> None:
         self._names = profile.joint_names
         self.period_ns = round(1e9 / profile.control_hz)
+        self._arrival_ns = LEAD_TICKS * self.period_ns // 2
         self._tolerance = np.array(
             [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
         )
@@ -243,8 +244,8 @@ class Controller:
     def _commit(self, now_ns: int) -> tuple[Array | None, tuple[str, ...]]:
         """Adds the next point of the reference; returns its target and what is to be said about it."""
         begin_ns, due_ns = self._time_ns(self._committed), self._time_ns(self._committed + 1)
-        # After missed ticks the robot is already on the stop it holds there; the reference went the same way.
-        passed = begin_ns < now_ns + self.period_ns // 2
+        # After missed ticks the robot may be on the stop it holds before this can arrive: go the same way.
+        passed = begin_ns < now_ns + self._arrival_ns
         motion, notes = (None, ()) if passed else self._target(due_ns)
         target: Array | None = None
         if motion is None:

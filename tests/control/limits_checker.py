@@ -15,7 +15,6 @@ TOLERANCE = 1e-9
 PROFILE = load_profile("panda")
 
 
-
 def assert_inside(positions: Sequence[Array], velocities: Sequence[Array], durations_s: Sequence[float]) -> None:
     """Recomputes everything from sent points: the motion between them is one of constant acceleration."""
     q, v = np.array(positions), np.array(velocities)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from limits_checker import PERIOD_S, TOLERANCE, assert_inside, assert_stops
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from limits_checker import PERIOD_S, TOLERANCE, assert_inside, assert_stops
 
 from tendon.control.filter import SafetyFilter
 from tendon.core.profile import RobotProfile
@@ -22,7 +22,15 @@ def stream(kind: str, rng: np.random.Generator, profile: RobotProfile, steps: in
     """Targets and target velocities of one kind, hostile ones among them."""
     lower, upper = profile.vector("lower"), profile.vector("upper")
     point, n = rng.uniform(lower, upper), len(lower)
-    garbage: list[object] = [None, "up", np.zeros(n - 1), np.full(n, np.nan), np.full(n, -np.inf), 3.0, np.zeros((n, 1))]
+    garbage: list[object] = [
+        None,
+        "up",
+        np.zeros(n - 1),
+        np.full(n, np.nan),
+        np.full(n, -np.inf),
+        3.0,
+        np.zeros((n, 1)),
+    ]
     for k in range(steps):
         velocity: object = rng.choice([0.0, 1.0, 1e3, np.nan, 1e300]) * rng.standard_normal(n)
         if kind == "uniform":

@@ -14,7 +14,7 @@ speeds = st.floats(0.0, 3.0) | st.integers(0, 40).map(lambda m: m * 7.5 * PERIOD
 
 
 @given(speed=speeds, sign=st.sampled_from([-1.0, 1.0]))
-def test_ends_at_rest_after_its_stopping_distance_and_never_brakes_harder_than_allowed(speed: float, sign: float) -> None:
+def test_ends_at_rest_after_its_stopping_distance_within_the_limit(speed: float, sign: float) -> None:
     stop = stop_from(np.zeros(1), np.array([sign * speed]), LIMIT, PERIOD_S)
     assert stop.velocity[-1] == 0 and stop.acceleration[-1] == 0
     assert np.abs(stop.acceleration).max() <= 7.5 + 1e-9

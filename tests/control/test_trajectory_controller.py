@@ -37,12 +37,17 @@ def test_other_joints_are_rejected(controller: TrajectoryController, names: tupl
     ],
 )
 def test_what_ros2_control_rejects_is_rejected_and_the_running_trajectory_goes_on(
-    controller: TrajectoryController, times: tuple[int, ...], position: object, velocity: object, stamp_ns: int, says: str
+    controller: TrajectoryController,
+    times: tuple[int, ...],
+    position: object,
+    velocity: object,
+    stamp_ns: int,
+    says: str,
 ) -> None:
     controller.accept(NAMES, TIMES, *REST, 995 * MS, 995 * MS)
     before = controller.sample(1010 * MS)
     with pytest.raises(InvalidDataError, match=says):
-        controller.accept(NAMES, times, position, velocity, stamp_ns, 1000 * MS)  # type: ignore[arg-type]
+        controller.accept(NAMES, times, position, velocity, stamp_ns, 1000 * MS)
     assert np.array_equal(controller.sample(1010 * MS), before)
 
 

@@ -1,0 +1,76 @@
+"""A controller and a robot side on a manual clock, with commands that arrive late."""
+
+from __future__ import annotations
+
+import numpy as np
+from limits_checker import PROFILE
+
+from tendon.control.controller import Controller, Tick
+from tendon.control.residual import BoundedResidual
+from tendon.control.supervisor import Mode
+from tendon.control.trajectory_controller import TrajectoryController
+from tendon.core.types import Array, Command, Observation
+
+MS = 1_000_000
+PERIOD_NS = 10 * MS
+
+
+class Robot:
+    """Ticks the controller on its grid and plays what arrives, sampled every millisecond.
+
+    Args:
+        position: (8,) where the robot stands.
+        residual: for the controller.
+    """
+
+    def __init__(self, position: Array | None = None, residual: BoundedResidual | None = None) -> None:
+        start = PROFILE.vector("home") if position is None else position
+        self.controller = Controller(PROFILE, residual)
+        self.side = TrajectoryController(PROFILE.joint_names, start)
+        self.now_ns = 1000 * MS
+        self.offset = np.zeros(8)
+        self.stale_ns = 0
+        self.positions: list[Array] = []
+        self.velocities: list[Array] = []
+        self._flying: list[tuple[int, Command]] = []
+        self.tick()
+
+    def observe(self) -> Observation:
+        stamp_ns = self.now_ns - self.stale_ns
+        position, velocity = self.side.sample(stamp_ns)
+        return Observation(stamp_ns=stamp_ns, joint_position=position + self.offset, joint_velocity=velocity)
+
+    def tick(self, delay_ns: int = 0, skip: int = 0) -> Tick:
+        """Lets a period pass (and `skip` more without a tick), then ticks; the command arrives `delay_ns` later."""
+        self.pass_time((1 + skip) * PERIOD_NS)
+        tick = self.controller.tick(self.now_ns, self.observe())
+        if tick.command is not None:
+            earliest_ns = self._flying[-1][0] if self._flying else 0
+            self._flying.append((max(earliest_ns, self.now_ns + delay_ns), tick.command))
+        return tick
+
+    def pass_time(self, duration_ns: int) -> None:
+        """Plays the robot side on, in steps of a millisecond."""
+        for _ in range(duration_ns // MS):
+            while self._flying and self._flying[0][0] <= self.now_ns:
+                arrival_ns, command = self._flying.pop(0)
+                self.side.accept_command(command, arrival_ns)
+            position, velocity = self.side.sample(self.now_ns)
+            self.positions.append(position)
+            self.velocities.append(velocity)
+            self.now_ns += MS
+
+    def arm(self) -> None:
+        """Arms, and ticks until a chunk would be followed."""
+        self.controller.arm()
+        for _ in range(31):
+            assert self.tick().mode is Mode.ARMED
+
+    def assert_inside(self, since: int = 0) -> None:
+        """Holds every limit on what the robot side played, recomputed from its samples."""
+        q, v = np.array(self.positions[since:]), np.array(self.velocities[since:])
+        lower, upper = PROFILE.vector("lower") - 1e-9, PROFILE.vector("upper") + 1e-9
+        assert ((q >= lower) & (q <= upper)).all()
+        assert (np.abs(v) <= PROFILE.vector("velocity") + 1e-9).all()
+        assert (np.abs(np.diff(v, axis=0)) * 1e3 <= PROFILE.vector("acceleration") * (1 + 1e-6)).all()
+        assert np.abs(np.diff(q, axis=0) - 5e-4 * (v[1:] + v[:-1])).max() < 1e-5, "position and velocity disagree"

@@ -1,0 +1,259 @@
+"""The whole tick against a robot side: smooth, late, starved, stale, stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from limits_checker import PROFILE, make_chunk
+from robot_side import MS, PERIOD_NS, Robot
+
+from tendon.control.controller import LEAD_TICKS
+from tendon.control.executor import Placement
+from tendon.control.residual import BoundedResidual
+from tendon.control.supervisor import Mode
+from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.types import ActionChunk, Array, Observation
+
+HOME = PROFILE.vector("home")
+SWING = np.array([0.4, 0.3, 0.3, 0.4, 0.5, 0.5, 0.5, -0.03])
+
+
+def swing(observation_ns: int, begin_ns: int, rows: int = 16) -> ActionChunk:
+    """A motion from home and back that is smooth and inside the limits, as seen from one observation."""
+    times_s = np.maximum(observation_ns - begin_ns + 100 * MS * np.arange(1, rows + 1), 0) * 1e-9
+    return make_chunk(HOME + SWING * (0.5 - 0.5 * np.cos(2.0 * times_s))[:, None], observation_ns)
+
+
+def running(residual: BoundedResidual | None = None) -> Robot:
+    robot = Robot(residual=residual)
+    robot.arm()
+    robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns)
+    for _ in range(50):
+        tick = robot.tick()
+    assert tick.mode is Mode.RUNNING and tick.target is not None
+    return robot
+
+
+def settle(robot: Robot, ticks: int = 80) -> None:
+    for _ in range(ticks):
+        robot.tick()
+
+
+def test_a_command_is_committed_points_then_a_stop() -> None:
+    robot = running()
+    now_ns = robot.now_ns + PERIOD_NS
+    command = robot.tick().command
+    assert command is not None and command.stamp_ns == now_ns
+    trajectory = command.trajectory
+    assert trajectory.time_from_start_ns[:LEAD_TICKS] == (10 * MS, 20 * MS, 30 * MS)
+    assert len(trajectory.time_from_start_ns) > LEAD_TICKS and not trajectory.velocity[-1].any()
+    following = robot.tick().command
+    assert following is not None
+    assert np.array_equal(following.trajectory.position[:2], trajectory.position[1:3]), "committed points changed"
+
+
+def test_the_robot_is_where_the_plan_says_when_it_says() -> None:
+    robot = Robot()
+    robot.arm()
+    begin_ns = robot.now_ns
+    errors = []
+    for k in range(300):
+        if k % 15 == 0:
+            # Inference took 80 ms.
+            assert robot.controller.submit(swing(robot.now_ns - 80 * MS, begin_ns), robot.now_ns) is Placement.ACCEPTED
+        robot.tick()
+        since_s = (robot.now_ns - begin_ns) * 1e-9
+        errors.append(np.abs(robot.side.sample(robot.now_ns)[0] - HOME - SWING * (0.5 - 0.5 * np.cos(2.0 * since_s))))
+    assert np.max(errors[40:]) < 5e-3
+    robot.assert_inside()
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), skips=st.booleans(), hostile=st.booleans())
+def test_late_commands_and_missed_ticks_never_break_a_limit_at_the_robot(seed: int, skips: bool, hostile: bool) -> None:
+    rng = np.random.default_rng(seed)
+    robot = Robot()
+    robot.arm()
+    begin_ns = robot.now_ns
+    for _ in range(120):
+        if rng.random() < 0.15:
+            observation_ns = robot.now_ns - int(rng.integers(0, 300)) * MS
+            chunk = swing(observation_ns, begin_ns)
+            if hostile:
+                rows = rng.uniform(PROFILE.vector("lower") - 0.5, PROFILE.vector("upper") + 0.5, (16, 8))
+                chunk = make_chunk(rows, observation_ns, int(rng.integers(10, 120)) * MS)
+            robot.controller.submit(chunk, robot.now_ns)
+        skip = int(rng.integers(1, 8)) if skips and rng.random() < 0.1 else 0
+        robot.tick(delay_ns=int(rng.integers(0, 15 * MS)), skip=skip)
+    robot.pass_time(1000 * MS)
+    robot.assert_inside()
+    assert not robot.velocities[-1].any(), "not at rest after its last command"
+
+
+def test_killed_in_motion_the_robot_comes_to_rest_on_its_own() -> None:
+    robot = running()
+    assert np.abs(robot.velocities[-1]).max() > 0.1
+    robot.pass_time(LEAD_TICKS * PERIOD_NS + 300 * MS)
+    assert not robot.velocities[-1].any()
+    robot.assert_inside()
+
+
+def test_starved_it_stops_by_the_end_of_the_plan_without_latching_and_resumes() -> None:
+    robot = running()
+    end_ns = robot.controller._executor.end_ns
+    assert end_ns is not None
+    while robot.now_ns < end_ns:
+        tick = robot.tick()
+    assert tick.mode is Mode.RUNNING and any("starved" in reason for reason in tick.reasons)
+    assert tick.target is None and not robot.side.sample(end_ns)[1].any()
+    robot.controller.submit(swing(robot.now_ns, robot.now_ns - 1000 * MS), robot.now_ns)
+    for _ in range(40):
+        tick = robot.tick()
+    assert tick.reasons == () and tick.target is not None
+    robot.assert_inside()
+
+
+def test_a_stop_brakes_at_once_latches_and_needs_reset_and_arm() -> None:
+    robot = running()
+    robot.controller.stop("operator")
+    stopped_ns = robot.now_ns
+    while robot.tick().mode is Mode.STOPPING:
+        pass
+    assert robot.controller.mode is Mode.LATCHED
+    # Braking takes at most v / a of the slowest joint; the lead and one tick come on top.
+    assert robot.now_ns - stopped_ns <= 300 * MS + (LEAD_TICKS + 1) * PERIOD_NS
+    robot.pass_time(100 * MS)
+    held = robot.positions[-1]
+    assert robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns) is Placement.IDLE
+    tick = robot.tick()
+    assert tick.command is None and tick.reasons == ("operator",)
+    with pytest.raises(StoppedError, match="reset first"):
+        robot.controller.arm()
+    robot.controller.reset()
+    robot.tick()
+    assert robot.controller.mode is Mode.STANDBY
+    robot.controller.arm()
+    settle(robot)
+    assert np.allclose(robot.positions[-1], held, atol=1e-12), "reset or arm moved the robot"
+
+
+def test_stale_joint_states_stop_and_latch_within_50_ms() -> None:
+    robot = running()
+    robot.stale_ns = 51 * MS
+    tick = robot.tick()
+    assert tick.mode is Mode.STOPPING and "stale joint state: 51 ms" in tick.reasons[0]
+    settle(robot)
+    with pytest.raises(StoppedError, match="stale joint state"):
+        robot.controller.reset()
+    robot.stale_ns = 0
+    robot.tick()
+    robot.controller.reset()
+    robot.assert_inside()
+
+
+def test_no_joint_state_at_all_stops_too() -> None:
+    robot = running()
+    robot.now_ns += PERIOD_NS
+    assert robot.controller.tick(robot.now_ns, None).reasons[0] == "no joint state"
+
+
+def test_a_joint_off_its_reference_stops_and_latches() -> None:
+    robot = running()
+    robot.offset[2] = 0.16
+    tick = robot.tick()
+    assert tick.mode is Mode.STOPPING
+    assert tick.reasons[0].startswith("tracking: panda_joint3 is 0.16") and "allowed 0.150" in tick.reasons[0]
+
+
+def test_a_gripper_held_off_its_target_is_no_tracking_error() -> None:
+    robot = running()
+    robot.offset[7] = 0.04
+    assert robot.tick().mode is Mode.RUNNING
+
+
+def test_three_invalid_chunks_in_a_row_latch_and_a_valid_one_clears_the_count() -> None:
+    robot = running()
+    robot.controller.reject("NaN")
+    robot.controller.reject("NaN")
+    robot.controller.submit(swing(robot.now_ns, robot.now_ns - 500 * MS), robot.now_ns)
+    with pytest.raises(InvalidDataError, match="rows of 7"):
+        robot.controller.submit(make_chunk(np.zeros((4, 7)), robot.now_ns), robot.now_ns)
+    robot.controller.reject("NaN")
+    assert robot.tick().mode is Mode.RUNNING
+    robot.controller.reject("NaN")
+    assert "3 invalid chunks in a row, the last: NaN" in robot.tick().reasons[0]
+    settle(robot)
+    with pytest.raises(StoppedError, match="invalid chunks"):
+        robot.controller.reset()
+    assert robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns) is Placement.IDLE
+    robot.controller.reset()
+
+
+@pytest.mark.parametrize("jump_ms", [-3_600_000, 3_600_000, 150])
+def test_a_jump_of_the_clock_or_a_long_pause_stops_and_sends_nothing(jump_ms: int) -> None:
+    robot = running()
+    sampled_ns = robot.now_ns
+    robot.now_ns += jump_ms * MS
+    measured = Observation(
+        stamp_ns=robot.now_ns, joint_position=robot.side.sample(sampled_ns)[0], joint_velocity=np.zeros(8)
+    )
+    tick = robot.controller.tick(robot.now_ns, measured)
+    assert tick.mode is Mode.LATCHED and tick.command is None
+    assert "clock went back" in tick.reasons[0] or "missed at once" in tick.reasons[0]
+
+
+def test_ticks_that_are_late_again_and_again_latch() -> None:
+    robot = running()
+    ticks = [robot.tick(skip=1) for _ in range(6)]
+    assert [tick.late_ticks for tick in ticks] == [1] * 6
+    assert ticks[4].mode is Mode.RUNNING and "6 late control ticks" in ticks[5].reasons[0]
+    robot.assert_inside()
+
+
+def test_arming_needs_a_fresh_joint_state_and_a_robot_at_rest() -> None:
+    robot = Robot()
+    robot.stale_ns = 60 * MS
+    robot.tick()
+    with pytest.raises(StoppedError, match="stale joint state"):
+        robot.controller.arm()
+    moving = Observation(stamp_ns=robot.now_ns, joint_position=HOME, joint_velocity=np.full(8, 0.2))
+    robot.controller.tick(robot.now_ns, moving)
+    with pytest.raises(StoppedError, match="panda_joint1 moves"):
+        robot.controller.arm()
+
+
+def test_armed_it_starts_from_the_measured_pose_and_comes_there_gently() -> None:
+    robot = Robot()
+    robot.offset[:] = 0.01  # what gravity does to a robot that holds home
+    robot.offset[7] = 0.0
+    robot.tick()
+    robot.controller.arm()
+    since = len(robot.positions)
+    measured = robot.observe().joint_position
+    robot.offset[:] = 0.0
+    settle(robot, 40)
+    assert np.allclose(robot.positions[-1], measured, atol=1e-12)
+    assert np.abs(np.diff(robot.velocities[since:], axis=0)).max() * 1e3 < 1.0
+
+
+def test_chunks_from_before_arming_are_not_run() -> None:
+    robot = Robot()
+    old = swing(robot.now_ns - 20 * MS, robot.now_ns)
+    robot.controller.arm()
+    robot.tick()
+    assert robot.controller.submit(old, robot.now_ns) is Placement.OLDER
+
+
+class Push:
+    def step(self, observation: Observation, target: Array) -> Array:
+        return target + 1.0
+
+
+def test_a_residual_moves_the_target_by_its_bound_at_most() -> None:
+    plain, pushed = running(), running(BoundedResidual(Push(), np.full(8, 0.02)))
+    for _ in range(20):
+        difference = pushed.tick().target - plain.tick().target
+        assert np.allclose(difference, 0.02)
+    pushed.assert_inside()

@@ -1,0 +1,139 @@
+"""The supervisor as a state machine: any order of requests, with a robot behind it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from limits_checker import PROFILE, make_chunk
+from robot_side import MS, Robot
+
+from tendon.control.supervisor import Mode, Supervisor
+from tendon.core.errors import StoppedError
+
+LEGAL = {
+    Mode.STANDBY: {Mode.STANDBY, Mode.ARMED, Mode.STOPPING, Mode.LATCHED},
+    Mode.ARMED: {Mode.ARMED, Mode.RUNNING, Mode.STOPPING, Mode.LATCHED},
+    Mode.RUNNING: {Mode.RUNNING, Mode.STOPPING, Mode.LATCHED},
+    Mode.STOPPING: {Mode.STOPPING, Mode.LATCHED},
+    Mode.LATCHED: {Mode.LATCHED, Mode.STANDBY},
+}
+
+
+class Graph(RuleBasedStateMachine):
+    """Requests and faults in any order; the model is what a stop, a reset and an arm may do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.robot = Robot()
+        self.mode = Mode.STANDBY
+        self.recovered = False
+
+    @rule(ticks=st.integers(1, 40))
+    def tick(self, ticks: int) -> None:
+        for _ in range(ticks):
+            before = self.robot.controller.mode
+            tick = self.robot.tick()
+            assert tick.mode in LEGAL[before]
+            assert (tick.command is None) == (tick.mode in (Mode.STANDBY, Mode.LATCHED))
+            assert bool(tick.reasons) or tick.mode is not Mode.LATCHED
+            if tick.mode is Mode.STANDBY:
+                assert not np.any(self.robot.velocities[-1]), "moves in standby"
+
+    @rule(seed=st.integers(0, 99))
+    def submit(self, seed: int) -> None:
+        rows = PROFILE.vector("home") + np.cumsum(0.05 * np.random.default_rng(seed).standard_normal((16, 8)), axis=0)
+        self.robot.controller.submit(make_chunk(rows, self.robot.now_ns), self.robot.now_ns)
+
+    @rule(seed=st.integers(0, 99))
+    def recover(self, seed: int) -> None:
+        """From anywhere, with every fault gone, stop, reset, arm and a chunk make it run."""
+        self.fault(stale=False, joint_off=False)
+        self.submit(seed)
+        self.stop()
+        self.tick(60)
+        self.reset()
+        self.tick(1)
+        self.arm()
+        self.tick(31)
+        self.submit(seed)
+        self.tick(2)
+        assert self.robot.controller.mode is Mode.RUNNING
+        self.recovered = True
+
+    @rule()
+    def reject(self) -> None:
+        self.robot.controller.reject("NaN")
+
+    @rule(stale=st.booleans(), joint_off=st.booleans())
+    def fault(self, stale: bool, joint_off: bool) -> None:
+        self.robot.stale_ns = 80 * MS if stale else 0
+        self.robot.offset[1] = 0.3 if joint_off else 0.0
+
+    @rule()
+    def stop(self) -> None:
+        self.robot.controller.stop("operator")
+        assert self.robot.controller.mode in (Mode.STOPPING, Mode.LATCHED)
+
+    @rule()
+    def reset(self) -> None:
+        before = self.robot.controller.mode
+        try:
+            self.robot.controller.reset()
+        except StoppedError:
+            assert self.robot.controller.mode is before
+        else:
+            assert before is Mode.LATCHED and self.robot.controller.mode is Mode.STANDBY
+
+    @rule()
+    def arm(self) -> None:
+        before = self.robot.controller.mode
+        try:
+            self.robot.controller.arm()
+        except StoppedError:
+            assert self.robot.controller.mode is before
+        else:
+            assert before is Mode.STANDBY and self.robot.controller.mode is Mode.ARMED
+
+    @invariant()
+    def only_legal_changes(self) -> None:
+        # Several ticks may pass in one rule, but nothing leaves a stop except a reset.
+        now = self.robot.controller.mode
+        if self.mode in (Mode.STOPPING, Mode.LATCHED) and not self.recovered:
+            assert now in (Mode.STOPPING, Mode.LATCHED, Mode.STANDBY)
+        self.recovered = False
+        self.mode = now
+
+
+TestGraph = Graph.TestCase
+TestGraph.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+
+
+def test_the_first_reason_of_a_stop_is_kept() -> None:
+    supervisor = Supervisor()
+    supervisor.stop("first")
+    supervisor.stop("second")
+    assert supervisor.reason == "first"
+    supervisor.rest()
+    supervisor.stop("third")
+    assert (supervisor.mode, supervisor.reason) == (Mode.LATCHED, "first")
+
+
+def test_reset_and_arm_are_refused_while_a_cause_is_there() -> None:
+    supervisor = Supervisor()
+    with pytest.raises(StoppedError, match="arm refused: no joint state"):
+        supervisor.arm(["no joint state"])
+    with pytest.raises(StoppedError, match="mode is standby"):
+        supervisor.reset([])
+    supervisor.stop("operator")
+    with pytest.raises(StoppedError, match="not latched"):
+        supervisor.reset([])
+    supervisor.rest()
+    with pytest.raises(StoppedError, match="camera lost"):
+        supervisor.reset(["camera lost"])
+    supervisor.reset([])
+    supervisor.arm([])
+    with pytest.raises(StoppedError, match="arm needs standby, mode is armed"):
+        supervisor.arm([])
