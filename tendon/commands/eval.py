@@ -9,9 +9,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import functools
 import json
-import multiprocessing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tendon.commands.demos import parse_seeds
 from tendon.core.errors import ConfigError
-from tendon.core.profile import load_profile
 
 if TYPE_CHECKING:
-    from tendon.evaluation.episode import Episode, Setting
+    from tendon.evaluation.episode import Episode
 
 FIRST_SEED, END_SEED = 100_000, 300_000
 TIMINGS = ("prefix", "overwrite", "synchronous")
@@ -46,30 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="JSON file for the summary and every episode")
 
 
-@functools.cache
-def _runner(bundle: Path, robot: str):  # noqa: ANN202 - the type would import the simulator
-    from tendon.evaluation.episode import Runner
-    from tendon.policies.bundle import load_bundle
-    from tendon.policies.policy import BundlePolicy
-    from tendon.sim.backend import SimBackend
-    from tendon.sim.scene import sample_scene
-    from tendon.sim.world import World
-
-    profile = load_profile(robot)
-    policy = BundlePolicy(load_bundle(bundle), profile, threads=1)
-    return Runner(SimBackend(World(sample_scene(FIRST_SEED), profile)), policy)
-
-
-def _episode(job: tuple[Path, str, int, Setting]) -> Episode:
-    from tendon.sim.scene import sample_scene
-
-    bundle, robot, seed, setting = job
-    return _runner(bundle, robot).run(sample_scene(seed), setting)
-
-
 def run(args: argparse.Namespace) -> int:
     """Evaluates and prints the summary."""
     from tendon.evaluation.episode import Setting, Timing
+    from tendon.evaluation.pool import Job, run_jobs
     from tendon.evaluation.report import lines, summarise
     from tendon.policies.bundle import load_bundle
 
@@ -78,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"--workers is {args.workers} and --delay-ms {args.delay_ms}: need at least 1 and 0")
     digest = load_bundle(args.bundle).digest
     setting = Setting(timing=Timing(args.timing), delay_ns=round(args.delay_ms * 1e6), blank=args.blank)
-    jobs = [(args.bundle, args.robot, seed, setting) for seed in seeds]
+    jobs = [Job(bundle=args.bundle, robot=args.robot, seed=seed, setting=setting) for seed in seeds]
     columns = (
         TextColumn("eval"),
         BarColumn(),
@@ -87,9 +64,9 @@ def run(args: argparse.Namespace) -> int:
         TextColumn("{task.fields[note]}"),
     )
     episodes: list[Episode] = []
-    with multiprocessing.get_context("spawn").Pool(args.workers) as pool, Progress(*columns) as bar:
+    with Progress(*columns) as bar:
         task = bar.add_task("eval", total=len(jobs), note="")
-        for episode in pool.imap_unordered(_episode, jobs):
+        for _, episode in run_jobs(jobs, args.workers):
             episodes.append(episode)
             bar.update(task, advance=1, note=f"{sum(e.success for e in episodes)} succeeded")
     summary = summarise(episodes)

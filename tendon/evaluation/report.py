@@ -55,5 +55,6 @@ def lines(summary: dict[str, Any]) -> list[str]:
         f"  median time to success {duration:.1f} s" if duration is not None else "  no success",
         f"  commanded acceleration at most {100 * summary['peak_acceleration']:.1f} % of the limit, "
         f"rms jerk {summary['mean_rms_jerk']:.0f} rad/s^3, target jump at chunk switches "
-        f"{1e3 * summary['mean_peak_jump_rad']:.1f} mrad, without target {100 * summary['mean_stopped_share']:.1f} % of ticks",
+        f"{1e3 * summary['mean_peak_jump_rad']:.1f} mrad, "
+        f"without target {100 * summary['mean_stopped_share']:.1f} % of ticks",
     ]
