@@ -6,7 +6,9 @@ from tendon.control.trajectory_controller import TrajectoryController
 from tendon.core.types import Array, Command, Image, Observation
 from tendon.sim.cameras import CameraRig
 from tendon.sim.scene import Scene
-from tendon.sim.world import World
+from tendon.sim.world import PHYSICS_HZ, World
+
+STEP_NS = 1_000_000_000 // PHYSICS_HZ
 
 
 class SimBackend:
@@ -57,9 +59,9 @@ class SimBackend:
         return command
 
     def advance(self, until_ns: int) -> None:
-        """Steps physics until simulation time reaches `until_ns`."""
+        """Steps physics until simulation time reaches `until_ns`, each step toward what is commanded at its end."""
         while self.world.time_ns < until_ns:
-            self.world.set_target(*self._controller.sample(self.world.time_ns))
+            self.world.set_target(*self._controller.sample(self.world.time_ns + STEP_NS))
             self.world.step()
 
     def close(self) -> None:

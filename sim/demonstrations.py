@@ -13,29 +13,29 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.errors import KinematicsError
 from tendon.core.kinematics import Kinematics
 from tendon.core.profile import RobotProfile
 from tendon.core.protocols import Policy
 from tendon.core.types import Array, Image, Observation
 from tendon.sim.cameras import CameraRig, viewpoints
-from tendon.sim.expert import ExpertState, observe_state, rollout
+from tendon.sim.expert import ExpertState, observe_state, rollout, to_vector
+from tendon.sim.pilot import STEP_S, ExpertPilot
 from tendon.sim.scene import Scene, Task, sample_scene
 from tendon.sim.tasks import destination, feasible_tasks, is_done, phrase
 from tendon.sim.world import PHYSICS_HZ, TOOL_DOWN, World
 
 SHARD_SEEDS = 40
-ROWS, STEP_S, LARGEST_PREFIX = 16, 0.1, 5
+ROWS, LARGEST_PREFIX = 16, 5
 LABELS = 3
 EPISODE_STEPS = 70
 KEEP_SHARE = 0.4
-WALL_MARGIN_M = 0.012
 
-Arrays = dict[str, npt.NDArray[np.generic]]
+Arrays = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,12 @@ class Collector:
     def __init__(self, profile: RobotProfile, learner: Policy | None = None) -> None:
         self._profile = profile
         self._kinematics = Kinematics(profile)
+        self._pilot = ExpertPilot(profile)
         self._learner = learner
         self._world = World(sample_scene(0), profile)
         self._rig = CameraRig(self._world)
 
-    def episode(self, seed: int) -> Iterator[tuple[dict[str, Array], list[Label]]]:
+    def episode(self, seed: int) -> Iterator[tuple[Arrays, list[Label]]]:
         """Runs one episode of several tasks in the scene of a seed and yields its kept frames."""
         rng = np.random.default_rng([seed, 7])
         scene = sample_scene(seed)
@@ -102,7 +103,7 @@ class Collector:
             keep = rng.random() < KEEP_SHARE
             pixels = {c.name: self._rig.render(c.name) for c in self._profile.cameras} if keep or self._learner else {}
             if keep:
-                frame: dict[str, Array] = {
+                frame: Arrays = {
                     **{f"image_{name}": image for name, image in pixels.items()},
                     "state": np.concatenate([state.tool, state.velocity, [state.finger]]),
                 }
@@ -112,13 +113,11 @@ class Collector:
                     offset = rng.normal(0, 3 * noise, 3)
                 offset = 0.85 * offset + rng.normal(0, noise * 0.5, 3)
                 row = rollout(scene, state, task, 1, STEP_S).actions[0]
-                goal = row[:3] + offset
+                target = self._drive(target, row[:3] + offset, float(row[3]))
             else:
                 if not plan or step % 3 == 0:
                     plan = self._infer(joints, velocities, pixels, instruction)
                 target = self._follow(target, plan.pop(0))
-                continue
-            target = self._drive(target, goal, float(row[3]))
 
     def _scatter(self, rng: np.random.Generator) -> None:
         """Starts half the episodes from anywhere above the table, fingers anywhere."""
@@ -157,15 +156,7 @@ class Collector:
 
     def _drive(self, target: Array, goal: Array, finger: float) -> Array:
         """Moves the tool toward a goal for one step; returns the joint target reached."""
-        box = self._profile.workspace
-        low = np.add(box.lower, (0.12, 0.1, 0.02 + WALL_MARGIN_M))
-        goal = np.clip(goal, low, np.subtract(box.upper, (0.05, 0.1, 0.3)))
-        try:
-            aim = self._kinematics.inverse(goal, TOOL_DOWN, target)
-        except KinematicsError:
-            aim = np.array(target)
-        aim[-1] = finger
-        return self._follow(target, aim)
+        return self._follow(target, self._pilot.aim(goal, finger, target))
 
     def _follow(self, target: Array, aim: Array) -> Array:
         """Servos from one joint target to the next in one step, the finger at its own speed limit."""
@@ -199,13 +190,12 @@ def _label(
         ramp = np.arange(1, prefix_rows + 1)[:, None] / prefix_rows
         head = prefix.actions.copy()
         head[:, :3] += ramp * drift
-        moved = tuple(float(v) for v in head[-1, :3])
         speed = np.array(prefix.final.velocity) + drift / (prefix_rows * STEP_S)
         items = dict(prefix.final.items)
         if prefix.final.held is not None and scene.items[prefix.final.held].kind != "drawer":
             x, y, z = items[prefix.final.held]
             items[prefix.final.held] = (x + drift[0], y + drift[1], z + drift[2])
-        start = replace(prefix.final, tool=moved, velocity=tuple(float(v) for v in speed), items=items)
+        start = replace(prefix.final, tool=to_vector(head[-1]), velocity=to_vector(speed), items=items)
     tail = rollout(scene, start, task, ROWS - prefix_rows, STEP_S).actions
     actions = np.concatenate([head, tail])
     actions[:, :3] -= np.array(state.tool)
