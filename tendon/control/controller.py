@@ -130,7 +130,10 @@ class Controller:
             self.stop(f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}")
 
     def arm(self) -> None:
-        """Makes it ready to run from the measured pose at rest; the first chunk from now on sets it in motion.
+        """Makes it ready to run from the measured pose at rest.
+
+        The first chunk from an observation after `SETTLE_NS` sets it in motion; earlier ones are `OLDER`, as
+        the plan would be under way before the robot is.
 
         Raises:
             StoppedError: not in standby, no fresh joint state at the last tick, or the robot moves.
@@ -140,8 +143,8 @@ class Controller:
             raise StoppedError("arm refused: no joint state yet")
         self._supervisor.arm(self._standing_causes())
         self._start_at(observation.joint_position, now_ns)
-        self._executor.clear(now_ns)
         self._settled_ns = now_ns + SETTLE_NS
+        self._executor.clear(self._settled_ns)
 
     def stop(self, reason: str) -> None:
         """Stops and latches, from any mode; the robot is on its stop within the lead and one tick."""

@@ -88,11 +88,11 @@ class Executor:
         plan = self._plan
         return None if plan is None else plan.end_ns
 
-    def clear(self, now_ns: int | None = None) -> None:
-        """Forgets the plan; with `now_ns`, chunks from observations up to then are rejected as older."""
+    def clear(self, until_ns: int | None = None) -> None:
+        """Forgets the plan; with `until_ns`, chunks from observations up to then are rejected as older."""
         self._plan = None
-        if now_ns is not None:
-            self._newest_ns = now_ns
+        if until_ns is not None:
+            self._newest_ns = until_ns
 
     def submit(self, chunk: ActionChunk, from_ns: int, origin: Motion | None = None) -> Placement:
         """Replaces the running plan by a chunk, from a time on.

@@ -57,6 +57,7 @@ def test_a_command_is_committed_points_then_a_stop() -> None:
 def test_the_robot_is_where_the_plan_says_when_it_says() -> None:
     robot = Robot()
     robot.arm()
+    settle(robot, 10)
     begin_ns = robot.now_ns
     errors = []
     for k in range(300):
@@ -238,12 +239,18 @@ def test_armed_it_starts_from_the_measured_pose_and_comes_there_gently() -> None
     assert np.abs(np.diff(robot.velocities[since:], axis=0)).max() * 1e3 < 1.0
 
 
-def test_chunks_from_before_arming_are_not_run() -> None:
+def test_chunks_from_before_the_robot_has_settled_are_not_run() -> None:
     robot = Robot()
-    old = swing(robot.now_ns - 20 * MS, robot.now_ns)
+    before = swing(robot.now_ns - 20 * MS, robot.now_ns)
     robot.controller.arm()
-    robot.tick()
-    assert robot.controller.submit(old, robot.now_ns) is Placement.OLDER
+    settle(robot, 20)
+    settling = swing(robot.now_ns, robot.now_ns)
+    settle(robot, 20)
+    assert robot.controller.submit(before, robot.now_ns) is Placement.OLDER
+    assert robot.controller.submit(settling, robot.now_ns) is Placement.OLDER
+    assert robot.tick().mode is Mode.ARMED
+    assert robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns) is Placement.ACCEPTED
+    assert robot.tick().mode is Mode.RUNNING
 
 
 class Push:
