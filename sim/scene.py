@@ -22,7 +22,7 @@ COLOURS = {
 }
 MOVABLE = ("cube", "cylinder")
 CONTAINERS = ("bowl", "bin")
-FOOTPRINT = {"cube": 0.045, "cylinder": 0.045, "bowl": 0.075, "bin": 0.085, "plate": 0.075}
+FOOTPRINT = {"cube": 0.045, "cylinder": 0.045, "bowl": 0.075, "bin": 0.09, "plate": 0.075}
 BESIDE = 0.095
 DRAWER_TRAVEL = 0.11
 DRAWER_FRONT_X = 0.72

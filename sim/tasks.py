@@ -105,7 +105,11 @@ def feasible_tasks(scene: Scene, positions: Mapping[int, Array], opening: float,
         opening: of the drawer now [m].
         held: the item between the fingers.
     """
-    return [task for task in all_tasks(scene) if _feasible(scene, task, positions, opening, held)]
+    return [
+        task
+        for task in all_tasks(scene)
+        if _feasible(scene, task, positions, opening, held) and not is_done(scene, task, positions, opening, held)
+    ]
 
 
 def _feasible(scene: Scene, task: Task, positions: Mapping[int, Array], opening: float, held: int | None) -> bool:
@@ -183,7 +187,7 @@ def is_done(
         return opening < 0.015
     item, here = scene.items[task.target], positions[task.target]
     if task.relation == "lift":
-        return held == task.target and here[2] - item.height / 2 > 0.08
+        return held == task.target and float(here[2]) - item.height / 2 > 0.08
     if held == task.target:
         return False
     goal = destination(scene, task, positions)
