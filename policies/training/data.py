@@ -17,11 +17,12 @@ from tendon.policies.tokens import PAD, UNKNOWN, Tokenizer, words
 
 CAMERAS = ("scene", "wrist")
 TOKENS = 16
+TABLE_CENTRE, TABLE_REACH_M = (0.5, 0.0, 0.0), 0.6
 KEYS = ("state", "actions", "prefix_rows", "points", "flags")
 
 
 class Demonstrations:
-    """All frames of some folders of shards.
+    """All frames of some folders of shards, but those in which a named item was knocked off the table.
 
     Args:
         folders: each holds shards written by `tendon demos`.
@@ -44,6 +45,7 @@ class Demonstrations:
         self.shard_of = np.repeat(np.arange(len(lengths)), lengths)
         self.row_of = np.concatenate([np.arange(length) for length in lengths])
         self.arrays = {key: np.concatenate(values) for key, values in parts.items()}
+        knocked_off = np.abs(self.arrays["points"] - TABLE_CENTRE).max(axis=(1, 2, 3)) > TABLE_REACH_M
         instruction = np.concatenate([np.load(shard / "instruction.npy") for shard in self.shards])
         unique, index = np.unique(instruction, return_inverse=True)
         found = sorted({word for text in unique for word in words(str(text))})
@@ -51,6 +53,8 @@ class Demonstrations:
         tokenizer = Tokenizer(self.vocabulary, TOKENS)
         encoded = np.stack([tokenizer.encode(str(text)) for text in unique])
         self.arrays["tokens"] = encoded[index.reshape(instruction.shape)]
+        self.shard_of, self.row_of = self.shard_of[~knocked_off], self.row_of[~knocked_off]
+        self.arrays = {key: array[~knocked_off] for key, array in self.arrays.items()}
 
     def __len__(self) -> int:
         return len(self.shard_of)
