@@ -155,11 +155,10 @@ class ControlNode(NodeShell):
                 self._controller.stop(demand.stop or self._leaving)
             elif demand.reset:
                 self._controller.reset()
+                self._refusal = ""
             elif demand.arm:
                 self._controller.arm()
-            else:
-                return
-            self._refusal = ""
+                self._refusal = ""
         except StoppedError as error:
             self._refusal = str(error)
 
@@ -174,7 +173,7 @@ class ControlNode(NodeShell):
         if placement is Placement.ACCEPTED:
             self._refusal = ""
             self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
-        else:
+        elif placement is not Placement.IDLE:
             self._drop_chunk(placement.value)
 
     def _drop_chunk(self, reason: str) -> None:
@@ -187,7 +186,8 @@ class ControlNode(NodeShell):
         if tick is None or (tick.mode is self._reported and self._ticks % REPORT_EVERY):
             return
         self._reported = tick.mode
-        values = {"mode": tick.mode.value, "event": self._event}
+        obstacle = "" if self._observation is not None else "no joint state yet"
+        values = {"mode": tick.mode.value, "event": self._event, "obstacle": obstacle}
         values |= {"margin": f"{tick.margin:.3f}", "binding": tick.binding}
         level = ERROR if tick.mode in (Mode.STOPPING, Mode.LATCHED) else OK
         status = conversion.status("control_node", level, "; ".join(tick.reasons) or self._refusal, values)

@@ -24,7 +24,7 @@ from tendon.core.errors import InstructionError, TendonError
 from tendon.core.types import ActionChunk
 from tendon.policies.bundle import load_bundle
 from tendon.policies.inference import AsyncInference
-from tendon.policies.observation_buffer import ObservationBuffer
+from tendon.policies.observation_buffer import ObservationBuffer, Tolerances
 from tendon.policies.policy import BundlePolicy
 from tendon.ros2_nodes import conversion, qos
 from tendon.ros2_nodes.permission import PERMISSION_TOPIC, read_permission
@@ -33,6 +33,7 @@ from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
 MISSED_PERIODS = 3
 JOINT_STATE_AGE_NS = 100_000_000
+CLOCK_RACE_NS = 30_000_000
 
 
 class PolicyNode(NodeShell):
@@ -46,7 +47,9 @@ class PolicyNode(NodeShell):
             camera.name: round(1e9 / self.profile.camera(camera.name).rate_hz) for camera in manifest.cameras
         }
         self._arrived_ns: dict[str, int] = {}
-        self._buffer = ObservationBuffer(self.profile, tuple(self._periods_ns))
+        # /clock and what is stamped with it come by different ways, so either may be first.
+        tolerances = Tolerances(ahead_ns=CLOCK_RACE_NS) if self.time.simulated else Tolerances()
+        self._buffer = ObservationBuffer(self.profile, tuple(self._periods_ns), tolerances)
         self._plan = Executor(len(self.profile.joint_names))
         self._lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
         self._plan_lock = threading.Lock()
@@ -116,10 +119,12 @@ class PolicyNode(NodeShell):
     def _silent(self, source: str, most_ns: int, now_ns: int) -> str:
         if source not in self._arrived_ns:
             return "nothing has arrived yet"
-        age_ns = now_ns - self._arrived_ns[source]
-        return f"nothing has arrived for {age_ns / 1e6:.0f} ms" if age_ns > most_ns else ""
+        silent = now_ns - self._arrived_ns[source] > most_ns
+        return f"nothing has arrived for {most_ns / 1e6:.0f} ms" if silent else ""
 
     def _image(self, name: str, message: ImageMessage) -> None:
+        if not self.time.now_ns():
+            return  # no /clock yet
         self._arrived_ns[name] = time.monotonic_ns()
         try:
             self._buffer.add_image(name, conversion.image(message), self.time.now_ns())
@@ -129,6 +134,8 @@ class PolicyNode(NodeShell):
         self._offer()
 
     def _joints(self, message: JointState) -> None:
+        if not self.time.now_ns():
+            return
         self._arrived_ns["joint_states"] = time.monotonic_ns()
         stamp_ns = conversion.time_ns(message.header.stamp)
         try:

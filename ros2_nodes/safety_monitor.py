@@ -72,7 +72,8 @@ class SafetyMonitorNode(NodeShell):
         for status in message.status:
             if status.name == "control_node":
                 values = conversion.values_of(status)
-                self._monitor.report(values.get("mode", ""), int(values.get("event", "0")), status.message)
+                mode, event = values.get("mode", ""), int(values.get("event", "0"))
+                self._monitor.report(mode, event, status.message, values.get("obstacle", ""))
 
     def _publish(self) -> None:
         self._permission = self._monitor.permission(time.monotonic_ns())

@@ -140,10 +140,10 @@ class SimNode(NodeShell):
         steps = round(PHYSICS_HZ / self.profile.control_hz)
         begin_ns, first_ns = self.time.now_ns(), lockstep.now_ns
         while not self._closing.is_set():
-            for k in range(steps):
-                tick_ns = round(SECOND_NS / self.profile.control_hz)
-                self._step(lockstep.now_ns + (k + 1) * tick_ns // steps)
-            lockstep.advance()
+            before_ns = lockstep.now_ns
+            lockstep.advance()  # first, so that no state is ahead of the clock
+            for k in range(1, steps + 1):
+                self._step(before_ns + k * (lockstep.now_ns - before_ns) // steps)
             self._physics.add()
             # Never faster than real time: inference takes the time it takes, in this mode too.
             self.time.sleep_until_ns(begin_ns + lockstep.now_ns - first_ns)

@@ -10,11 +10,13 @@ from types import FrameType
 from tendon.core.errors import ConfigError, StoppedError
 from tendon.graph.arguments import ARGUMENTS, parse_arguments
 from tendon.graph.description import describe
-from tendon.graph.domain import domain_id, free_domain
+from tendon.graph.domain import domain_id, free_domain, in_use
 from tendon.graph.supervisor import Supervisor
 from tendon.ros2_nodes.runtime import clean_shared_memory, prepare_process, require_ros
 
-DISCOVERY_S = 1.0
+DISCOVERY_S, BUSY_DISCOVERY_S = 1.0, 5.0
+"""How long nodes of another graph are looked for; longer where this machine has some in the domain."""
+
 REST_S = 5.0
 
 
@@ -49,10 +51,11 @@ def run(args: argparse.Namespace) -> int:
     clean_shared_memory()
     from tendon.ros2_nodes.operator import Operator
 
+    patience_s = DISCOVERY_S if not in_use(domain_id()) else BUSY_DISCOVERY_S
     operator = Operator("tendon_run")
     try:
         names = {process.name for process in graph.processes}
-        operator.wait(lambda: bool(names & operator.nodes()), DISCOVERY_S)
+        operator.wait(lambda: bool(names & operator.nodes()), patience_s)
         if taken := sorted(names & operator.nodes()):
             raise ConfigError(
                 f"ROS domain {domain_id()} is busy: {', '.join(taken)} of another graph run in it; "

@@ -95,6 +95,7 @@ class SafetyMonitor:
         self._fast_since_ns: int | None = None
         self._at_rest = False
         self._report: tuple[str, int, str] | None = None
+        self._obstacle = ""
         self._state, self._event, self._since_ns, self._reason = PermissionState.STANDBY, 0, 0, ""
 
     def beat(self, node: str, instance: str, now_ns: int) -> None:
@@ -128,9 +129,16 @@ class SafetyMonitor:
         """Takes a joint state that could not be read, such as one that lacks a joint."""
         self._joints_ns, self._breach = now_ns, text
 
-    def report(self, mode: str, event: int, reason: str) -> None:
-        """Takes what the controller says of itself: its mode, the last event it followed, and why it stopped."""
-        self._report = (mode, event, reason)
+    def report(self, mode: str, event: int, reason: str, obstacle: str = "") -> None:
+        """Takes what a controller says of itself.
+
+        Args:
+            mode: its mode.
+            event: of the last permission it followed.
+            reason: why it stopped, or did not arm.
+            obstacle: why it could not be armed now; empty when it could.
+        """
+        self._report, self._obstacle = (mode, event, reason), obstacle
 
     def permission(self, now_ns: int) -> Permission:
         """Returns the permission now; anything wrong while armed latches here."""
@@ -176,6 +184,8 @@ class SafetyMonitor:
         causes = self._causes(now_ns)
         if self._report is None or self._report[:2] != (CONTROLLER_STANDBY, self._event):
             causes.append("the controller has not reported standby; if it is latched, reset first")
+        elif self._obstacle:
+            causes.append(f"the controller is not ready: {self._obstacle}")
         if not self._at_rest:
             causes.append("the robot is not at rest")
         if causes:
@@ -196,11 +206,11 @@ class SafetyMonitor:
             if beat is None:
                 causes.append(f"no heartbeat of {node} yet")
             elif now_ns - beat[1] > self._limits.heartbeat_ns:
-                causes.append(f"the last heartbeat of {node} is {(now_ns - beat[1]) / 1e6:.0f} ms old")
+                causes.append(f"no heartbeat of {node} for {self._limits.heartbeat_ns / 1e6:.0f} ms")
         if self._joints_ns is None:
             causes.append("no joint state yet")
         elif now_ns - self._joints_ns > self._limits.joint_state_ns:
-            causes.append(f"the last joint state is {(now_ns - self._joints_ns) / 1e6:.0f} ms old")
+            causes.append(f"no joint state for {self._limits.joint_state_ns / 1e6:.0f} ms")
         if self._breach:
             causes.append(self._breach)
         return causes

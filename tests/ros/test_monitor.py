@@ -55,7 +55,7 @@ def test_it_does_not_arm_before_it_has_heard_of_everything() -> None:
     ("fault", "reason"),
     [
         ({"beats": False}, "heartbeat of control_node"),
-        ({"joints": False}, "joint state"),
+        ({"joints": False}, "no joint state for 100 ms"),
         ({"position": HOME + 10.0}, "beyond its limits"),
         ({"position": HOME * np.nan}, "beyond its limits"),
         ({"velocity": STILL + 5.0}, "above its limit"),
