@@ -30,6 +30,7 @@ from tendon.sim.tasks import destination, feasible_tasks, is_done, phrase
 from tendon.sim.world import PHYSICS_HZ, TOOL_DOWN, World
 
 SHARD_SEEDS = 40
+ABOUT_FILE = "about.json"
 ROWS, LARGEST_PREFIX = 16, 5
 LABELS = 3
 EPISODE_STEPS = 70
@@ -228,7 +229,9 @@ def collect_shard(collector: Collector, folder: Path, first_seed: int) -> int:
     arrays["points"] = np.stack([[one.points for one in row] for row in labels]).astype(np.float32)
     arrays["flags"] = np.stack([[one.flags for one in row] for row in labels]).astype(np.float32)
     arrays["instruction"] = np.array([[one.instruction for one in row] for row in labels])
-    (folder / "cameras.json").write_text(json.dumps({name: asdict(view) for name, view in viewpoints().items()}))
+    about = {"step_s": STEP_S, "prefix_rows": LARGEST_PREFIX}
+    cameras = {name: asdict(view) for name, view in viewpoints().items()}
+    (folder / ABOUT_FILE).write_text(json.dumps({**about, "cameras": cameras}, indent=1))
     unfinished = folder / f".{path.name}"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

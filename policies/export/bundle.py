@@ -29,8 +29,6 @@ from tendon.policies.manifest import (
 )
 from tendon.policies.training.model import Shape, SmallVla
 
-STEP_S = 0.1
-PREFIX_ROWS = 5
 LARGEST_DIFFERENCE = 1e-3
 
 
@@ -100,11 +98,11 @@ def export_bundle(
         state_std=tuple(statistics["state_std"]),
         action=ActionSpace(
             rows=shape.rows,
-            step_s=STEP_S,
+            step_s=record["step_s"],
             mean=tuple(np.mean(statistics["action_mean"], axis=0).tolist()),
             std=tuple(np.mean(statistics["action_std"], axis=0).tolist()),
         ),
-        prefix_rows=PREFIX_ROWS,
+        prefix_rows=record["prefix_rows"],
         instruction=InstructionInput(tokens=shape.tokens, vocabulary=tuple(record["vocabulary"])),
         training={"recipe": record["recipe"], "frames": record["frames"], "step": record["step"], **(training or {})},
     )
@@ -124,7 +122,7 @@ def _example(shape: Shape, seed: int) -> dict[str, Tensor]:
         "state": torch.randn(1, shape.state),
         "tokens": torch.randint(0, shape.vocabulary, (1, shape.tokens)),
         "prefix": torch.randn(rows),
-        "prefix_rows": torch.tensor([seed % (PREFIX_ROWS + 1)]),
+        "prefix_rows": torch.tensor([seed % shape.rows]),
         "noise": torch.randn(rows),
     }
 

@@ -17,6 +17,7 @@ from tendon.policies.tokens import PAD, UNKNOWN, Tokenizer, words
 
 CAMERAS = ("scene", "wrist")
 TOKENS = 16
+ABOUT_FILE = "about.json"
 TABLE_CENTRE, TABLE_REACH_M = (0.5, 0.0, 0.0), 0.6
 KEYS = ("state", "actions", "prefix_rows", "points", "flags")
 
@@ -35,7 +36,7 @@ class Demonstrations:
     def __init__(self, folders: list[Path], vocabulary: list[str] | None = None) -> None:
         if not any(folder.glob("seeds-*") for folder in folders):
             raise ConfigError(f"no demonstrations in {', '.join(map(str, folders))}; `tendon demos` makes them")
-        self.viewpoints = json.loads((folders[0] / "cameras.json").read_text())
+        self.about = json.loads((folders[0] / ABOUT_FILE).read_text())
         self.shards = sorted(path for folder in folders for path in folder.glob("seeds-*"))
         parts = {key: [np.load(shard / f"{key}.npy") for shard in self.shards] for key in KEYS}
         self.images = {

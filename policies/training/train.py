@@ -115,6 +115,8 @@ class Run:
                     "shape": asdict(self.shape),
                     "vocabulary": self.data.vocabulary,
                     "statistics": self.statistics,
+                    "step_s": self.data.about["step_s"],
+                    "prefix_rows": self.data.about["prefix_rows"],
                     "frames": len(self.data),
                     "step": self.step,
                 },
@@ -209,7 +211,7 @@ class Run:
             "point": functional.huber_loss(error / 0.03, torch.zeros_like(error), delta=1.0),
             "flag": functional.binary_cross_entropy_with_logits(understood.flags.float(), batch["flags"]),
             "look": sum(
-                pointing_loss(logits, project(self.data.viewpoints[name], batch["points"], batch["state"]))
+                pointing_loss(logits, project(self.data.about["cameras"][name], batch["points"], batch["state"]))
                 for name, logits in understood.attention.items()
             ),
             "mm": error.detach().norm(dim=-1).mean() * 1000,
