@@ -33,7 +33,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
         summary = _summary(module.name)
         subparser = subparsers.add_parser(
             module.name,
-            help=summary,
+            help=summary.replace("%", "%%"),  # argparse formats help, not descriptions
             description=summary,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
