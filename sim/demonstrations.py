@@ -35,6 +35,7 @@ ROWS, LARGEST_PREFIX = 16, 5
 LABELS = 3
 EPISODE_STEPS = 70
 KEEP_SHARE = 0.4
+INFER_EVERY = 3
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -101,9 +102,10 @@ class Collector:
                 if tasks:
                     task = tasks[int(rng.integers(len(tasks)))]
                     instruction, after, plan = phrase(scene, task, rng), 0, []
-            keep = rng.random() < KEEP_SHARE
-            pixels = {c.name: self._rig.render(c.name) for c in self._profile.cameras} if keep or self._learner else {}
+            asks = self._learner is not None and (not plan or step % INFER_EVERY == 0)
+            keep = asks or rng.random() < (KEEP_SHARE if self._learner is None else 0.1)
             if keep:
+                pixels = {camera.name: self._rig.render(camera.name) for camera in self._profile.cameras}
                 frame: Arrays = {
                     **{f"image_{name}": image for name, image in pixels.items()},
                     "state": np.concatenate([state.tool, state.velocity, [state.finger]]),
@@ -116,7 +118,7 @@ class Collector:
                 row = rollout(scene, state, task, 1, STEP_S).actions[0]
                 target = self._drive(target, row[:3] + offset, float(row[3]))
             else:
-                if not plan or step % 3 == 0:
+                if asks:
                     plan = self._infer(joints, velocities, pixels, instruction)
                 target = self._follow(target, plan.pop(0))
 
