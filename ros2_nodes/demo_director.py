@@ -1,0 +1,210 @@
+"""Directs the demo on a running graph: arms the robot, gives the instructions, and judges what came of each.
+
+It only does what a person at the robot could do. Success is what the simulation says of the true state
+(`sim/task`: `tendon.sim.tasks.is_done`), for the very instruction that was given, several times in a row.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from tendon.core.errors import StoppedError
+from tendon.core.kinematics import Kinematics
+from tendon.core.profile import RobotProfile
+from tendon.core.types import Array
+from tendon.evaluation.recording import Attempt, Outcome, Recording
+from tendon.evaluation.status import Status
+from tendon.evaluation.story import Approach, Step, measure_approach
+from tendon.ros2_nodes import conversion, world_state
+from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes.recorder import JOINTS, TASK, Recorder
+
+READY_S = 60.0
+HOLD_CHECKS = 3
+LOOK_S = 0.02
+AFTERWARDS_S = 1.0
+NODES = ("sim_node", "camera_node", "control_node", "policy_node", "safety_monitor")
+STOPPED = ("stopping", "latched")
+ERROR = "2"
+
+
+class DemoDirector:
+    """Runs a story. `perform` belongs to one thread, `status` and `cancel` may be called from any.
+
+    Args:
+        operator: asks for what a person could ask for.
+        profile: the robot.
+        story: the instructions.
+        limit_s: longest time for each of them.
+    """
+
+    def __init__(self, operator: Operator, profile: RobotProfile, story: tuple[Step, ...], limit_s: float) -> None:
+        self._operator = operator
+        self._story = story
+        self._limit_s = limit_s
+        self._kinematics = Kinematics(profile)
+        self._reader = conversion.JointStateReader(profile.joint_names)
+        self._recorder = Recorder(profile)
+        self._cancelled = threading.Event()
+        self._attempts: list[Attempt] = []
+        self._begun_ns: int | None = None
+        self._doing = "starting the graph"
+        self._refusal = ""
+        self.armed_ns: int | None = None
+
+    def status(self) -> Status:
+        """Returns what is going on."""
+        begun_ns = self._begun_ns
+        return Status(
+            story=self._story,
+            attempts=tuple(self._attempts),
+            running_s=None if begun_ns is None else (time.time_ns() - begun_ns) * 1e-9,
+            doing=self._doing,
+            mode=self._mode(),
+            reports={name: self._operator.said(name) for name in NODES},
+        )
+
+    def cancel(self) -> None:
+        """Makes `perform` end soon, with a `StoppedError`."""
+        self._cancelled.set()
+
+    def perform(self) -> None:
+        """Runs the story to its end, whether its tasks are done or not.
+
+        Raises:
+            StoppedError: the graph did not get ready, or `cancel` was called.
+        """
+        self._doing = "waiting for cameras, simulation and policy"
+        self._await(self._ready, READY_S, self._obstacle)
+        self._doing = "arming"
+        self._await(self._arm, READY_S, lambda: self._refusal)
+        self.armed_ns = time.time_ns()
+        self._doing = "running"
+        for step, following in zip(self._story, (*self._story[1:], None), strict=True):
+            self._attempts.append(self._attempt(step, following))
+            self._begun_ns = None
+        self._doing = "stopping"
+        self._cancelled.wait(AFTERWARDS_S)
+
+    def recording(self) -> Recording:
+        """Returns what was seen from arming to now. Call it when the graph has ended.
+
+        Raises:
+            StoppedError: the robot was never armed.
+        """
+        if self.armed_ns is None:
+            raise StoppedError("nothing was recorded: the robot was not armed")
+        return self._recorder.recording(self._attempts, self.armed_ns, time.time_ns())
+
+    def close(self) -> None:
+        """Stops recording."""
+        self._recorder.close()
+
+    def _await(self, condition: Callable[[], bool], timeout_s: float, obstacle: Callable[[], str]) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            if self._cancelled.wait(LOOK_S):
+                raise StoppedError("the demo was interrupted")
+            if time.monotonic() > deadline:
+                raise StoppedError(f"the graph is not ready after {timeout_s:.0f} s: {obstacle()}")
+
+    def _ready(self) -> bool:
+        return not self._obstacle()
+
+    def _obstacle(self) -> str:
+        for name in NODES:
+            said = self._operator.said(name)
+            if not said:
+                return f"{name} has said nothing yet"
+            if name == "policy_node" and said.get("level") == ERROR:
+                return f"{name}: {said['message']}"
+        missing = [topic for topic in (JOINTS, TASK, world_state.TOPIC) if not self._recorder.count(topic)]
+        return f"nothing on {', '.join(missing)}" if missing else ""
+
+    def _arm(self) -> bool:
+        """Arms as a person would who looks on: nothing has moved yet, so a latch from starting up may be reset."""
+        try:
+            if self._operator.said("safety_monitor").get("state") == "latched":
+                self._operator.reset(timeout_s=2.0)
+            self._operator.arm(timeout_s=2.0)
+        except StoppedError as error:
+            self._refusal = str(error)
+            return False
+        return True
+
+    def _attempt(self, step: Step, following: Step | None) -> Attempt:
+        begin_ns = self._begun_ns = time.time_ns()
+        if self._mode() in STOPPED:
+            return Attempt(
+                instruction=step.instruction,
+                begin_ns=begin_ns,
+                end_ns=begin_ns,
+                outcome=Outcome.NOT_DONE,
+                reason="it was not given: the robot had been stopped",
+            )
+        self._operator.say(step.instruction)
+        judge = self._judge_interrupted if step.interrupted and following else self._judge_done
+        outcome, reason, approach = judge(step, following, begin_ns + int(self._limit_s * 1e9))
+        return Attempt(
+            instruction=step.instruction,
+            begin_ns=begin_ns,
+            end_ns=time.time_ns(),
+            outcome=outcome,
+            reason=reason,
+            approach=approach,
+        )
+
+    def _judge_done(
+        self, step: Step, _following: Step | None, deadline_ns: int
+    ) -> tuple[Outcome, str, Approach | None]:
+        done, seen = 0, self._recorder.count(TASK)
+        while done < HOLD_CHECKS:
+            if reason := self._given_up(deadline_ns):
+                return Outcome.NOT_DONE, reason, None
+            if self._recorder.count(TASK) > seen:
+                seen = self._recorder.count(TASK)
+                values = conversion.values_of(self._recorder.newest(TASK).status[0])
+                same = values["instruction"] == step.instruction
+                done = done + 1 if same and values["done"] == "true" else 0
+        return Outcome.DONE, "", None
+
+    def _judge_interrupted(
+        self, step: Step, following: Step | None, deadline_ns: int
+    ) -> tuple[Outcome, str, Approach | None]:
+        """Waits until the arm is on its way, which is when the next instruction shall come."""
+        assert following is not None
+        begin_m, approach = None, None
+        while approach is None or not approach.on_the_way:
+            if reason := self._given_up(deadline_ns):
+                return Outcome.NOT_DONE, f"the arm was not seen on its way to the object: {reason}", approach
+            approach = self._approach(step, following, begin_m)
+            begin_m = approach.begin_m
+        return Outcome.SWITCHED, "", approach
+
+    def _approach(self, step: Step, following: Step, begin_m: float | None) -> Approach:
+        _, position, velocity = self._reader.read(self._recorder.newest(JOINTS))
+        tool, _ = self._kinematics.tool_pose(position)
+        _, _, state = world_state.world_state(self._recorder.newest(world_state.TOPIC))
+        item, other = (np.array(state.poses[s.task.target][:3]) for s in (step, following))
+        tool_velocity: Array = self._kinematics.tool_velocity(position, velocity)
+        return measure_approach(tool, tool_velocity, item, other, begin_m)
+
+    def _given_up(self, deadline_ns: int) -> str:
+        """Waits a moment; returns why the running step has failed, or nothing.
+
+        Raises:
+            StoppedError: `cancel` was called.
+        """
+        if self._cancelled.wait(LOOK_S):
+            raise StoppedError("the demo was interrupted")
+        if self._mode() in STOPPED:
+            said = self._operator.said("safety_monitor")
+            return f"the robot was stopped: {said.get('message') or self._operator.said('control_node')['message']}"
+        return f"not within {self._limit_s:.0f} s" if time.time_ns() > deadline_ns else ""
+
+    def _mode(self) -> str:
+        return self._operator.said("control_node").get("mode", "")
