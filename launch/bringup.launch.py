@@ -6,10 +6,10 @@ restarts over the whole run, not over a minute.
 
 from __future__ import annotations
 
+from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 
-from launch import LaunchContext, LaunchDescription
 from tendon.graph.arguments import ARGUMENTS
 from tendon.graph.description import RESPAWN_DELAY_S, RESPAWN_LIMIT, describe
 
