@@ -1,0 +1,156 @@
+"""Speed of the simulated world: physics, rendering at the cameras' sizes, and the Gymnasium env.
+
+Rendering is compared with what PyBullet's examples draw: the Panda's visual meshes and `plane.urdf`. Both hold the
+same items and have the same cameras, and take turns, so that other load on the machine hits both alike.
+
+Examples:
+  python benchmarks/simulation.py
+  nice python benchmarks/simulation.py --views 100 --seconds 5 --cpu
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pybullet
+import pybullet_data
+
+from tendon.core.profile import load_profile
+from tendon.sim.cameras import CameraRig
+from tendon.sim.env import TabletopEnv
+from tendon.sim.pilot import STEP_S, ExpertPilot
+from tendon.sim.scene import FAMILIES, Scene, sample_scene
+from tendon.sim.world import PHYSICS_HZ, World
+
+FIRST_SEED = 100_000
+STOCK = Path(pybullet_data.getDataPath())
+
+
+class StockWorld(World):
+    """A world that looks like PyBullet's examples."""
+
+    def load(self, scene: Scene) -> None:
+        """Loads a scene with the robot's visual meshes."""
+        with mock.patch("tendon.sim.world.robot_urdf", return_value=str(STOCK / "franka_panda" / "panda.urdf")):
+            super().load(scene)
+
+    def _table(self) -> int:
+        return int(pybullet.loadURDF(str(STOCK / "plane.urdf"), physicsClientId=self.client))
+
+
+class Stopwatch:
+    """What everything is timed by: wall time, or the CPU time of this thread on a machine that others use too."""
+
+    now_ns: Callable[[], int] = staticmethod(time.perf_counter_ns)
+
+
+def percentiles(name: str, times_ns: Sequence[int], note: str = "") -> float:
+    """Prints p50, p99 and max in ms and returns the median."""
+    p50, p99, most = (float(v) / 1e6 for v in np.percentile(times_ns, [50, 99, 100]))
+    print(f"{name:44s} p50 {p50:7.2f}  p99 {p99:7.2f}  max {most:7.2f} ms   n {len(times_ns)}{note}")
+    return p50
+
+
+def timed(call: Callable[[], object]) -> int:
+    """Returns how long a call takes [ns]."""
+    begin_ns = Stopwatch.now_ns()
+    call()
+    return Stopwatch.now_ns() - begin_ns
+
+
+def physics(world: World, seconds: float) -> None:
+    """Steps the scene of each family while its expert moves things, and times the steps alone."""
+    pilot = ExpertPilot(world.profile)
+    for number, family in enumerate(FAMILIES):
+        world.load(sample_scene(FIRST_SEED + number, family))
+        row = world.joint_state()[0]
+        times_ns: list[int] = []
+        while sum(times_ns) < seconds / len(FAMILIES) * 1e9:
+            row = pilot.row(world, row)
+            velocity = np.zeros(len(row))
+            for _ in range(round(STEP_S * PHYSICS_HZ)):
+                times_ns.append(timed(lambda r=row, v=velocity: (world.set_target(r, v), world.step())))  # type: ignore[misc]
+        rate_hz = len(times_ns) / sum(times_ns) * 1e9
+        percentiles(
+            f"physics step, {family}", times_ns, f"  {rate_hz:6.0f} steps/s = {rate_hz / PHYSICS_HZ:.1f} x real time"
+        )
+
+
+def rendering(world: World, stock: World, views: int) -> None:
+    """Draws each camera of scenes of all families in both worlds by turns."""
+    rigs = {"tendon": CameraRig(world), "stock meshes and plane": CameraRig(stock)}
+    cameras = world.profile.cameras
+    times: dict[tuple[str, str], list[int]] = {(name, camera.name): [] for name in rigs for camera in cameras}
+    for number in range(len(FAMILIES)):
+        for one in (world, stock):
+            one.load(sample_scene(FIRST_SEED + number))
+        for rig in rigs.values():
+            rig.render("scene")  # The first view of a scene also uploads its meshes.
+        for _ in range(max(1, views // len(FAMILIES))):
+            for (name, camera), spent in times.items():
+                spent.append(timed(lambda n=name, c=camera: rigs[n].render(c)))  # type: ignore[misc]
+    for camera in cameras:
+        ours, theirs = (
+            percentiles(f"{camera.name} {camera.width}x{camera.height}, {name}", times[name, camera.name])
+            for name in rigs
+        )
+        print(f"  {theirs / ours:.1f} times faster than stock")
+
+
+def env_steps(images: bool, seconds: float) -> None:
+    """Times steps of the env under the expert, whose own time is left out."""
+    env = TabletopEnv(images=images)
+    pilot = ExpertPilot(env.backend.world.profile)
+    times_ns: list[int] = []
+    resets_ns: list[int] = []
+    seed = FIRST_SEED
+    while sum(times_ns) < seconds * 1e9:
+        resets_ns.append(timed(lambda: env.reset(seed=seed)))  # noqa: B023
+        row, done = env.backend.observe_joints()[0], False
+        while not done:
+            row = pilot.row(env.backend.world, row)
+            begin_ns = Stopwatch.now_ns()
+            _, _, done, _, _ = env.step(row)
+            times_ns.append(Stopwatch.now_ns() - begin_ns)
+        seed += 1
+    env.close()
+    rate_hz = len(times_ns) / sum(times_ns) * 1e9
+    what = "with" if images else "without"
+    percentiles(f"env step {what} images", times_ns, f"  {rate_hz:5.0f} steps/s = {rate_hz * STEP_S:.1f} x real time")
+    percentiles(f"env reset {what} images", resets_ns)
+
+
+def main() -> None:
+    """Prints the numbers of this machine."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--views", type=int, default=300, help="views of each camera in each world (300)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of physics, and of each env (10)")
+    parser.add_argument("--cpu", action="store_true", help="count CPU time: for a machine that is busy with other work")
+    options = parser.parse_args()
+    if options.cpu:
+        Stopwatch.now_ns = staticmethod(time.thread_time_ns)
+    print(
+        f"{platform.platform()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, "
+        f"Python {platform.python_version()}"
+    )
+    print(f"PyBullet API {pybullet.getAPIVersion()}, TinyRenderer, physics at {PHYSICS_HZ} Hz")
+    print("CPU time of one thread" if options.cpu else "wall time")
+    profile = load_profile("panda")
+    world, stock = World(sample_scene(FIRST_SEED), profile), StockWorld(sample_scene(FIRST_SEED), profile)
+    physics(world, options.seconds)
+    rendering(world, stock, options.views)
+    world.close()
+    stock.close()
+    for images in (True, False):
+        env_steps(images, options.seconds)
+
+
+if __name__ == "__main__":
+    main()
