@@ -83,7 +83,7 @@ class CameraNode(NodeShell):
 
 def main() -> int:
     """Runs the node."""
-    return run_node(CameraNode)
+    return run_node(CameraNode, images=True)
 
 
 if __name__ == "__main__":

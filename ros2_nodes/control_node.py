@@ -25,7 +25,7 @@ from tendon.core.types import Observation
 from tendon.ros2_nodes import conversion, qos
 from tendon.ros2_nodes.lockstep import TICK_TOPIC
 from tendon.ros2_nodes.permission import PERMISSION_TOPIC, STATE_TOPIC, PermissionFollower, read_permission
-from tendon.ros2_nodes.runtime import prefer_this_process, run_node
+from tendon.ros2_nodes.runtime import FIRST, prefer_this_process, run_node
 from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
 SECOND_NS = 1_000_000_000
@@ -53,6 +53,7 @@ class ControlNode(NodeShell):
         self._state_ns = 0
         self._arrived = threading.Condition()
         self._chunks: deque[JointTrajectory] = deque(maxlen=4)
+        self._placed: list[int] = []
         self._tick: Tick | None = None
         self._reported: Mode | None = None
         self._overruns = 0
@@ -136,6 +137,9 @@ class ControlNode(NodeShell):
             for controller, message in conversion.command_messages(tick.command, self.profile):
                 self._commands[controller.name].publish(message)
                 sent += 1
+        for stamp_ns in self._placed:  # from here on the command follows that observation
+            self._chunk_meter.add(self.time.now_ns() - stamp_ns)
+        self._placed.clear()
         if self._done is not None:
             self._done.publish(Header(stamp=conversion.time_message(now_ns), frame_id=str(sent)))
         self._report(now_ns)
@@ -150,9 +154,12 @@ class ControlNode(NodeShell):
     def _follow(self) -> None:
         demand = self._permissions.demand()
         self._event = demand.event
+        stop = self._leaving or demand.stop
+        if demand.lapsed and self._controller.mode is Mode.STANDBY:
+            stop = self._leaving
         try:
-            if demand.stop or self._leaving:
-                self._controller.stop(demand.stop or self._leaving)
+            if stop:
+                self._controller.stop(stop)
             elif demand.reset:
                 self._controller.reset()
                 self._refusal = ""
@@ -172,7 +179,7 @@ class ControlNode(NodeShell):
         placement = self._controller.submit(chunk, now_ns)
         if placement is Placement.ACCEPTED:
             self._refusal = ""
-            self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
+            self._placed.append(chunk.observation_stamp_ns)
         elif placement is not Placement.IDLE:
             self._drop_chunk(placement.value)
 
@@ -211,7 +218,7 @@ class ControlNode(NodeShell):
 
 def main() -> int:
     """Runs the node."""
-    prefer_this_process()
+    prefer_this_process(FIRST)
     return run_node(ControlNode)
 
 

@@ -52,12 +52,14 @@ class Demand:
 
     Attributes:
         stop: why it must stop; empty when it need not.
+        lapsed: the permission is merely too old: a controller in standby, which needs none, may stay there.
         reset: leave the latched mode.
         arm: accept motion.
         event: which permission this follows, for the report to the monitor.
     """
 
     stop: str = ""
+    lapsed: bool = False
     reset: bool = False
     arm: bool = False
     event: int = 0
@@ -92,7 +94,8 @@ class PermissionFollower:
             self._event = permission.event
         age_ns = self._now_ns() - arrived_ns
         if age_ns > FRESH_NS:
-            return Demand(stop=f"the safety monitor has been silent for {age_ns / 1e6:.0f} ms", event=self._event or 0)
+            reason = f"the safety monitor has been silent for {FRESH_NS / 1e6:.0f} ms"
+            return Demand(stop=reason, lapsed=True, event=self._event or 0)
         if permission.state is PermissionState.LATCHED:
             return Demand(stop=permission.reason or "latched", event=self._event or 0)
         changed = known is not None and permission.event > known

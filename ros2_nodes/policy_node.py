@@ -57,6 +57,7 @@ class PolicyNode(NodeShell):
         self._instruction, self._instruction_error = "", ""
         self._inference_error = ""
         self._chunk_meter, self._observation_meter = self.meter("chunk"), self.meter("observation")
+        self._inference_meter = self.meter("inference")
         self._chunks = self.create_publisher(JointTrajectory, "policy/action_chunk", qos.NEWEST)
         self._inference = AsyncInference(
             self._policy,
@@ -181,6 +182,8 @@ class PolicyNode(NodeShell):
             self._plan.submit(chunk, now_ns + self._lead_ns)
         self._chunks.publish(conversion.chunk_message(chunk, self.profile.joint_names))
         self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
+        if self._policy.last is not None:
+            self._inference_meter.add(self._policy.last.total_ns)
         self._inference_error = ""
 
     def _failed(self, error: Exception) -> None:
@@ -195,7 +198,7 @@ class PolicyNode(NodeShell):
 
 def main() -> int:
     """Runs the node."""
-    return run_node(PolicyNode)
+    return run_node(PolicyNode, images=True)
 
 
 if __name__ == "__main__":

@@ -19,13 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tendon.core.errors import ConfigError, MissingDependencyError, TendonError
-from tendon.graph.description import EXIT_REFUSED
+from tendon.graph.description import EXIT_REFUSED, RANGE_VARIABLE
 from tendon.graph.supervisor import SUPERVISOR_VARIABLE
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.shell import NodeShell
 
 
+FIRST, SECOND = 10, 5
+"""SCHED_FIFO priorities. The simulator needs a second of CPU to load, and must not hold up the others."""
+
+TRANSPORT_VARIABLE = "FASTRTPS_DEFAULT_PROFILES_FILE"
 SHARED_MEMORY = Path("/dev/shm")
 _SPIN_S = 0.1
 _LOCK = re.compile(r"fastrtps_(?:[0-9a-f]{16}|port\d{1,5})_(?:el|sl)")
@@ -61,13 +65,17 @@ def rmw_name() -> str:
         raise ConfigError(f"RMW_IMPLEMENTATION={os.environ.get('RMW_IMPLEMENTATION', '')}: {error}") from error
 
 
-def prepare_process() -> None:
-    """Sets up this process for steady loops and large messages. Call it before `rclpy.init`."""
+def prepare_process(images: bool = False) -> None:
+    """Sets up this process for steady loops and large messages. Call it before `rclpy.init`.
+
+    Args:
+        images: it sends or takes images, for which shared memory is faster; others keep better time without.
+    """
     spare = bytearray(31 << 20)  # freeing one big block raises malloc's mmap threshold, so image buffers are reused
     del spare
     gc.freeze()
     sys.setswitchinterval(5e-4)
-    os.environ.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", str(Path(__file__).with_name("transport.xml")))
+    _choose_transport(images)
     parent = os.environ.get(SUPERVISOR_VARIABLE)
     if parent is not None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
@@ -75,17 +83,29 @@ def prepare_process() -> None:
             raise SystemExit(1)
 
 
-def prefer_this_process() -> str:
-    """Asks for real-time scheduling of all threads started from here on, and returns what was allowed."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
-    except OSError:
-        try:
-            os.setpriority(os.PRIO_PROCESS, 0, -10)
-        except OSError:
-            return "normal"
-        return "nice -10"
-    return "SCHED_FIFO 10"
+def _choose_transport(images: bool) -> None:
+    """Sets the Fast DDS profile, unless the user has set one of his own."""
+    folder = Path(__file__).parent
+    inherited = Path(os.environ.get(TRANSPORT_VARIABLE, folder / "none"))
+    if inherited.parent != folder:
+        return
+    name = "transport_images.xml"
+    if not images:
+        name = "transport_small.xml"
+        if os.environ.get(RANGE_VARIABLE) == "LOCALHOST":
+            name = "transport_small_local.xml"
+            os.environ[RANGE_VARIABLE] = "SYSTEM_DEFAULT"
+    os.environ[TRANSPORT_VARIABLE] = str(folder / name)
+
+
+def prefer_this_process(priority: int) -> None:
+    """Asks for real-time scheduling of all threads started from here on; where it is not allowed, nothing changes.
+
+    Args:
+        priority: of SCHED_FIFO: `FIRST` for what keeps the robot safe, `SECOND` for a robot that is simulated.
+    """
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
 def clean_shared_memory() -> int:
@@ -103,11 +123,12 @@ def clean_shared_memory() -> int:
     return removed
 
 
-def run_node(make: Callable[[], NodeShell]) -> int:
+def run_node(make: Callable[[], NodeShell], images: bool = False) -> int:
     """Runs one node in this process until SIGINT or SIGTERM, and returns the process's exit code.
 
     Args:
         make: constructs the node; called after rclpy is ready.
+        images: see `prepare_process`.
     """
     stopping = False
 
@@ -119,7 +140,7 @@ def run_node(make: Callable[[], NodeShell]) -> int:
         signal.signal(number, stop)
     try:
         require_ros()
-        prepare_process()
+        prepare_process(images)
         return _spin(make, lambda: stopping)
     except TendonError as error:
         print(f"refused: {error}", file=sys.stderr, flush=True)

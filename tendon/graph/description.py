@@ -18,6 +18,7 @@ Value = bool | int | float | str
 RESPAWN_LIMIT = 3
 RESPAWN_WINDOW_S = 60.0
 RESPAWN_DELAY_S = 1.0
+RANGE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 EXIT_REFUSED = 2
 """Exit code of a node that found its configuration wrong: starting it again would not help."""
 
@@ -109,5 +110,7 @@ def _environment(simulated: bool) -> dict[str, str]:
     """Returns variables the processes need; what the user has set wins."""
     wanted = {"PYTHONUNBUFFERED": "1"}
     if simulated:  # a simulated robot must not answer to somebody else's graph on the same network
-        wanted["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    return {name: value for name, value in wanted.items() if name not in os.environ}
+        wanted[RANGE_VARIABLE] = "LOCALHOST"
+    elif RANGE_VARIABLE in os.environ:
+        wanted[RANGE_VARIABLE] = os.environ[RANGE_VARIABLE]
+    return {name: os.environ.get(name, value) for name, value in wanted.items()}

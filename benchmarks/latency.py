@@ -1,0 +1,129 @@
+"""The real graph, measured: observation stamp to command, control tick jitter and overruns, physics and render rates.
+
+Starts `tendon run` in a free ROS domain, lets the policy move the simulated robot, and reads what the nodes say of
+themselves in `diagnostics`. p50 is the median over windows of 5 s, p99 the worst window's, max the largest of all.
+
+Examples:
+  python benchmarks/latency.py
+  python benchmarks/latency.py --bundle outputs/bundles/mine --seconds 20
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+from tendon.core.profile import load_profile
+from tendon.graph.domain import free_domain
+
+WINDOW_S = 5.0
+READY_S = 60.0
+STREAMS = (
+    ("control tick: late by", "control_node", "tick"),
+    ("joint state stamp -> control node", "control_node", "joint_states"),
+    ("observation stamp -> observation complete", "policy_node", "observation"),
+    ("inference", "policy_node", "inference"),
+    ("observation stamp -> chunk published", "policy_node", "chunk"),
+    ("observation stamp -> command sent", "control_node", "chunk"),
+    ("command stamp -> robot", "sim_node", "command"),
+    ("physics step: late by", "sim_node", "physics"),
+    ("exposure -> scene image published", "camera_node", "scene"),
+    ("exposure -> wrist image published", "camera_node", "wrist"),
+)
+LATENCY = re.compile(r"p50 (\S+) p99 (\S+) max (\S+)")
+
+
+def main() -> None:
+    """Runs the graph, collects and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundle", default="bundles/tabletop")
+    parser.add_argument("--instruction", default="", help="(the scene's own)")
+    parser.add_argument("--scene", type=int, default=100003)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    args = parser.parse_args()
+    machine = f"{platform.platform()}, {os.cpu_count()} cores"
+    print(f"{machine}, load before {os.getloadavg()[0]:.1f}, bundle {args.bundle}")
+    measure_graph(args.bundle, args.instruction, args.scene, args.seconds)
+    measure_simulation(args.scene)
+
+
+def measure_graph(bundle: str, instruction: str, scene: int, seconds: float) -> None:
+    """Prints a table of latencies of the running graph."""
+    from tendon.sim.scene import sample_scene
+
+    os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    from tendon.ros2_nodes.operator import Operator
+
+    words = instruction or sample_scene(scene).instruction
+    command = [sys.executable, "-m", "tendon.cli", "run", f"policy:={bundle}", f"instruction:={words}"]
+    graph = subprocess.Popen([*command, f"scene:={scene}", "arm:=true"], stdout=subprocess.PIPE, text=True)
+    operator = Operator("benchmark")
+    try:
+        if not operator.wait(lambda: operator.said("control_node").get("mode") == "running", READY_S):
+            raise SystemExit(f"the robot did not move within {READY_S:.0f} s")
+        time.sleep(WINDOW_S + 1.0)
+        before = int(operator.said("control_node")["overruns"])
+        windows: dict[tuple[str, str], list[tuple[float, ...]]] = {(node, name): [] for _, node, name in STREAMS}
+        rates: dict[tuple[str, str], float] = {}
+        for _ in range(max(1, round(seconds / WINDOW_S))):
+            time.sleep(WINDOW_S)
+            for node, name in windows:
+                said = operator.said(node)
+                rates[node, name] = float(said.get(f"{name} rate_hz", "nan"))
+                if found := LATENCY.search(said.get(f"{name} latency_ms", "")):
+                    windows[node, name].append(tuple(map(float, found.groups())))
+        overruns = int(operator.said("control_node")["overruns"]) - before
+        mode, reason = (operator.said("control_node").get(key) for key in ("mode", "message"))
+    finally:
+        graph.send_signal(signal.SIGINT)
+        graph.communicate(timeout=60)
+        operator.close()
+    print("| what | rate Hz | p50 ms | p99 ms | max ms |")
+    print("|---|---|---|---|---|")
+    for text, node, name in STREAMS:
+        if rows := windows[node, name]:
+            p50, p99, most = statistics.median(row[0] for row in rows), max(r[1] for r in rows), max(r[2] for r in rows)
+            print(f"| {text} | {rates[node, name]:.1f} | {p50:.2f} | {p99:.2f} | {most:.2f} |")
+    print(f"control ticks missed in {seconds:.0f} s: {overruns}; mode at the end: {mode} {reason}")
+    whole, inference = windows["control_node", "chunk"], windows["policy_node", "inference"]
+    if whole and inference:
+        spent = statistics.median(row[0] for row in inference)
+        p50 = statistics.median(row[0] for row in whole) - spent
+        p99 = max(row[1] for row in whole) - spent
+        print(
+            f"observation stamp -> command sent, beyond inference ({spent:.1f} ms): p50 {p50:.1f} ms, p99 {p99:.1f} ms"
+        )
+
+
+def measure_simulation(scene: int) -> None:
+    """Prints how fast physics and rendering go when nothing waits for them."""
+    from tendon.ros2_nodes.simulated_robot import SimulatedRobot
+    from tendon.sim.cameras import CameraRig
+    from tendon.sim.scene import sample_scene
+    from tendon.sim.world import PHYSICS_HZ
+
+    robot = SimulatedRobot(load_profile("panda"), sample_scene(scene))
+    begin, steps = time.perf_counter(), 3000
+    for k in range(steps):
+        robot.step(k * 1_000_000_000 // PHYSICS_HZ)
+    rate = steps / (time.perf_counter() - begin)
+    print(f"physics: {rate:.0f} steps/s, {rate / PHYSICS_HZ:.1f} times real time")
+    rig = CameraRig(robot.world)
+    for camera in robot.world.profile.cameras:
+        begin, views = time.perf_counter(), 200
+        for _ in range(views):
+            rig.render(camera.name)
+        spent_ms = (time.perf_counter() - begin) / views * 1e3
+        print(f"render {camera.name} {camera.width}x{camera.height}: {spent_ms:.2f} ms a view, {1e3 / spent_ms:.0f}/s")
+    robot.world.close()
+
+
+if __name__ == "__main__":
+    main()
