@@ -28,6 +28,7 @@ OPEN, CLOSED, PUSHING = 0.04, 0.0, 0.015
 SPEED, ACCELERATION, GAIN = 0.40, 2.5, 5.0
 PUSH_SPEED = 0.16
 PUSH_DEPTH = 0.048
+RELEASE_RADIUS = 0.025
 FINGER_SPEED = 0.09
 SUBSTEP_S = 0.025
 
@@ -189,7 +190,7 @@ def decide(scene: Scene, state: ExpertState, task: Task) -> Decision:
     finger_still_holds = state.held == task.target and task.relation != "lift"
     if task.relation == "push" and done and state.held is None and _still_pushes(state, task):
         done = False
-    if done and not (finger_still_holds and not _released_height(scene, state, task)):
+    if done and not (finger_still_holds and not _may_let_go(scene, state, task)):
         return _retreat(state)
     if state.held is not None and (state.held != task.target or task.relation == "push"):
         item = scene.items[state.held]
@@ -212,12 +213,13 @@ def decide(scene: Scene, state: ExpertState, task: Task) -> Decision:
     return _release(state, (goal[0] + shift[0], goal[1] + shift[1], goal[2] + shift[2] + drop))
 
 
-def _released_height(scene: Scene, state: ExpertState, task: Task) -> bool:
-    """Returns whether what is held is low enough over its goal to let go."""
+def _may_let_go(scene: Scene, state: ExpertState, task: Task) -> bool:
+    """Returns whether what is held is low enough over its goal to let go, and near enough for the fingers to open."""
     if task.family == "drawer":
         return True
     goal = destination(scene, task, {i: np.array(p) for i, p in state.items.items()})
-    return state.items[task.target][2] - float(goal[2]) < 0.014
+    x, y, z = state.items[task.target]
+    return z - float(goal[2]) < 0.014 and math.hypot(x - float(goal[0]), y - float(goal[1])) < RELEASE_RADIUS
 
 
 def advance(scene: Scene, state: ExpertState, decision: Decision, step_s: float) -> ExpertState:
