@@ -34,10 +34,10 @@ class Demonstrations:
     """
 
     def __init__(self, folders: list[Path], vocabulary: list[str] | None = None) -> None:
-        if not any(folder.glob("seeds-*") for folder in folders):
+        self.shards = sorted(path for folder in folders for path in folder.glob("seeds-*"))
+        if not self.shards:
             raise ConfigError(f"no demonstrations in {', '.join(map(str, folders))}; `tendon demos` makes them")
         self.about = json.loads((folders[0] / ABOUT_FILE).read_text())
-        self.shards = sorted(path for folder in folders for path in folder.glob("seeds-*"))
         parts = {key: [np.load(shard / f"{key}.npy") for shard in self.shards] for key in KEYS}
         self.images = {
             name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in self.shards] for name in CAMERAS

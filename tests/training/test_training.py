@@ -1,0 +1,156 @@
+"""From demonstrations to a bundle, at the smallest size: every step of the recipe, resumed and checked."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.profile import load_profile
+from tendon.core.types import ActionChunk, Image, Observation
+from tendon.policies.bundle import load_bundle
+from tendon.policies.export import bundle as export
+from tendon.policies.policy import BundlePolicy
+from tendon.policies.training.data import Demonstrations
+from tendon.policies.training.model import Shape, SmallVla
+from tendon.policies.training.pointing import pointing_loss, project
+from tendon.policies.training.train import Recipe, Run
+from tendon.sim import demonstrations
+
+torch.set_num_threads(1)
+SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demos")
+    collector = demonstrations.Collector(load_profile("panda"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demonstrations, "SHARD_SEEDS", 2)
+        assert demonstrations.collect_shard(collector, folder, 0) > 16
+    collector.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(shards: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    Run(folder, [shards], Recipe(steps=2, batch=4)).train()
+    return folder
+
+
+def test_a_finished_shard_is_not_collected_again(shards: Path) -> None:
+    before = (shards / "seeds-000000" / "state.npy").stat().st_mtime_ns
+    collector = demonstrations.Collector(load_profile("panda"))
+    demonstrations.collect_shard(collector, shards, 0)
+    collector.close()
+    assert (shards / "seeds-000000" / "state.npy").stat().st_mtime_ns == before
+
+
+def test_labels_are_chunks_of_the_stated_shape_inside_the_workspace(shards: Path) -> None:
+    data = Demonstrations([shards])
+    actions, state = data.arrays["actions"], data.arrays["state"]
+    assert actions.shape[1:] == (demonstrations.LABELS, demonstrations.ROWS, 4)
+    tool = state[:, None, None, :3] + actions[..., :3]
+    assert tool[..., 2].min() > -0.02
+    assert np.abs(actions[..., 3]).max() <= 0.04 + 1e-6
+    assert data.arrays["prefix_rows"].max() <= demonstrations.LARGEST_PREFIX
+
+
+def test_a_run_resumes_where_it_stopped(shards: Path, run: Path) -> None:
+    before = json.loads((run / "run.json").read_text())
+    resumed = Run(run, [shards], Recipe(steps=3, batch=4))
+    assert resumed.step == before["step"] == 2
+    resumed.train()
+    assert json.loads((run / "run.json").read_text())["step"] == 3
+
+
+def test_a_run_can_start_from_anothers_weights_and_words(shards: Path, run: Path, tmp_path: Path) -> None:
+    child = Run(tmp_path / "child", [shards], Recipe(steps=1, batch=4), run)
+    parent = json.loads((run / "run.json").read_text())
+    assert (child.step, child.data.vocabulary) == (0, parent["vocabulary"])
+
+
+def test_no_demonstrations_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no demonstrations in .*tendon demos"):
+        Demonstrations([tmp_path])
+
+
+def test_an_exported_bundle_runs_and_keeps_its_prefix(run: Path, tmp_path: Path) -> None:
+    profile = load_profile("panda")
+    export.export_bundle(run, tmp_path, profile, "tiny")
+    policy = BundlePolicy(load_bundle(tmp_path), profile)
+    home = profile.vector("home")
+    images = {
+        camera.name: Image(stamp_ns=0, pixels=np.zeros((camera.height, camera.width, 3), np.uint8))
+        for camera in profile.cameras
+    }
+    seen = Observation(
+        stamp_ns=0, joint_position=home, joint_velocity=0 * home, images=images, instruction="open the drawer"
+    )
+    prefix = ActionChunk(actions=np.stack([home, home]), start_ns=10**8, step_ns=10**8, observation_stamp_ns=0)
+    chunk = policy.infer(seen, prefix)
+    np.testing.assert_array_equal(chunk.actions[:2], prefix.actions)
+    assert chunk.actions.shape == (16, 8)
+
+
+def test_a_graph_that_differs_from_torch_is_not_exported(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "LARGEST_DIFFERENCE", 0.0)
+    with pytest.raises(MismatchError, match="differs from torch"):
+        export.export_bundle(run, tmp_path, load_profile("panda"), "tiny")
+    assert not (tmp_path / "bundle.yaml").exists()
+
+
+def test_export_of_nothing_says_what_makes_a_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="tendon train"):
+        export.export_bundle(tmp_path, tmp_path / "out", load_profile("panda"), "tiny")
+
+
+def test_sampling_returns_the_given_rows_untouched_and_changes_the_rest() -> None:
+    torch.manual_seed(0)
+    model = SmallVla(SHAPE).eval()
+    prefix, noise = torch.randn(3, 16, 4), torch.randn(3, 16, 4)
+    given = (torch.arange(16) < 5).float().expand(3, 16)
+    with torch.no_grad():
+        chunk = model.sample(torch.randn(3, 384), prefix, given, noise)
+    torch.testing.assert_close(chunk[:, :5], prefix[:, :5])
+    assert not torch.equal(chunk[:, 5:], noise[:, 5:])
+
+
+def test_an_instruction_changes_the_context_and_the_image_grid_does_not_know_it() -> None:
+    torch.manual_seed(0)
+    model = SmallVla(SHAPE).eval()
+    grids = model.look({name: torch.randint(0, 256, (1, 32, 32, 3)) for name in SHAPE.cameras})
+    tokens = torch.tensor([[[2] * 16, [3] * 16]])
+    with torch.no_grad():
+        context = model.understand(grids, torch.zeros(1, 7), tokens).context
+    assert not torch.allclose(context[0, 0], context[0, 1])
+
+
+def test_attention_on_the_point_costs_less_than_attention_elsewhere() -> None:
+    where = torch.tensor([[[[0.5, -0.5]]]])
+    line = torch.linspace(-1, 1, 16)
+    y, x = torch.meshgrid(line, line, indexing="ij")
+    right, wrong = (
+        (-40 * ((x - cx).square() + (y - cy).square())).flatten()[None, None, None]
+        for cx, cy in ((0.5, -0.5), (-0.5, 0.5))
+    )
+    assert pointing_loss(right, where) < pointing_loss(wrong, where)
+    assert pointing_loss(right, torch.tensor([[[[2.0, 0.0]]]])) == 0.0
+
+
+def test_a_camera_on_the_tool_sees_a_point_move_when_the_tool_moves() -> None:
+    view = {
+        "rotation": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        "eye": [0.0, 0.0, 1.0],
+        "on_tool": True,
+        "focal": 1.0,
+    }
+    point, state = torch.zeros(2, 1, 3), torch.zeros(2, 7)
+    state[1, 0] = 0.5
+    seen = project(view, point, state)
+    torch.testing.assert_close(seen[:, 0], torch.tensor([[0.0, 0.0], [-0.5, 0.0]]))
