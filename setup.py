@@ -52,7 +52,6 @@ setup(
     packages=find_packages(include=["tendon", "tendon.*"]),
     package_data={"": ["*.xml"]},
     include_package_data=False,
-    package_data={"tendon.ros2_nodes": ["*.xml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/tendon"]),
         ("share/tendon", ["package.xml"]),
