@@ -204,7 +204,11 @@ class DemoDirector:
         if self._mode() in STOPPED:
             said = self._operator.said("safety_monitor")
             return f"the robot was stopped: {said.get('message') or self._operator.said('control_node')['message']}"
-        return f"not within {self._limit_s:.0f} s" if time.time_ns() > deadline_ns else ""
+        if time.time_ns() < deadline_ns:
+            return ""
+        policy = self._operator.said("policy_node")
+        said = f"; policy_node: {policy.get('message')}" if policy.get("level") == ERROR else ""
+        return f"not within {self._limit_s:g} s{said}"
 
     def _mode(self) -> str:
         return self._operator.said("control_node").get("mode", "")

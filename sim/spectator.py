@@ -14,8 +14,8 @@ from tendon.sim.scene import Scene
 from tendon.sim.world import World, WorldState
 
 EYE = (1.28, -0.70, 0.80)
-LOOKS_AT = (0.40, 0.02, 0.175)
-FIELD_OF_VIEW_DEG = 40.0
+LOOKS_AT = (0.40, 0.02, 0.20)
+FIELD_OF_VIEW_DEG = 43.0
 NEAR, FAR = 0.05, 5.0
 LIGHT = (0.5, -0.8, 1.6)
 SKY_TOP, SKY_BOTTOM = (203, 213, 224), (240, 243, 247)

@@ -3,7 +3,7 @@
 Examples:
   tendon demo
   tendon demo --gui
-  tendon demo --seed 100433 --bundle bundles/tabletop --out outputs/another
+  tendon demo --seed 101414 --bundle bundles/tabletop --out outputs/another
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ROBOT = "panda"
 BUNDLE = "bundles/tabletop"
-SEED = 100433
+SEED = 105033
 FIRST_SEED, END_SEED = 100_000, 200_000
 OUT = Path("outputs/demo")
 LIMIT_S = 15.0

@@ -43,7 +43,7 @@ def moments(recording: Recording) -> list[Moment]:
     for at_ns in range(times[0], recording.end_ns, 1_000_000_000 // FRAME_HZ):
         state = recording.worlds[bisect_right(times, at_ns) - 1]
         frames.append((state, caption_at(recording, at_ns)))
-    return frames + frames[-1:] * round(LAST_FRAME_S * FRAME_HZ)
+    return frames
 
 
 class Painter:
@@ -110,12 +110,17 @@ def write_video(
 
 
 def encode(pictures: Iterator[Pixels], path: Path, progress: Callable[[int], None] = lambda done: None) -> None:
-    """Writes pictures of `caption.SIZE` as an H.264 file that starts to play before it is loaded."""
+    """Writes pictures of `caption.SIZE` as an H.264 file that plays while it is loaded; the last one stays a while."""
     with av.open(str(path), "w", options={"movflags": "+faststart"}) as container:
         stream = container.add_stream("libx264", rate=Fraction(FRAME_HZ), options=QUALITY)
         stream.width, stream.height = SIZE
         stream.pix_fmt = "yuv420p"
+        frame = None
         for number, pixels in enumerate(pictures, start=1):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+            container.mux(stream.encode(frame))
             progress(number)
+        for _ in range(round(LAST_FRAME_S * FRAME_HZ) if frame is not None else 0):
+            frame.pts = None  # after the one before
+            container.mux(stream.encode(frame))
         container.mux(stream.encode())

@@ -1,0 +1,122 @@
+"""`tendon demo` as a command: its options, exit codes and messages."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tiny_bundle import write_tiny_bundle
+
+from tendon import cli
+from tendon.commands import demo
+from tendon.evaluation import video
+from tendon.evaluation.recording import Outcome, Recording
+from tendon.ros2_nodes import demo_performance
+from tendon.ros2_nodes.demo_performance import Performance
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_tiny_bundle(tmp_path_factory.mktemp("tiny")))
+
+
+@pytest.fixture
+def performed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Performance], None]:
+    """Replaces the graph by a given performance, and the video by an empty file."""
+    for name, value in (("PYTHONUNBUFFERED", "1"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")):
+        monkeypatch.setenv(name, os.environ.get(name, value))  # so that the command changes nothing for other tests
+    monkeypatch.setattr(demo, "_choose_domain", lambda: None)
+    monkeypatch.setattr(demo, "prepare_process", lambda: None)
+    monkeypatch.setattr(demo, "clean_shared_memory", lambda: None)
+    monkeypatch.setattr(video, "write_video", lambda recording, scene, profile, path, progress: path.touch())
+
+    def perform(performance: Performance) -> None:
+        def performing(*args: object) -> Performance:
+            log = args[4]
+            log.write("policy_node | refused: something\n")  # type: ignore[attr-defined]
+            return performance
+
+        monkeypatch.setattr(demo_performance, "perform", performing)
+
+    return perform
+
+
+def _run(bundle: str, out: Path, *more: str) -> int:
+    return cli.main(["demo", "--bundle", bundle, "--out", str(out), *more])
+
+
+@pytest.mark.parametrize(
+    ("last", "code", "word"), [(Outcome.DONE, 0, "DONE"), (Outcome.NOT_DONE, 1, "DEMO FAILED: 1 of 3")]
+)
+def test_the_exit_code_says_whether_every_task_was_done(
+    performed: Callable[[Performance], None],
+    make_recording: Callable[..., Recording],
+    bundle: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    last: Outcome,
+    code: int,
+    word: str,
+) -> None:
+    performed(Performance(problem="", interrupted=False, recording=make_recording(last=last)))
+    assert _run(bundle, tmp_path) == code
+    assert word in capsys.readouterr().out
+    assert json.loads((tmp_path / "summary.json").read_text())["done"] is (code == 0)
+    assert {file.name for file in tmp_path.iterdir()} >= {"demo.mp4", "timeline.png", "summary.json", "graph.log"}
+
+
+@pytest.mark.parametrize(("interrupted", "code"), [(False, 1), (True, 130)])
+def test_a_graph_that_dies_is_a_failure_with_its_last_words(
+    performed: Callable[[Performance], None],
+    bundle: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    interrupted: bool,
+    code: int,
+) -> None:
+    performed(Performance(problem="a process has died", interrupted=interrupted, recording=None))
+    assert _run(bundle, tmp_path) == code
+    text = capsys.readouterr().out
+    assert "DEMO FAILED: a process has died" in text
+    assert "refused: something" in text
+    assert not (tmp_path / "demo.mp4").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--seed", "99999"], "validation scenes, 100000-199999"),
+        (["--seed", "200000"], "validation scenes, 100000-199999"),
+        (["--bundle", "/nowhere"], "no policy bundle at /nowhere"),
+        (["--gui"], "needs a display"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_line(
+    options: list[str],
+    words: str,
+    bundle: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    assert _run(bundle, tmp_path, *options) == cli.EXIT_ERROR
+    assert words in capsys.readouterr().err
+
+
+def test_a_domain_that_the_user_set_must_be_free(
+    bundle: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+    monkeypatch.setattr(demo, "in_use", lambda domain: True)
+    assert _run(bundle, tmp_path) == cli.EXIT_ERROR
+    assert "ROS domain 7 is busy" in capsys.readouterr().err
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["demo", "--help"])
+    assert "tendon demo --gui" in capsys.readouterr().out

@@ -1,0 +1,160 @@
+"""The director's judgement, with a made-up graph."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tendon.core.errors import StoppedError
+from tendon.core.kinematics import Kinematics
+from tendon.core.profile import RobotProfile
+from tendon.evaluation.recording import Outcome
+from tendon.evaluation.story import Step
+from tendon.ros2_nodes import conversion, demo_director, world_state
+from tendon.ros2_nodes.demo_director import HOLD_CHECKS, NODES, DemoDirector
+from tendon.sim.scene import Scene
+from tendon.sim.world import WorldState
+
+TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
+
+
+class MadeUpGraph:
+    """Operator and recorder in one: each look at a topic advances the world a little."""
+
+    def __init__(self, scene: Scene, profile: RobotProfile) -> None:
+        self.profile, self.scene = profile, scene
+        self.said_by = {name: {"mode": "running", "state": "armed", "level": "0", "message": ""} for name in NODES}
+        self.instructions: list[str] = []
+        self.done = lambda: False
+        self.task_instruction: str | None = None
+        self.tool, self.velocity = np.array([0.45, 0.0, 0.25]), np.zeros(3)
+        self._kinematics = Kinematics(profile)
+        self._tasks = 0
+
+    def say(self, instruction: str) -> None:
+        self.instructions.append(instruction)
+
+    def said(self, node: str) -> dict[str, str]:
+        return self.said_by[node]
+
+    def arm(self, timeout_s: float) -> str:
+        return "armed"
+
+    def count(self, topic: str) -> int:
+        self._tasks += 1
+        return self._tasks
+
+    def newest(self, topic: str) -> Any:
+        if topic == demo_director.TASK:
+            words = self.task_instruction or self.instructions[-1]
+            values = {"instruction": words, "done": str(self.done()).lower()}
+            return SimpleNamespace(status=[conversion.status("task", b"\0", "", values)])
+        if topic == demo_director.JOINTS:
+            self.tool = self.tool + 0.02 * self.velocity
+            joints = self._kinematics.inverse(self.tool, TOOL_DOWN, self.profile.vector("home"))
+            ahead = self._kinematics.inverse(self.tool + 0.001 * self.velocity, TOOL_DOWN, joints)
+            return conversion.joint_state_message(1, self.profile.joint_names, joints, 1000 * (ahead - joints))
+        poses = tuple((*item.position, 0.0, 0.0, 0.0, 1.0) for item in self.scene.items)
+        state = WorldState(time_ns=1, joint_position=(0.0,) * 9, poses=poses, opening=0.0)
+        return world_state.world_state_message(1, "put_in/1", state)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def graph(scene: Scene, profile: RobotProfile, monkeypatch: pytest.MonkeyPatch) -> Iterator[MadeUpGraph]:
+    made_up = MadeUpGraph(scene, profile)
+    monkeypatch.setattr(demo_director, "Recorder", lambda _: made_up)
+    monkeypatch.setattr(demo_director, "AFTERWARDS_S", 0.01)
+    yield made_up
+
+
+def _director(graph: MadeUpGraph, story: tuple[Step, ...], limit_s: float = 0.4) -> DemoDirector:
+    return DemoDirector(graph, graph.profile, story, limit_s)  # type: ignore[arg-type]
+
+
+def test_a_task_is_done_when_it_is_seen_done_several_times_in_a_row(graph: MadeUpGraph, story: tuple) -> None:
+    answers = iter([True, True, False] + [True] * HOLD_CHECKS)
+    graph.done = lambda: next(answers)
+    director = _director(graph, story[:1])
+    director.perform()
+    (attempt,) = director.status().attempts
+    assert attempt.outcome is Outcome.DONE
+    assert next(answers, None) is None, "it looked on after the third in a row, or stopped at an interrupted row"
+
+
+def test_another_instruction_that_is_done_does_not_count(graph: MadeUpGraph, story: tuple) -> None:
+    graph.done, graph.task_instruction = (lambda: True), "pick up something else"
+    director = _director(graph, story[:1])
+    director.perform()
+    (attempt,) = director.status().attempts
+    assert (attempt.outcome, attempt.reason) == (Outcome.NOT_DONE, "not within 0.4 s")
+
+
+def test_the_policys_error_is_part_of_the_reason(graph: MadeUpGraph, story: tuple) -> None:
+    graph.said_by["policy_node"] |= {"level": "0"}
+    director = _director(graph, story[:1])
+    threading.Timer(0.2, graph.said_by["policy_node"].update, [{"level": "2", "message": "unknown word cube"}]).start()
+    director.perform()
+    assert "policy_node: unknown word cube" in director.status().attempts[0].reason
+
+
+def test_the_switch_comes_when_the_arm_is_on_its_way_and_not_before(
+    graph: MadeUpGraph, story: tuple, scene: Scene
+) -> None:
+    graph.done = lambda: True
+    away = np.array(scene.items[story[1].task.target].position) - graph.tool
+    away[2] = 0.0
+    graph.velocity = 0.3 * away / np.linalg.norm(away)
+    director = _director(graph, story, limit_s=5.0)
+    director.perform()
+    first, switched, last = director.status().attempts
+    assert (first.outcome, switched.outcome, last.outcome) == (Outcome.DONE, Outcome.SWITCHED, Outcome.DONE)
+    assert graph.instructions == [step.instruction for step in story]
+    seen = switched.approach
+    assert seen is not None
+    assert seen.on_the_way
+    assert seen.begin_m == pytest.approx(np.linalg.norm(away), abs=0.02)
+    assert seen.speed_m_s == pytest.approx(0.3, abs=0.02)
+
+
+def test_an_arm_that_does_not_go_there_is_a_failure_that_says_so(graph: MadeUpGraph, story: tuple) -> None:
+    graph.done = lambda: True
+    director = _director(graph, story)
+    director.perform()
+    switched = director.status().attempts[1]
+    assert switched.outcome is Outcome.NOT_DONE
+    assert "not seen on its way" in switched.reason
+    assert director.status().attempts[2].outcome is Outcome.DONE, "the rest of the story goes on"
+
+
+def test_after_a_stop_nothing_more_is_asked(graph: MadeUpGraph, story: tuple) -> None:
+    graph.said_by["control_node"]["mode"] = "latched"
+    graph.said_by["safety_monitor"]["message"] = "somebody pressed it"
+    director = _director(graph, story)
+    director.perform()
+    assert graph.instructions == []
+    assert [attempt.outcome for attempt in director.status().attempts] == [Outcome.NOT_DONE] * 3
+
+
+def test_a_graph_that_does_not_get_ready_is_one_clear_error(
+    graph: MadeUpGraph, story: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo_director, "READY_S", 0.1)
+    graph.said_by["policy_node"] |= {"level": "2", "message": "camera wrist: nothing has arrived yet"}
+    with pytest.raises(StoppedError, match="policy_node: camera wrist: nothing has arrived yet"):
+        _director(graph, story).perform()
+    assert graph.instructions == []
+
+
+def test_cancelling_ends_it_soon(graph: MadeUpGraph, story: tuple) -> None:
+    director = _director(graph, story, limit_s=60.0)
+    threading.Timer(0.2, director.cancel).start()
+    with pytest.raises(StoppedError, match="interrupted"):
+        director.perform()
