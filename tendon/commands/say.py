@@ -8,7 +8,6 @@ from tendon.core.errors import StoppedError
 from tendon.ros2_nodes.runtime import require_ros
 
 PATIENCE_S = 5.0
-ERROR_LEVEL = "2"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         if not operator.wait(answered, PATIENCE_S):
             raise StoppedError("no policy node took the instruction: is the graph running in this ROS domain?")
         said = operator.said("policy_node")
-        if said.get("level") == ERROR_LEVEL:
+        if said.get("instruction") != args.instruction:  # whatever else is wrong, a refused task is not kept
             raise StoppedError(said["message"])
     finally:
         operator.close()
