@@ -202,13 +202,12 @@ class DemoDirector:
         if self._cancelled.wait(LOOK_S):
             raise StoppedError("the demo was interrupted")
         if self._mode() in STOPPED:
-            said = self._operator.said("safety_monitor")
-            return f"the robot was stopped: {said.get('message') or self._operator.said('control_node')['message']}"
+            return f"the robot was stopped: {self._operator.said('control_node').get('message')}"
         if time.time_ns() < deadline_ns:
             return ""
         policy = self._operator.said("policy_node")
-        said = f"; policy_node: {policy.get('message')}" if policy.get("level") == ERROR else ""
-        return f"not within {self._limit_s:g} s{said}"
+        error = f"; policy_node: {policy.get('message')}" if policy.get("level") == ERROR else ""
+        return f"not within {self._limit_s:g} s{error}"
 
     def _mode(self) -> str:
         return self._operator.said("control_node").get("mode", "")

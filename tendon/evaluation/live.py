@@ -101,7 +101,12 @@ def picture(status: Status, title: str) -> RenderableType:
         p50, p99 = _percentiles(said.get(latency, ""))
         numbers.add_row(label, f"{said[rate]} Hz" if rate in said else "-", p50, p99)
     mode = status.mode or "…"
-    head = Text.assemble(("mode ", "dim"), (mode, MODES.get(mode, "bold")), "   ", (status.doing, "dim"))
+    head = Text.assemble(
+        ("mode ", "dim"),
+        (mode, MODES.get(mode, "bold")),
+        "   ",
+        ("" if status.doing == "running" else status.doing, "dim"),
+    )
     return Panel(Group(story, Text(), head, numbers), title=title, border_style="cyan", padding=(1, 2), expand=False)
 
 

@@ -120,7 +120,8 @@ def encode(pictures: Iterator[Pixels], path: Path, progress: Callable[[int], Non
             frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
             container.mux(stream.encode(frame))
             progress(number)
-        for _ in range(round(LAST_FRAME_S * FRAME_HZ) if frame is not None else 0):
-            frame.pts = None  # after the one before
-            container.mux(stream.encode(frame))
+        if frame is not None:
+            for _ in range(round(LAST_FRAME_S * FRAME_HZ)):
+                frame.pts = None  # after the one before
+                container.mux(stream.encode(frame))
         container.mux(stream.encode())

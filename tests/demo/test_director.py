@@ -136,7 +136,6 @@ def test_an_arm_that_does_not_go_there_is_a_failure_that_says_so(graph: MadeUpGr
 
 def test_after_a_stop_nothing_more_is_asked(graph: MadeUpGraph, story: tuple) -> None:
     graph.said_by["control_node"]["mode"] = "latched"
-    graph.said_by["safety_monitor"]["message"] = "somebody pressed it"
     director = _director(graph, story)
     director.perform()
     assert graph.instructions == []
