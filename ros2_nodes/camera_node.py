@@ -13,7 +13,7 @@ from sensor_msgs.msg import Image as ImageMessage
 
 from tendon.core.types import Image
 from tendon.ros2_nodes import conversion, qos, world_state
-from tendon.ros2_nodes.runtime import run_node
+from tendon.ros2_nodes.runtime import Urgency, run_node
 from tendon.ros2_nodes.shell import OK, WARN, NodeShell
 from tendon.sim.cameras import CameraRig
 from tendon.sim.world import World, WorldState
@@ -83,7 +83,7 @@ class CameraNode(NodeShell):
 
 def main() -> int:
     """Runs the node."""
-    return run_node(CameraNode, images=True)
+    return run_node(CameraNode, Urgency.THIRD, images=True)
 
 
 if __name__ == "__main__":

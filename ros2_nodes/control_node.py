@@ -25,7 +25,7 @@ from tendon.core.types import Observation
 from tendon.ros2_nodes import conversion, qos
 from tendon.ros2_nodes.lockstep import TICK_TOPIC
 from tendon.ros2_nodes.permission import PERMISSION_TOPIC, STATE_TOPIC, PermissionFollower, read_permission
-from tendon.ros2_nodes.runtime import FIRST, prefer_this_process, run_node
+from tendon.ros2_nodes.runtime import Urgency, run_node
 from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
 SECOND_NS = 1_000_000_000
@@ -218,8 +218,7 @@ class ControlNode(NodeShell):
 
 def main() -> int:
     """Runs the node."""
-    prefer_this_process(FIRST)
-    return run_node(ControlNode)
+    return run_node(ControlNode, Urgency.FIRST)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from tendon.policies.observation_buffer import ObservationBuffer, Tolerances
 from tendon.policies.policy import BundlePolicy
 from tendon.ros2_nodes import conversion, qos
 from tendon.ros2_nodes.permission import PERMISSION_TOPIC, read_permission
-from tendon.ros2_nodes.runtime import run_node
+from tendon.ros2_nodes.runtime import Urgency, run_node
 from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
 MISSED_PERIODS = 3
@@ -198,7 +198,7 @@ class PolicyNode(NodeShell):
 
 def main() -> int:
     """Runs the node."""
-    return run_node(PolicyNode, images=True)
+    return run_node(PolicyNode, Urgency.THIRD, images=True)
 
 
 if __name__ == "__main__":

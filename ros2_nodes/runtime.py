@@ -15,6 +15,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,19 @@ if TYPE_CHECKING:
     from tendon.ros2_nodes.shell import NodeShell
 
 
-FIRST, SECOND = 10, 5
-"""SCHED_FIFO priorities. The simulator needs a second of CPU to load, and must not hold up the others."""
+_NICE = -10
+
+
+class Urgency(Enum):
+    """Which process goes before which."""
+
+    FIRST = 10
+    """What keeps the robot safe: SCHED_FIFO with this priority."""
+    SECOND = 5
+    """A simulated robot, likewise. It needs a second of CPU to load, and must not hold up the others."""
+    THIRD = 0
+    """Cameras and inference: preferred to what else runs on the machine, but long enough to need the scheduler."""
+
 
 TRANSPORT_VARIABLE = "FASTRTPS_DEFAULT_PROFILES_FILE"
 SHARED_MEMORY = Path("/dev/shm")
@@ -98,14 +110,15 @@ def _choose_transport(images: bool) -> None:
     os.environ[TRANSPORT_VARIABLE] = str(folder / name)
 
 
-def prefer_this_process(priority: int) -> None:
-    """Asks for real-time scheduling of all threads started from here on; where it is not allowed, nothing changes.
-
-    Args:
-        priority: of SCHED_FIFO: `FIRST` for what keeps the robot safe, `SECOND` for a robot that is simulated.
-    """
+def prefer_this_process(urgency: Urgency) -> None:
+    """Asks for the scheduling of all threads started from here on; where it is not allowed, nothing changes."""
     with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        if urgency is Urgency.THIRD:
+            os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+            if os.getsid(0) == os.getpid():  # Linux shares out CPU by session first; `tendon run` gives us our own
+                Path("/proc/self/autogroup").write_text(str(_NICE))
+        else:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(urgency.value))
 
 
 def clean_shared_memory() -> int:
@@ -123,13 +136,15 @@ def clean_shared_memory() -> int:
     return removed
 
 
-def run_node(make: Callable[[], NodeShell], images: bool = False) -> int:
+def run_node(make: Callable[[], NodeShell], urgency: Urgency, images: bool = False) -> int:
     """Runs one node in this process until SIGINT or SIGTERM, and returns the process's exit code.
 
     Args:
         make: constructs the node; called after rclpy is ready.
+        urgency: of this process.
         images: see `prepare_process`.
     """
+    prefer_this_process(urgency)
     stopping = False
 
     def stop(*_: object) -> None:

@@ -20,7 +20,7 @@ from tendon.control.monitor import Permission, PermissionState, SafetyMonitor
 from tendon.core.errors import StoppedError, TendonError
 from tendon.ros2_nodes import conversion, qos
 from tendon.ros2_nodes.permission import PERIOD_S, PERMISSION_TOPIC, STATE_TOPIC, permission_status
-from tendon.ros2_nodes.runtime import FIRST, prefer_this_process, run_node
+from tendon.ros2_nodes.runtime import Urgency, run_node
 from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
 REQUIRED = ("control_node",)
@@ -119,8 +119,7 @@ class SafetyMonitorNode(NodeShell):
 
 def main() -> int:
     """Runs the node."""
-    prefer_this_process(FIRST)
-    return run_node(SafetyMonitorNode)
+    return run_node(SafetyMonitorNode, Urgency.FIRST)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.core.errors import ConfigError, TendonError
 from tendon.ros2_nodes import conversion, qos, world_state
 from tendon.ros2_nodes.lockstep import LockStep
-from tendon.ros2_nodes.runtime import SECOND, prefer_this_process, run_node
+from tendon.ros2_nodes.runtime import Urgency, run_node
 from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 from tendon.ros2_nodes.simulated_robot import SimulatedRobot
 from tendon.sim.scene import Scene, sample_scene
@@ -219,8 +219,7 @@ def _scene(scene: int, family: str) -> Scene:
 
 def main() -> int:
     """Runs the node."""
-    prefer_this_process(SECOND)
-    return run_node(SimNode)
+    return run_node(SimNode, Urgency.SECOND)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ class MonitorLimits:
         heartbeat_ns: largest age of a heartbeat.
         joint_state_ns: largest age of a joint state.
         report_ns: how long a controller may take to follow a permission.
-        position_share: how far a measured position may pass its limit, as a share of the joint's range.
+        position_share: how far a measured position may pass its limit, as a share of the joint's range,
+        position_least: but at least this far, rad or m: fingers are short and overshoot.
         velocity_factor: largest measured speed, in speed limits.
         velocity_ns: how long a measured speed must be too large; contacts make single samples jump.
         rest_share: a joint below this share of its speed limit is at rest.
@@ -69,6 +70,7 @@ class MonitorLimits:
     joint_state_ns: int = 100_000_000
     report_ns: int = 500_000_000
     position_share: float = 0.01
+    position_least: float = 0.005
     velocity_factor: float = 1.2
     velocity_ns: int = 50_000_000
     rest_share: float = 0.05
@@ -87,6 +89,7 @@ class SafetyMonitor:
         self._limits = limits or MonitorLimits()
         self._names = profile.joint_names
         span = self._limits.position_share * (profile.vector("upper") - profile.vector("lower"))
+        span = np.maximum(span, self._limits.position_least)
         self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
         self._speed = profile.vector("velocity")
         self._beats: dict[str, tuple[str, int] | None] = dict.fromkeys(required)
