@@ -1,0 +1,65 @@
+"""The examples of docs/: an arm and a policy of one's own on the graph for hardware, as a newcomer would start them."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sensor_msgs.msg import JointState
+
+from tendon.core.errors import StoppedError
+from tendon.ros2_nodes import qos
+from tendon.ros2_nodes.operator import Operator
+
+pytestmark = pytest.mark.graph
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+PROFILE = str(EXAMPLES / "two_joint_arm" / "profile.yaml")
+TENDON = [sys.executable, "-m", "tendon.cli", "run"]
+
+
+@pytest.fixture
+def processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """The three terminals of docs/robot-profile.md."""
+    commands = {
+        "robot": [sys.executable, str(EXAMPLES / "mock_arm.py"), PROFILE],
+        "graph": [*TENDON, f"robot:={PROFILE}", "backend:=hardware", "policy:=none"],
+        "policy": [sys.executable, str(EXAMPLES / "own_policy.py")],
+    }
+    running = {name: subprocess.Popen(command, start_new_session=True) for name, command in commands.items()}
+    yield running
+    for name in ("graph", "policy", "robot"):
+        running[name].send_signal(signal.SIGINT)
+    for process in running.values():
+        try:
+            process.wait(20)
+        finally:
+            process.kill()
+
+
+def test_the_example_arm_moves_under_the_example_policy_and_rests_without_it(
+    processes: dict[str, subprocess.Popen[bytes]],
+) -> None:
+    operator = Operator("test")
+    turns: list[float] = []
+    operator.node.create_subscription(JointState, "joint_states", lambda m: turns.append(m.position[0]), qos.STREAM)
+
+    def moved() -> bool:
+        """Arms again when a busy machine has stopped it."""
+        for request in (operator.reset, operator.arm):
+            with contextlib.suppress(StoppedError):
+                request(timeout_s=2.0)
+        turns.clear()
+        return operator.wait(lambda: bool(turns) and max(turns) - min(turns) > 0.1, 4.0)
+
+    try:
+        assert operator.wait(moved, 60.0), "the arm did not move"
+        processes["policy"].send_signal(signal.SIGINT)
+        assert operator.wait(operator.at_rest, 10.0), "the arm did not come to rest without a policy"
+    finally:
+        operator.close()
