@@ -26,6 +26,9 @@ from tendon.ros2_nodes.recorder import JOINTS, TASK, Recorder
 READY_S = 60.0
 HOLD_CHECKS = 3
 LOOK_S = 0.02
+SETTLE_S = 0.6
+"""From arming to the first instruction: the controller takes no chunk until the robot has settled."""
+
 AFTERWARDS_S = 1.0
 NODES = ("sim_node", "camera_node", "control_node", "policy_node", "safety_monitor")
 STOPPED = ("stopping", "latched")
@@ -83,6 +86,7 @@ class DemoDirector:
         self._doing = "arming"
         self._await(self._arm, READY_S, lambda: self._refusal)
         self.armed_ns = time.time_ns()
+        self._cancelled.wait(SETTLE_S)
         self._doing = "running"
         for step, following in zip(self._story, (*self._story[1:], None), strict=True):
             self._attempts.append(self._attempt(step, following))

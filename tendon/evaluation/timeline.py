@@ -83,6 +83,8 @@ def _strip(axis: Axes, recording: Recording) -> None:
     whole_s = (recording.end_ns - recording.begin_ns) * 1e-9
     for attempt in recording.attempts:
         begin_s, end_s = ((t - recording.begin_ns) * 1e-9 for t in (attempt.begin_ns, attempt.end_ns))
+        if end_s <= begin_s:
+            continue  # never given
         axis.broken_barh([(begin_s, end_s - begin_s)], (1.1, 1.5), color=OUTCOME_COLOURS[attempt.outcome])
         # A short bar's words go above it, where there is room.
         letters = (end_s - begin_s) / whole_s * 165
@@ -215,6 +217,7 @@ def _zoom(axis: Axes, recording: Recording) -> None:
     found = next((pair for pair in pairs if pair[0].outcome is Outcome.SWITCHED), None)
     if found is None or not len(recording.commanded.due_ns):
         axis.text(0.5, 0.5, "there was no switch in motion", transform=axis.transAxes, ha="center", color=FAINT)
+        axis.set_axis_off()
         return
     before, after = found
     at_s = (after.begin_ns - recording.begin_ns) * 1e-9

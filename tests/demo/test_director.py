@@ -71,6 +71,7 @@ class MadeUpGraph:
 def graph(scene: Scene, profile: RobotProfile, monkeypatch: pytest.MonkeyPatch) -> Iterator[MadeUpGraph]:
     made_up = MadeUpGraph(scene, profile)
     monkeypatch.setattr(demo_director, "Recorder", lambda _: made_up)
+    monkeypatch.setattr(demo_director, "SETTLE_S", 0.01)
     monkeypatch.setattr(demo_director, "AFTERWARDS_S", 0.01)
     yield made_up
 
