@@ -23,7 +23,7 @@ from tendon.ros2_nodes.permission import PERIOD_S, PERMISSION_TOPIC, STATE_TOPIC
 from tendon.ros2_nodes.runtime import Urgency, run_node
 from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
-REQUIRED = ("control_node",)
+REQUIRED, WATCHED = ("control_node",), ("policy_node",)
 REPORT_EVERY = 5
 
 
@@ -32,7 +32,7 @@ class SafetyMonitorNode(NodeShell):
 
     def __init__(self) -> None:
         super().__init__("safety_monitor")
-        self._monitor = SafetyMonitor(self.profile, REQUIRED)
+        self._monitor = SafetyMonitor(self.profile, REQUIRED, WATCHED)
         self._reader = conversion.JointStateReader(self.profile.joint_names)
         self._permission = self._monitor.permission(time.monotonic_ns())
         self._count = 0
@@ -55,6 +55,10 @@ class SafetyMonitorNode(NodeShell):
         return (
             (OK, "armed") if state is PermissionState.ARMED else (WARN, f"standby: {reason}" if reason else "standby")
         )
+
+    def facts(self) -> dict[str, object]:
+        """Returns which nodes have fallen silent."""
+        return {"stale": ", ".join(self._monitor.silent(time.monotonic_ns()))}
 
     def _beaten(self, message: Header) -> None:
         node, _, instance = message.frame_id.partition("@")

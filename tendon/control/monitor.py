@@ -82,17 +82,26 @@ class SafetyMonitor:
     Args:
         profile: gives the limits of measured positions and velocities.
         required: names of the nodes whose heartbeat motion needs.
+        watched: names of nodes that may fall silent, but whose restart latches too: a policy that starts again
+            may have another task in mind.
         limits: when permission is taken away.
     """
 
-    def __init__(self, profile: RobotProfile, required: Iterable[str], limits: MonitorLimits | None = None) -> None:
+    def __init__(
+        self,
+        profile: RobotProfile,
+        required: Iterable[str],
+        watched: Iterable[str] = (),
+        limits: MonitorLimits | None = None,
+    ) -> None:
         self._limits = limits or MonitorLimits()
         self._names = profile.joint_names
         span = self._limits.position_share * (profile.vector("upper") - profile.vector("lower"))
         span = np.maximum(span, self._limits.position_least)
         self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
         self._speed = profile.vector("velocity")
-        self._beats: dict[str, tuple[str, int] | None] = dict.fromkeys(required)
+        self._required = tuple(required)
+        self._beats: dict[str, tuple[str, int] | None] = dict.fromkeys((*self._required, *watched))
         self._joints_ns: int | None = None
         self._breach = ""
         self._fast_since_ns: int | None = None
@@ -102,7 +111,7 @@ class SafetyMonitor:
         self._state, self._event, self._since_ns, self._reason = PermissionState.STANDBY, 0, 0, ""
 
     def beat(self, node: str, instance: str, now_ns: int) -> None:
-        """Takes a heartbeat. A new instance of a required node latches: it has forgotten what it was doing."""
+        """Takes a heartbeat. A new instance of a node latches: it has forgotten what it was doing."""
         if node not in self._beats:
             return
         last = self._beats[node]
@@ -142,6 +151,11 @@ class SafetyMonitor:
             obstacle: why it could not be armed now; empty when it could.
         """
         self._report, self._obstacle = (mode, event, reason), obstacle
+
+    def silent(self, now_ns: int) -> tuple[str, ...]:
+        """Returns which of all nodes had a heartbeat and have none now."""
+        beats = self._beats.items()
+        return tuple(node for node, beat in beats if beat and now_ns - beat[1] > self._limits.heartbeat_ns)
 
     def permission(self, now_ns: int) -> Permission:
         """Returns the permission now; anything wrong while armed latches here."""
@@ -205,7 +219,8 @@ class SafetyMonitor:
 
     def _causes(self, now_ns: int) -> list[str]:
         causes = []
-        for node, beat in self._beats.items():
+        for node in self._required:
+            beat = self._beats[node]
             if beat is None:
                 causes.append(f"no heartbeat of {node} yet")
             elif now_ns - beat[1] > self._limits.heartbeat_ns:

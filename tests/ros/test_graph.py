@@ -119,8 +119,7 @@ def policy_graph(tmp_path_factory: pytest.TempPathFactory, graph: RunningGraph) 
     running = RunningGraph(folder / "log", f"policy:={bundle}", "instruction:=left", "clock:=lockstep")
     running.ready()
     yield running
-    code = running.end()
-    assert code == 0, f"exit code {code}\n{running.log.read_text()[-4000:]}"
+    running.end()
 
 
 def _drift(graph: RunningGraph) -> float:
@@ -161,6 +160,33 @@ def test_a_missing_camera_ends_inference_and_is_named(policy_graph: RunningGraph
     finally:
         graph.signal("camera_node", signal.SIGCONT)
     graph.wait(lambda: abs(_drift(graph)) > 0.02, "motion when the camera is back")
+
+
+def test_a_killed_policy_is_a_stop_and_its_restart_does_not_go_on(policy_graph: RunningGraph) -> None:
+    graph = policy_graph
+    pid = graph.pid("policy_node")
+    graph.signal("policy_node", signal.SIGKILL)
+    graph.wait(graph.operator.at_rest, "rest")
+    graph.wait(lambda: "policy_node was restarted" in graph.operator.said("safety_monitor")["message"], "latched")
+    assert graph.pid("policy_node") not in (None, pid)
+    assert graph.operator.at_rest()
+    graph.check_limits()
+
+
+def test_when_tendon_run_is_killed_its_nodes_end_by_themselves(policy_graph: RunningGraph) -> None:
+    graph = policy_graph
+    pids = [pid for node in ("sim_node", "control_node", "policy_node") if (pid := graph.pid(node)) is not None]
+    assert len(pids) == 3
+    graph.kill()
+    graph.wait(lambda: not any(Path(f"/proc/{pid}/stat").exists() for pid in pids), "no node left")
+
+
+def test_an_end_on_request_is_exit_code_zero_and_stops_the_robot_first(tmp_path: Path) -> None:
+    running = RunningGraph(tmp_path / "log", "policy:=none")
+    running.ready()
+    assert running.end() == 0, running.log.read_text()
+    text = running.log.read_text()
+    assert text.index("stop was requested") < text.index("the robot is at rest")
 
 
 def test_a_bundle_for_another_robot_ends_the_graph_with_one_clear_error(tmp_path: Path) -> None:

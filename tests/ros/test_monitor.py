@@ -72,6 +72,17 @@ def test_any_fault_while_armed_latches_with_its_reason(fault: dict[str, object],
     assert reason in bench.monitor.permission(bench.now_ns).reason
 
 
+def test_a_watched_node_may_fall_silent_but_its_restart_latches() -> None:
+    bench = Bench().armed()
+    bench.monitor = SafetyMonitor(PROFILE, ("control_node",), ("policy_node",))
+    bench.armed()
+    bench.monitor.beat("policy_node", "1", bench.now_ns)
+    assert bench.pass_ms(300) is PermissionState.ARMED
+    assert bench.monitor.silent(bench.now_ns) == ("policy_node",)
+    bench.monitor.beat("policy_node", "2", bench.now_ns)
+    assert bench.pass_ms(10) is PermissionState.LATCHED
+
+
 def test_a_single_fast_sample_is_no_fault() -> None:
     bench = Bench().armed()
     bench.pass_ms(10, velocity=STILL + 5.0)
