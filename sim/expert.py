@@ -94,7 +94,7 @@ def to_vector(array: Array) -> Vector:
     return float(array[0]), float(array[1]), float(array[2])
 
 
-def _funnel(state: ExpertState, goal: Vector, slope: float = 5.0, mouth: float = 0.007) -> Vector:
+def _funnel(state: ExpertState, goal: Vector, slope: float = 2.5, mouth: float = 0.014) -> Vector:
     """Returns a waypoint that keeps the tool above a cone over the goal, so that it comes down from above."""
     away = math.hypot(goal[0] - state.tool[0], goal[1] - state.tool[1])
     floor = goal[2] + min(max(away - mouth, 0.0) * slope, max(HOVER_Z - goal[2], 0.0))
@@ -119,7 +119,7 @@ def _retreat(state: ExpertState, z: float = RETREAT_Z) -> Decision:
 
 def _grasp(state: ExpertState, point: Vector) -> Decision:
     """Comes down over a point with open fingers and closes them."""
-    if _near(state, point, 0.013, 0.010):
+    if _near(state, point, 0.018, 0.013):
         return Decision(point, CLOSED)
     low = state.tool[2] < point[2] + 0.05
     if state.finger < 0.033 and low:
@@ -132,7 +132,7 @@ def _grasp(state: ExpertState, point: Vector) -> Decision:
 
 def _release(state: ExpertState, place: Vector) -> Decision:
     """Carries what is held over a place, lowers it and opens."""
-    if _near(state, place, 0.012, 0.010):
+    if _near(state, place, 0.016, 0.012):
         return Decision(place, OPEN)
     return Decision(_funnel(state, place), CLOSED)
 
@@ -158,7 +158,7 @@ def _push(scene: Scene, state: ExpertState, task: Task) -> Decision:
             x, y = goal
         return Decision((x, y, PUSH_Z), PUSHING, PUSH_SPEED)
     behind = (here[0] - ux * (gap + 0.03), here[1] - uy * (gap + 0.03), PUSH_Z)
-    return Decision(_funnel(state, behind, slope=6.0), PUSHING)
+    return Decision(_funnel(state, behind, slope=3.0), PUSHING)
 
 
 def _still_pushes(state: ExpertState, task: Task) -> bool:

@@ -58,7 +58,7 @@ class Deployed(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Inputs and outputs as in `tendon.policies.matching`."""
         grids = self.model.look({"scene": image_scene, "wrist": image_wrist})
-        understood = self.model.understand(grids, state, tokens[:, None])
+        understood = self.model.understand(self.model.point(grids, tokens[:, None]), state)
         given = (torch.arange(self.model.shape.rows) < prefix_rows[:, None]).float()
         chunk = self.model.sample(understood.context[:, 0], prefix * self.scale + self.shift, given, noise)
         return (chunk - self.shift) / self.scale, understood.points[:, 0]
@@ -84,9 +84,9 @@ def export_bundle(
         raise ConfigError(f"no training run at {run}: it has no weights.safetensors; `tendon train` makes one")
     record = json.loads((run / "run.json").read_text())
     shape = Shape(**record["shape"])
-    model = SmallVla(shape)
-    model.load_state_dict(load_file(run / "weights.safetensors"))
     statistics = record["statistics"]
+    model = SmallVla(shape, record["cameras"], statistics)
+    model.load_state_dict(load_file(run / "weights.safetensors"))
     manifest = Manifest(
         name=name,
         robot=profile.name,

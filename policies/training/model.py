@@ -4,14 +4,16 @@
   instructions in training and an instruction can change without touching it.
 - The instruction becomes a few queries. Each attends over each grid and returns what is there and where: the
   expected pixel coordinate under the attention (spatial softmax, Levine et al. 2016), differentiable and sub-pixel.
+  The camera's nominal viewpoint turns that into a place on the table, relative to the tool.
 - Rectified flow (Liu et al. 2022; pi0, Black et al. 2024) turns noise into the chunk in `FLOW_STEPS` Euler steps, its
   leading rows given as a clean prefix (training-time real-time chunking, Black et al. 2025).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +24,8 @@ SLOTS = 4
 GRID_WIDTH = 64
 TEXT_WIDTH = 96
 LABELLED_SLOTS = 2
+TABLE_POINT_Z = 0.02
+FINE_M, COARSE_M = 0.02, 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +40,22 @@ class Shape:
     vocabulary: int
 
 
+class Pointing(NamedTuple):
+    """What L instructions point at in B observations.
+
+    Attributes:
+        found: camera name to (B, L, SLOTS, C + 2): features there, and where in [-1, 1].
+        attention: camera name to (B, L, 2, h * w) logits of where target and goal are seen.
+        summary: (B, L, TEXT_WIDTH) of the instruction.
+        close: (B, C) what the wrist camera sees as a whole.
+    """
+
+    found: dict[str, Tensor]
+    attention: dict[str, Tensor]
+    summary: Tensor
+    close: Tensor
+
+
 class Understanding(NamedTuple):
     """What the network makes of B observations under L instructions each.
 
@@ -43,13 +63,11 @@ class Understanding(NamedTuple):
         context: (B, L, K) what the flow is conditioned on.
         points: (B, L, 2, 3) centre of the target item and of the goal [m, base frame].
         flags: (B, L, 2) logits: target is held, task is done.
-        attention: camera name to (B, L, 2, h * w) logits of where target and goal are seen.
     """
 
     context: Tensor
     points: Tensor
     flags: Tensor
-    attention: dict[str, Tensor]
 
 
 class Residual(nn.Module):
@@ -80,6 +98,28 @@ def trunk() -> nn.Sequential:
             nn.ReLU(),
         ]
     return nn.Sequential(*layers, Residual(GRID_WIDTH), Residual(GRID_WIDTH))
+
+
+class TablePoint(nn.Module):
+    """Where the ray through a pixel meets the table, for a camera at its nominal viewpoint.
+
+    Args:
+        viewpoint: rotation, eye, on_tool and focal, as demonstrations say them.
+    """
+
+    def __init__(self, viewpoint: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.on_tool, self.focal = bool(viewpoint["on_tool"]), float(viewpoint["focal"])
+        self.register_buffer("rotation", torch.tensor(viewpoint["rotation"]), persistent=False)
+        self.register_buffer("eye", torch.tensor(viewpoint["eye"]), persistent=False)
+
+    def forward(self, where: Tensor, tool: Tensor) -> Tensor:
+        """(B, L, S, 2) in [-1, 1] and (B, 1, 1, 3) [m] -> (B, L, S, 2) from the tool along x and y of the base [m]."""
+        flat = where / self.focal
+        ray = torch.cat([flat[..., :1], -flat[..., 1:], -torch.ones_like(flat[..., :1])], dim=-1) @ self.rotation
+        eye = self.eye + tool if self.on_tool else self.eye
+        reach = (TABLE_POINT_Z - eye[..., 2:]) / ray[..., 2:].clamp_max(-0.2)
+        return (eye + ray * reach - tool)[..., :2]
 
 
 class Pointer(nn.Module):
@@ -197,25 +237,37 @@ class SmallVla(nn.Module):
 
     Args:
         shape: sizes.
+        viewpoints: of each camera, as demonstrations say them.
+        statistics: mean and std of the state, the tool's position first.
         context: width of what the flow is conditioned on.
     """
 
-    def __init__(self, shape: Shape, context: int = 384) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        viewpoints: Mapping[str, Mapping[str, Any]],
+        statistics: Mapping[str, list[Any]],
+        context: int = 384,
+    ) -> None:
         super().__init__()
         self.shape = shape
         self.trunks = nn.ModuleDict({name: trunk() for name in shape.cameras})
         self.pointers = nn.ModuleDict(
             {name: Pointer(height // 8, width // 8) for name, (height, width) in shape.cameras.items()}
         )
+        self.on_table = nn.ModuleDict({name: TablePoint(viewpoints[name]) for name in shape.cameras})
         self.language = Language(shape.vocabulary, shape.tokens)
-        seen = len(shape.cameras) * (GRID_WIDTH + 2)
-        self.locate = nn.Sequential(nn.Linear(seen + shape.state, 160), nn.GELU(), nn.Linear(160, 3))
-        everything = SLOTS * seen + LABELLED_SLOTS * 3 + TEXT_WIDTH + shape.state + GRID_WIDTH
+        seen = len(shape.cameras) * (GRID_WIDTH + 4)
+        self.locate = nn.Sequential(nn.Linear(seen + shape.state, 192), nn.GELU(), nn.Linear(192, 3))
+        self.locate_directly = nn.Linear(2 * len(shape.cameras), 3)
+        everything = SLOTS * seen + LABELLED_SLOTS * 6 + TEXT_WIDTH + shape.state + GRID_WIDTH
         self.context = nn.Sequential(
             nn.Linear(everything, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, context), nn.GELU()
         )
         self.flags = nn.Linear(context, 2)
         self.flow = Flow(shape.rows, shape.components, context)
+        self.register_buffer("tool_mean", torch.tensor(statistics["state_mean"][:3]))
+        self.register_buffer("tool_std", torch.tensor(statistics["state_std"][:3]))
 
     def look(self, images: dict[str, Tensor]) -> dict[str, Tensor]:
         """Camera name to (B, H, W, 3) uint8 -> camera name to feature grid."""
@@ -225,37 +277,43 @@ class SmallVla(nn.Module):
             grids[name] = self.trunks[name](x)
         return grids
 
-    def understand(self, grids: dict[str, Tensor], state: Tensor, tokens: Tensor) -> Understanding:
-        """Grounds L instructions in each of B observations.
-
-        Args:
-            grids: from `look`.
-            state: (B, S).
-            tokens: (B, L, tokens).
-        """
+    def point(self, grids: dict[str, Tensor], tokens: Tensor) -> Pointing:
+        """Lets L instructions (B, L, tokens) point into B observations' grids."""
         batch, labels, _ = tokens.shape
         queries, summary = self.language(tokens.flatten(0, 1))
         queries = queries.reshape(batch, labels, SLOTS, TEXT_WIDTH)
         looks = {name: self.pointers[name](grid, queries) for name, grid in grids.items()}
-        seen = torch.cat([found for found, _ in looks.values()], dim=-1)
+        return Pointing(
+            found={name: found.float() for name, (found, _) in looks.items()},
+            attention={name: logits[:, :, :LABELLED_SLOTS].float() for name, (_, logits) in looks.items()},
+            summary=summary.reshape(batch, labels, -1).float(),
+            close=grids["wrist"].float().mean((2, 3)),
+        )
+
+    def understand(self, pointing: Pointing, state: Tensor) -> Understanding:
+        """Grounds the pointing in space, from the state (B, S). Wants full precision: millimetres count."""
+        labels = pointing.summary.shape[1]
+        tool = (state[:, :3] * self.tool_std + self.tool_mean)[:, None, None]
+        places = {name: self.on_table[name](x[..., -2:], tool) / COARSE_M for name, x in pointing.found.items()}
+        placed = torch.cat(list(places.values()), dim=-1)
+        seen = torch.cat([*pointing.found.values(), placed], dim=-1)
         body = state[:, None].expand(-1, labels, -1)
-        named = torch.cat([seen[:, :, :LABELLED_SLOTS], body[:, :, None].expand(-1, -1, LABELLED_SLOTS, -1)], dim=-1)
-        points = self.locate(named).float() * 0.2 + torch.tensor([0.45, 0.0, 0.05])
-        close = grids["wrist"].float().mean((2, 3))[:, None].expand(-1, labels, -1)
+        named = torch.cat([seen, body[:, :, None].expand(-1, -1, SLOTS, -1)], dim=-1)[:, :, :LABELLED_SLOTS]
+        away = (self.locate(named) + self.locate_directly(placed[:, :, :LABELLED_SLOTS])) * COARSE_M
         context = self.context(
             torch.cat(
                 [
                     seen.flatten(2),
-                    (points.flatten(2) * 5.0),
-                    summary.reshape(batch, labels, -1).float(),
+                    (away / COARSE_M).flatten(2),
+                    (away / FINE_M).tanh().flatten(2),
+                    pointing.summary,
                     body,
-                    close,
+                    pointing.close[:, None].expand(-1, labels, -1),
                 ],
                 dim=-1,
             )
         )
-        attention = {name: logits[:, :, :LABELLED_SLOTS].float() for name, (_, logits) in looks.items()}
-        return Understanding(context, points, self.flags(context), attention)
+        return Understanding(context, away + tool, self.flags(context))
 
     def sample(self, context: Tensor, prefix: Tensor, given: Tensor, noise: Tensor) -> Tensor:
         """Integrates the flow from noise; given rows are kept at the prefix throughout. All (N, T, C)."""

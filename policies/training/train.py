@@ -23,6 +23,7 @@ from tendon.policies.training.pointing import pointing_loss, project
 FLOW_SAMPLES = 2
 SAVE_EVERY = 500
 EMA = 0.999
+STATE_NOISE = (0.002,) * 3 + (0.05,) * 3 + (0.05,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,9 @@ class Run:
             tokens=TOKENS,
             vocabulary=len(self.data.vocabulary),
         )
-        self.model = SmallVla(self.shape).to(self._device, memory_format=torch.channels_last)
+        self.model = SmallVla(self.shape, self.data.about["cameras"], self.statistics).to(
+            self._device, memory_format=torch.channels_last
+        )
         if parent == initial and parent is not None:
             self.model.load_state_dict(load_file(parent / "weights.safetensors"))
         self.average = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
@@ -117,6 +120,7 @@ class Run:
                     "statistics": self.statistics,
                     "step_s": self.data.about["step_s"],
                     "prefix_rows": self.data.about["prefix_rows"],
+                    "cameras": self.data.about["cameras"],
                     "frames": len(self.data),
                     "step": self.step,
                 },
@@ -164,7 +168,7 @@ class Run:
         self.model.train()
         batch = {k: v.to(self._device, non_blocking=True) for k, v in batch.items()}
         losses = self.losses(batch)
-        total = losses["flow"] + losses["point"] + 0.2 * losses["flag"] + 0.3 * losses["look"]
+        total = losses["flow"] + 0.5 * losses["point"] + 0.2 * losses["flag"] + 0.3 * losses["look"]
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -191,9 +195,10 @@ class Run:
             )
         with torch.autocast(self._device.type, dtype=torch.bfloat16):
             grids = self.model.look(images)
-            understood = self.model.understand(grids, state, batch["tokens"])
+            pointing = self.model.point(grids, batch["tokens"])
+        understood = self.model.understand(pointing, state)
         points = understood.points
-        context = understood.context.float().flatten(0, 1).repeat(FLOW_SAMPLES, 1)
+        context = understood.context.flatten(0, 1).repeat(FLOW_SAMPLES, 1)
         actions = actions.repeat(FLOW_SAMPLES, 1, 1)
         rows = torch.arange(actions.shape[1], device=actions.device)
         given = (rows < batch["prefix_rows"].flatten().repeat(FLOW_SAMPLES)[:, None]).float()
@@ -208,11 +213,11 @@ class Run:
         error = points - batch["points"]
         return {
             "flow": 2 * (wrong * free).sum() / (free.sum() * actions.shape[2]),
-            "point": functional.huber_loss(error / 0.03, torch.zeros_like(error), delta=1.0),
-            "flag": functional.binary_cross_entropy_with_logits(understood.flags.float(), batch["flags"]),
+            "point": functional.huber_loss(error / 0.01, torch.zeros_like(error), delta=1.0),
+            "flag": functional.binary_cross_entropy_with_logits(understood.flags, batch["flags"]),
             "look": sum(
                 pointing_loss(logits, project(self.data.about["cameras"][name], batch["points"], batch["state"]))
-                for name, logits in understood.attention.items()
+                for name, logits in pointing.attention.items()
             ),
             "mm": error.detach().norm(dim=-1).mean() * 1000,
         }
