@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tendon.control.continuation import PlanWindow, continuation
 from tendon.core.clock import Clock
 from tendon.core.errors import StoppedError
 from tendon.core.protocols import Policy
-from tendon.core.types import ActionChunk, Observation
+from tendon.core.types import ActionChunk, Array, Observation
 
-PlanWindow = Callable[[int, int, int], ActionChunk | None]
+FRAME_JITTER_NS = 5_000_000
+"""Frames may come this much earlier than a whole number of periods after one another."""
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +77,7 @@ class InferenceStatus:
 
 
 class AsyncInference:
-    """Runs a policy in its own thread on the newest observation there is.
+    """Runs a policy in its own thread on the newest observation there is, once a step of its chunks.
 
     The prefix of each inference holds the rows of the running plan that will be past when the answer
     is in force: those due within the measured delay plus `lead_ns` (training-time real-time chunking, Black et
@@ -88,8 +90,8 @@ class AsyncInference:
         clock: of the observation stamps.
         step_ns: time between rows of the policy's chunks.
         prefix_rows: most rows the policy can continue.
-        plan_window: `(start_ns, step_ns, rows)` to those rows of the running plan, or `None`
-            when nothing runs there; such as `Executor.window`.
+        plan_window: the running plan, such as `Executor.window`.
+        tolerance: (n,) how far the robot may be from that plan for it to be continued, see `continuation`.
         publish: takes each chunk.
         on_error: takes each exception of the policy or of `publish`.
         lead_ns: how far ahead of now the control loop has committed its reference, and the way of the chunk to it.
@@ -104,6 +106,7 @@ class AsyncInference:
         step_ns: int,
         prefix_rows: int,
         plan_window: PlanWindow,
+        tolerance: Array,
         publish: Callable[[ActionChunk], None],
         on_error: Callable[[Exception], None],
         lead_ns: int = 0,
@@ -113,7 +116,7 @@ class AsyncInference:
         self._clock = clock
         self._step_ns = step_ns
         self._max_prefix_rows = prefix_rows
-        self._plan_window = plan_window
+        self._plan_window, self._tolerance = plan_window, tolerance
         self._publish = publish
         self._on_error = on_error
         self._lead_ns = lead_ns
@@ -125,6 +128,7 @@ class AsyncInference:
         self._counts = {"offered": 0, "replaced": 0, "published": 0, "errors": 0}
         self._last_error = ""
         self._prefix = (0, False)
+        self._taken_ns: int | None = None
 
     def start(self) -> None:
         """Starts the thread.
@@ -183,9 +187,21 @@ class AsyncInference:
 
     def _take(self) -> Observation | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting is not None or self._closing)
+            self._changed.wait_for(lambda: self._due() or self._closing)
             observation, self._waiting = self._waiting, None
-            return None if self._closing else observation
+            if self._closing or observation is None:
+                return None
+            self._taken_ns = observation.stamp_ns
+            return observation
+
+    def _due(self) -> bool:
+        """Returns whether the waiting observation is a step from the last one taken: replanning faster only jitters.
+
+        One that is not stays until a newer replaces it. A stamp far back is a clock that was set back.
+        """
+        if self._waiting is None or self._taken_ns is None:
+            return self._waiting is not None
+        return abs(self._waiting.stamp_ns - self._taken_ns) >= self._step_ns - FRAME_JITTER_NS
 
     def _report(self, error: Exception) -> None:
         try:
@@ -195,8 +211,7 @@ class AsyncInference:
 
     def _infer(self, observation: Observation) -> None:
         rows, capped = self._prefix_rows()
-        start_ns = observation.stamp_ns + self._step_ns
-        prefix = self._plan_window(start_ns, self._step_ns, rows) if rows else None
+        prefix = continuation(self._plan_window, observation, self._step_ns, rows, self._tolerance)
         with self._changed:
             self._prefix = (0 if prefix is None else len(prefix.actions), capped)
         chunk = self._policy.infer(observation, prefix)

@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
+from tendon.control.continuation import on_plan_tolerance
 from tendon.control.controller import LEAD_TICKS
 from tendon.control.executor import Executor
 from tendon.core.errors import InstructionError, TendonError
@@ -65,6 +66,7 @@ class PolicyNode(NodeShell):
             step_ns=manifest.action.step_ns,
             prefix_rows=manifest.prefix_rows,
             plan_window=self._window,
+            tolerance=on_plan_tolerance(self.profile),
             publish=self._publish,
             on_error=self._failed,
             lead_ns=self._lead_ns,

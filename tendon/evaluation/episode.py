@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from tendon.control.continuation import continuation, on_plan_tolerance
 from tendon.control.controller import Controller
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
@@ -48,7 +49,7 @@ class Setting:
 
     timing: Timing = Timing.PREFIX
     delay_ns: int = 0
-    replan_ns: int = 200_000_000
+    replan_ns: int = 100_000_000
     limit_s: float = 12.0
     blank: bool = False
     synchronous_rows: int = 8
@@ -84,7 +85,8 @@ class Episode:
 class _Inference:
     """Inference that takes simulated time: what was observed now arrives `delay_ns` later."""
 
-    def __init__(self, policy: Policy, controller: Controller, setting: Setting) -> None:
+    def __init__(self, policy: Policy, controller: Controller, setting: Setting, tolerance: Array) -> None:
+        self._tolerance = tolerance
         self._policy, self._controller, self._setting = policy, controller, setting
         self._pending: tuple[int, ActionChunk] | None = None
         self._next_ns = 0
@@ -102,7 +104,7 @@ class _Inference:
         prefix = None
         if self._setting.timing is Timing.PREFIX:
             rows = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / step_ns)
-            prefix = self._controller.window(now_ns + step_ns, step_ns, rows)
+            prefix = continuation(self._controller.window, observation, step_ns, rows, self._tolerance)
         chunk = self._policy.infer(observation, prefix)
         if self._setting.timing is Timing.SYNCHRONOUS:
             chunk = replace(
@@ -149,7 +151,7 @@ class Runner:
         controller = Controller(self._profile)
         controller.tick(backend.world.time_ns, self._joints())
         controller.arm()
-        inference = _Inference(self._policy, controller, setting)
+        inference = _Inference(self._policy, controller, setting, on_plan_tolerance(self._profile))
         commanded: list[Array] = []
         idle = done = 0
         while backend.world.time_ns < setting.limit_s * 1e9 and done < HOLD_CHECKS:

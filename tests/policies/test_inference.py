@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from tendon.core.clock import ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.types import ActionChunk, Observation
-from tendon.policies.inference import AsyncInference, DelayEstimator
+from tendon.policies.inference import FRAME_JITTER_NS, AsyncInference, DelayEstimator
 
 STEP_NS = 100_000_000
 WAIT_S = 5.0
@@ -60,6 +61,7 @@ class Rig:
             "step_ns": STEP_NS,
             "prefix_rows": 3,
             "plan_window": plan,
+            "tolerance": np.full(2, 0.1),
             "publish": self._publish,
             "on_error": self._fail,
             "estimator": DelayEstimator(warm_up=0),
@@ -75,8 +77,10 @@ class Rig:
         self.errors.append(error)
         self.done.release()
 
-    def run_once(self, stamp_ns: int | None = None) -> None:
-        self.inference.offer(observation(self.clock.now_ns() if stamp_ns is None else stamp_ns))
+    def run_once(self, waited_ns: int = 0) -> None:
+        """Infers from an observation a step later, which is some time old when it is offered."""
+        self.clock.advance_ns(STEP_NS)
+        self.inference.offer(observation(self.clock.now_ns() - waited_ns))
         assert self.policy.entered.acquire(timeout=WAIT_S)
         self.policy.go.release()
         assert self.done.acquire(timeout=WAIT_S)
@@ -144,14 +148,14 @@ class TestOffer:
         it.inference.offer(observation(0))
         assert it.policy.entered.acquire(timeout=WAIT_S)
         begin = time.monotonic()
-        for stamp in range(1, 101):
-            it.inference.offer(observation(stamp))
+        for step in range(1, 101):
+            it.inference.offer(observation(step * STEP_NS))
         assert time.monotonic() - begin < 1.0
         assert not it.chunks
         it.policy.go.release(2)
         for _ in range(2):
             assert it.done.acquire(timeout=WAIT_S)
-        assert [stamp for stamp, _ in it.policy.calls] == [0, 100]
+        assert [stamp for stamp, _ in it.policy.calls] == [0, 100 * STEP_NS]
         _settle(it.inference)
         assert it.inference.status().replaced == 99
 
@@ -161,6 +165,55 @@ class TestOffer:
         it.run_once()
         it.policy.go.release()
         assert not it.policy.entered.acquire(timeout=0.05)
+
+
+class TestRate:
+    """One inference a step of the chunk, by stamps alone, whatever the rate of the camera."""
+
+    @staticmethod
+    def infer(it: Rig, stamp_ns: int) -> None:
+        it.inference.offer(observation(stamp_ns))
+        it.policy.go.release()
+        assert it.done.acquire(timeout=WAIT_S)
+
+    @pytest.mark.parametrize("early_ns", [0, FRAME_JITTER_NS])
+    def test_less_than_a_step_newer_waits_for_one_that_is_due(self, rig: MakeRig, early_ns: int) -> None:
+        """Each observation that is not due is replaced in its turn; one that is due by its frames' jitter is taken."""
+        it = rig()
+        self.infer(it, 10 * STEP_NS)
+        for stamp_ns in (10 * STEP_NS + STEP_NS // 2, 11 * STEP_NS - FRAME_JITTER_NS - 1):
+            it.inference.offer(observation(stamp_ns))
+            time.sleep(0.02)
+            assert len(it.policy.calls) == 1
+        self.infer(it, 11 * STEP_NS - early_ns)
+        assert [stamp for stamp, _ in it.policy.calls] == [10 * STEP_NS, 11 * STEP_NS - early_ns]
+        assert it.inference.status().replaced == 2
+
+    def test_one_that_came_during_inference_is_taken_when_it_ends_if_it_is_due(self, rig: MakeRig) -> None:
+        """No wakeup is lost: nothing is offered after it."""
+        it = rig()
+        it.inference.offer(observation(10 * STEP_NS))
+        assert it.policy.entered.acquire(timeout=WAIT_S)
+        it.inference.offer(observation(11 * STEP_NS))
+        it.policy.go.release(2)
+        assert it.policy.entered.acquire(timeout=WAIT_S)
+
+    def test_a_stamp_far_back_is_taken_at_once(self, rig: MakeRig) -> None:
+        """The clock was set back, by a reset of the simulation say: waiting for the old time would be for ever."""
+        it = rig()
+        self.infer(it, 100 * STEP_NS)
+        self.infer(it, 2 * STEP_NS)
+        self.infer(it, 3 * STEP_NS)
+        assert len(it.chunks) == 3
+
+    def test_a_failed_inference_is_not_tried_again_within_the_step(self, rig: MakeRig) -> None:
+        it = rig()
+        it.policy.fails = InvalidDataError("no such camera")
+        self.infer(it, 10 * STEP_NS)
+        it.inference.offer(observation(10 * STEP_NS + STEP_NS // 2))
+        it.policy.fails = None
+        self.infer(it, 11 * STEP_NS)
+        assert [stamp for stamp, _ in it.policy.calls] == [10 * STEP_NS, 11 * STEP_NS]
 
 
 class TestPrefix:
@@ -185,7 +238,7 @@ class TestPrefix:
         """ceil((delay + lead) / step), capped by the policy, and the cap is said."""
         it = rig(takes_ns=takes_ms * 10**6, lead_ns=lead_ms * 10**6)
         it.run_once()
-        it.run_once(stamp_ns=it.clock.now_ns())
+        it.run_once()
         stamp_ns, prefix = it.policy.calls[-1]
         assert (0 if prefix is None else len(prefix.actions)) == rows
         assert prefix is None or (prefix.start_ns, prefix.step_ns) == (stamp_ns + STEP_NS, STEP_NS)
@@ -207,10 +260,18 @@ class TestPrefix:
         assert it.policy.calls[0][1] is None
         assert it.inference.status().prefix_rows == 0
 
+    def test_a_plan_that_the_robot_does_not_follow_is_not_continued(self, rig: MakeRig) -> None:
+        """It is further from the plan than the tolerance."""
+        away = replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
+        it = rig(plan_window=lambda *_: away)
+        it.run_once()
+        assert it.policy.calls[0][1] is None
+        assert it.inference.status().prefix_rows == 0
+
     def test_the_wait_for_the_thread_counts_as_delay(self, rig: MakeRig) -> None:
         """Delay is from exposure to publication, not the run time of the model."""
         it = rig(takes_ns=10**7)
-        it.run_once(stamp_ns=it.clock.now_ns() - 5 * 10**7)
+        it.run_once(waited_ns=5 * 10**7)
         assert it.inference.status().delay_ns == 6 * 10**7
 
 
@@ -239,7 +300,7 @@ class TestErrors:
 
         it = rig(publish=raise_error, on_error=raise_error)
         for count in (1, 2):
-            it.inference.offer(observation(count))
+            it.inference.offer(observation(count * STEP_NS))
             it.policy.go.release()
             for _ in range(2):
                 assert reported.acquire(timeout=WAIT_S)
@@ -268,6 +329,7 @@ class TestClose:
             step_ns=STEP_NS,
             prefix_rows=3,
             plan_window=plan,
+            tolerance=np.full(2, 0.1),
             publish=print,
             on_error=print,
         )
