@@ -1,7 +1,7 @@
 """Cost of BundlePolicy beyond bare onnxruntime, and the delay that AsyncInference adds. Bound: 10 % (design.md).
 
-Run: `python benchmarks/inference.py BUNDLE [--runs 300] [--seconds 10]`. Bare onnxruntime is the same graph with the
-same session options and input sizes; the two take turns, so that other load on the machine hits both alike.
+Run: `python benchmarks/inference.py [bundles/tabletop] [--runs 300] [--seconds 10]`. Bare onnxruntime is the same graph
+with the same session options and input sizes; the two take turns, so that other load on the machine hits both alike.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnxruntime
 
+from tendon.control.continuation import on_plan_tolerance
 from tendon.core.clock import SteadyClock
 from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import ActionChunk, Image, Observation
@@ -114,6 +115,7 @@ def delay(policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
         step_ns=policy.manifest.action.step_ns,
         prefix_rows=policy.manifest.prefix_rows,
         plan_window=lambda *_: None,
+        tolerance=on_plan_tolerance(profile),
         publish=publish,
         on_error=errors.append,
         estimator=DelayEstimator(),
@@ -134,15 +136,19 @@ def delay(policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
     percentiles("  beyond the inference itself", added)
     percentiles("  offer()", offers)
     estimate = "none" if status.delay_ns is None else f"{status.delay_ns / 1e6:.3f} ms"
-    print(f"delay estimate (p95) {estimate}, {status.replaced} of {status.offered} observations replaced by newer ones")
+    print(f"delay estimate (p95) {estimate}")
+    step_ms = policy.manifest.action.step_ns / 1e6
+    print(
+        f"{status.replaced} of {status.offered} observations replaced by newer ones; one each {step_ms:.0f} ms is due"
+    )
 
 
 def main() -> None:
     """Prints the numbers of one bundle on this machine."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("bundle", help="folder with bundle.yaml")
-    parser.add_argument("--runs", type=int, default=300)
-    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("bundle", nargs="?", default="bundles/tabletop", help="folder with bundle.yaml (%(default)s)")
+    parser.add_argument("--runs", type=int, default=300, help="of each of the two (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of asynchronous inference (%(default)s)")
     options = parser.parse_args()
     bundle = load_bundle(options.bundle)
     profile = load_profile(bundle.manifest.robot)
