@@ -11,7 +11,7 @@ ROS = [
     "ros-jazzy-rmw-fastrtps-cpp",
     "ros-jazzy-common-interfaces",
 ]
-SIM = ["pybullet>=3.2.6", "gymnasium>=1.0", "av>=13", "matplotlib>=3.8"]
+SIM = ["pybullet>=3.2.6", "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
 TRAIN = ["torch==2.13.0", "safetensors>=0.4", "onnx>=1.17", "onnxscript>=0.5"]
 DEV = [
     "pytest>=8",
