@@ -27,7 +27,7 @@ PUSH_Z = 0.028
 OPEN, CLOSED, PUSHING = 0.04, 0.0, 0.015
 SPEED, ACCELERATION, GAIN = 0.40, 2.5, 5.0
 PUSH_SPEED = 0.16
-PUSH_DEPTH = 0.048
+PUSH_DEPTH = 0.03
 RELEASE_RADIUS = 0.025
 FINGER_SPEED = 0.09
 SUBSTEP_S = 0.025
@@ -117,9 +117,9 @@ def _retreat(state: ExpertState, z: float = RETREAT_Z) -> Decision:
     return Decision((state.tool[0], state.tool[1], z), OPEN)
 
 
-def _grasp(state: ExpertState, point: Vector) -> Decision:
-    """Comes down over a point with open fingers and closes them."""
-    if _near(state, point, 0.018, 0.013):
+def _grasp(state: ExpertState, point: Vector, aside: float = 0.018) -> Decision:
+    """Comes down over a point with open fingers and closes them when no further than `aside` from it."""
+    if _near(state, point, aside, 0.013):
         return Decision(point, CLOSED)
     low = state.tool[2] < point[2] + 0.05
     if state.finger < 0.033 and low:
@@ -176,7 +176,7 @@ def _still_pushes(state: ExpertState, task: Task) -> bool:
 def _slide_drawer(state: ExpertState, task: Task) -> Decision:
     handle = state.items[task.target]
     if state.held != task.target:
-        return _grasp(state, (handle[0], handle[1], 0.055))
+        return _grasp(state, (handle[0], handle[1], 0.055), aside=0.009)
     target = DRAWER_TRAVEL + 0.005 if task.relation == "open" else -0.005
     return Decision((state.tool[0] + state.opening - target, handle[1], 0.055), CLOSED, 0.25)
 
@@ -214,9 +214,12 @@ def decide(scene: Scene, state: ExpertState, task: Task) -> Decision:
 
 
 def _may_let_go(scene: Scene, state: ExpertState, task: Task) -> bool:
-    """Returns whether what is held is low enough over its goal to let go, and near enough for the fingers to open."""
+    """Returns whether what is held is low enough over its goal to let go, and near enough for the fingers to open.
+
+    A drawer is let go well past what counts as open or closed: a learner ends a motion a little early.
+    """
     if task.family == "drawer":
-        return True
+        return state.opening > DRAWER_TRAVEL - 0.006 if task.relation == "open" else state.opening < 0.005
     goal = destination(scene, task, {i: np.array(p) for i, p in state.items.items()})
     x, y, z = state.items[task.target]
     return z - float(goal[2]) < 0.014 and math.hypot(x - float(goal[0]), y - float(goal[1])) < RELEASE_RADIUS
@@ -289,7 +292,7 @@ def _between_fingers(scene: Scene, items: Mapping[int, Vector], tool: Vector, fi
 def _shove(scene: Scene, items: dict[int, Vector], tool: Vector, moved: tuple[float, ...]) -> None:
     for i, (x, y, z) in items.items():
         item = scene.items[i]
-        gap = item.size / 2 + 0.012
+        gap = item.size / 2 + (0.009 if item.kind == "cube" else 0.003)
         if item.kind in MOVABLE and math.hypot(x - tool[0], y - tool[1]) < gap and z < 0.05:
             items[i] = (x + moved[0], y + moved[1], z)
 
