@@ -22,7 +22,7 @@ class JointRows:
 
     Attributes:
         actions: (rows, n) rad or m.
-        clamped: rows whose tool target was out of reach and was moved into the workspace.
+        clamped: rows whose tool target was outside the workspace and was moved to its border.
         held: rows whose target stayed out of reach: the arm holds the last reachable row.
     """
 
@@ -71,22 +71,21 @@ class ToolAdapter:
     def to_joints(self, components: Array, origin: Array, seed: Array) -> JointRows:
         """Returns joint rows for (rows, 4) components, each row solved from the one before, the first from `seed`.
 
-        A tool target without solution is moved into the profile's workspace and tried again; if that
-        fails too, the arm holds the last reachable row (`seed` before the first) while the finger still moves.
+        A tool target outside the profile's workspace, such as one below the table, is moved to its border. Where
+        the arm cannot reach it, it holds the last reachable row (`seed` before the first); the finger still moves.
         """
         actions = np.empty((len(components), len(seed)))
         clamped, held = [], []
         last = np.array(seed)
         for k, row in enumerate(components):
-            target = origin + row[:3]
+            wanted = origin + row[:3]
+            target = np.clip(wanted, *self._workspace)
+            if (target != wanted).any():
+                clamped.append(k)
             try:
                 last = self._kinematics.inverse(target, TOOL_DOWN, last)
             except KinematicsError:
-                try:
-                    last = self._kinematics.inverse(np.clip(target, *self._workspace), TOOL_DOWN, last)
-                    clamped.append(k)
-                except KinematicsError:
-                    held.append(k)
+                held.append(k)
             last[self._finger] = np.clip(row[3], *self._finger_limits)
             actions[k] = last
         return JointRows(actions, tuple(clamped), tuple(held))

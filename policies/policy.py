@@ -25,7 +25,7 @@ class Inference:
 
     Attributes:
         points: (2, 3) predicted positions of the target object and of the reference [m, base frame].
-        clamped_rows: rows of the chunk moved into the workspace, as they were out of reach.
+        clamped_rows: rows of the chunk moved to the border of the workspace.
         held_rows: rows that hold the last reachable one.
         model_ns: time in onnxruntime.
         kinematics_ns: time to turn tool targets into joints.
@@ -113,9 +113,9 @@ class BundlePolicy:
         """Returns the next chunk: row k is due (k + 1) steps after the observation.
 
         The flow starts from the centre of its noise, so equal observations give equal chunks and successive
-        chunks do not jitter. The chunk starts with the rows of `prefix`, unchanged. A row out of reach is
-        moved into the workspace, or else holds the last reachable row; `last` says which. A blank instruction
-        is allowed (it is the control run of an evaluation): a node must not pass one on.
+        chunks do not jitter. The chunk starts with the rows of `prefix`, unchanged. A row outside the workspace
+        is moved to its border, one out of reach holds the last reachable row; `last` says which. A blank
+        instruction is allowed (it is the control run of an evaluation): a node must not pass one on.
 
         Raises:
             InvalidDataError: the observation lacks a camera, an image or joint vector has another size,

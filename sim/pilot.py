@@ -12,7 +12,6 @@ from tendon.sim.expert import observe_state, rollout
 from tendon.sim.world import TOOL_DOWN, World
 
 STEP_S = 0.1
-WALL_MARGIN_M = 0.012
 
 
 class ExpertPilot:
@@ -24,7 +23,7 @@ class ExpertPilot:
 
     def __init__(self, profile: RobotProfile) -> None:
         self._kinematics = Kinematics(profile)
-        self._low = np.add(profile.workspace.lower, (0.12, 0.1, 0.02 + WALL_MARGIN_M))
+        self._low = np.add(profile.workspace.lower, (0.12, 0.1, 0.0))
         self._high = np.subtract(profile.workspace.upper, (0.05, 0.1, 0.3))
 
     def row(self, world: World, last: Array) -> Array:
