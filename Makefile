@@ -9,7 +9,7 @@ TRAINING := $(VENV)/installed-train
 METADATA := setup.py setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-train demo test lint types bench clean
+.PHONY: help setup setup-train demo test test-train lint types bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ demo: $(INSTALLED)  ## a simulated Panda does what it is told; leaves a video, a
 
 test: $(INSTALLED)  ## run every test
 	$(BIN)/python -m pytest
+
+test-train: $(TRAINING)  ## the tests of training and export, with torch
+	$(BIN)/python -m pytest tests/training
 
 lint: $(INSTALLED)  ## style, formatting, and who may import whom
 	$(BIN)/ruff check .
