@@ -113,6 +113,7 @@ def delay(policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
         policy,
         clock,
         step_ns=policy.manifest.action.step_ns,
+        period_ns=policy.manifest.action.step_ns,
         prefix_rows=policy.manifest.prefix_rows,
         plan_window=lambda *_: None,
         tolerance=on_plan_tolerance(profile),

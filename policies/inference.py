@@ -77,7 +77,7 @@ class InferenceStatus:
 
 
 class AsyncInference:
-    """Runs a policy in its own thread on the newest observation there is, once a step of its chunks.
+    """Runs a policy in its own thread on the newest observation there is, once a period.
 
     The prefix of each inference holds the rows of the running plan that will be past when the answer
     is in force: those due within the measured delay plus `lead_ns` (training-time real-time chunking, Black et
@@ -89,6 +89,8 @@ class AsyncInference:
         policy: called from the inference thread only.
         clock: of the observation stamps.
         step_ns: time between rows of the policy's chunks.
+        period_ns: time between the observations taken. A policy that replans at every step puts off what it
+            is unsure of, such as closing the gripper, for ever: it has to carry out a part of its plan.
         prefix_rows: most rows the policy can continue.
         plan_window: the running plan, such as `Executor.window`.
         tolerance: (n,) how far the robot may be from that plan for it to be continued, see `continuation`.
@@ -104,6 +106,7 @@ class AsyncInference:
         clock: Clock,
         *,
         step_ns: int,
+        period_ns: int,
         prefix_rows: int,
         plan_window: PlanWindow,
         tolerance: Array,
@@ -114,7 +117,7 @@ class AsyncInference:
     ) -> None:
         self._policy = policy
         self._clock = clock
-        self._step_ns = step_ns
+        self._step_ns, self._period_ns = step_ns, period_ns
         self._max_prefix_rows = prefix_rows
         self._plan_window, self._tolerance = plan_window, tolerance
         self._publish = publish
@@ -128,7 +131,7 @@ class AsyncInference:
         self._counts = {"offered": 0, "replaced": 0, "published": 0, "errors": 0}
         self._last_error = ""
         self._prefix = (0, False)
-        self._taken_ns: int | None = None
+        self._taken: Observation | None = None
 
     def start(self) -> None:
         """Starts the thread.
@@ -191,17 +194,18 @@ class AsyncInference:
             observation, self._waiting = self._waiting, None
             if self._closing or observation is None:
                 return None
-            self._taken_ns = observation.stamp_ns
+            self._taken = observation
             return observation
 
     def _due(self) -> bool:
-        """Returns whether the waiting observation is a step from the last one taken: replanning faster only jitters.
+        """Returns whether the waiting observation is a period from the last one taken, or has another instruction.
 
         One that is not stays until a newer replaces it. A stamp far back is a clock that was set back.
         """
-        if self._waiting is None or self._taken_ns is None:
+        if self._waiting is None or self._taken is None:
             return self._waiting is not None
-        return abs(self._waiting.stamp_ns - self._taken_ns) >= self._step_ns - FRAME_JITTER_NS
+        new_task = self._waiting.instruction != self._taken.instruction
+        return new_task or abs(self._waiting.stamp_ns - self._taken.stamp_ns) >= self._period_ns - FRAME_JITTER_NS
 
     def _report(self, error: Exception) -> None:
         try:

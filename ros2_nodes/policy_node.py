@@ -36,6 +36,9 @@ MISSED_PERIODS = 3
 JOINT_STATE_AGE_NS = 100_000_000
 CLOCK_RACE_NS = 30_000_000
 
+REPLAN_STEPS = 2
+"""Steps of a chunk between inferences: one is so few that the arm hesitates (docs/results.md)."""
+
 
 class PolicyNode(NodeShell):
     """Feeds asynchronous inference and publishes what it answers."""
@@ -64,6 +67,7 @@ class PolicyNode(NodeShell):
             self._policy,
             self.time,
             step_ns=manifest.action.step_ns,
+            period_ns=REPLAN_STEPS * manifest.action.step_ns,
             prefix_rows=manifest.prefix_rows,
             plan_window=self._window,
             tolerance=on_plan_tolerance(self.profile),

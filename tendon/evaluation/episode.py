@@ -49,7 +49,7 @@ class Setting:
 
     timing: Timing = Timing.PREFIX
     delay_ns: int = 0
-    replan_ns: int = 100_000_000
+    replan_ns: int = 200_000_000
     limit_s: float = 12.0
     blank: bool = False
     synchronous_rows: int = 8

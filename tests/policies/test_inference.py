@@ -59,6 +59,7 @@ class Rig:
         self.done = threading.Semaphore(0)
         settings = {
             "step_ns": STEP_NS,
+            "period_ns": STEP_NS,
             "prefix_rows": 3,
             "plan_window": plan,
             "tolerance": np.full(2, 0.1),
@@ -188,6 +189,14 @@ class TestRate:
         self.infer(it, 11 * STEP_NS - early_ns)
         assert [stamp for stamp, _ in it.policy.calls] == [10 * STEP_NS, 11 * STEP_NS - early_ns]
         assert it.inference.status().replaced == 2
+
+    def test_a_new_instruction_does_not_wait(self, rig: MakeRig) -> None:
+        """A task switched in mid-motion is in the next chunk."""
+        it = rig()
+        self.infer(it, 10 * STEP_NS)
+        it.inference.offer(replace(observation(10 * STEP_NS + STEP_NS // 2), instruction="open the drawer"))
+        assert it.policy.entered.acquire(timeout=WAIT_S)
+        it.policy.go.release()
 
     def test_one_that_came_during_inference_is_taken_when_it_ends_if_it_is_due(self, rig: MakeRig) -> None:
         """No wakeup is lost: nothing is offered after it."""
@@ -327,6 +336,7 @@ class TestClose:
             ScriptedPolicy(clock),
             clock,
             step_ns=STEP_NS,
+            period_ns=STEP_NS,
             prefix_rows=3,
             plan_window=plan,
             tolerance=np.full(2, 0.1),
