@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a bundle like bundles/tabletop from nothing, on two CPU cores in about three hours. Every step resumes: a cut
+# Makes a bundle like bundles/tabletop from nothing, on two CPU cores in some two to three hours (estimated from its steps). Every step resumes: a cut
 # run goes on when this is started again. Seeds 0-99 999 only (training); see docs/policy.md for what each step does.
 #   make setup-train && PATH=$PWD/.venv/bin:$PATH recipes/tabletop.sh outputs/recipe outputs/bundles/tabletop
 set -euo pipefail
