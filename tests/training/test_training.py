@@ -22,6 +22,10 @@ from tendon.sim import demonstrations
 torch.set_num_threads(1)
 SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)
 
+VIEW = {"rotation": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "eye": [0.0, 0.0, 1.0], "focal": 1.0}
+VIEWS = {name: VIEW | {"on_tool": name == "wrist"} for name in SHAPE.cameras}
+STATISTICS = {"state_mean": [0.0] * 7, "state_std": [1.0] * 7}
+
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -87,9 +91,8 @@ def test_an_exported_bundle_runs_and_keeps_its_prefix(run: Path, tmp_path: Path)
         camera.name: Image(stamp_ns=0, pixels=np.zeros((camera.height, camera.width, 3), np.uint8))
         for camera in profile.cameras
     }
-    seen = Observation(
-        stamp_ns=0, joint_position=home, joint_velocity=0 * home, images=images, instruction="open the drawer"
-    )
+    known_word = policy.manifest.instruction.vocabulary[2]
+    seen = Observation(stamp_ns=0, joint_position=home, joint_velocity=0 * home, images=images, instruction=known_word)
     prefix = ActionChunk(actions=np.stack([home, home]), start_ns=10**8, step_ns=10**8, observation_stamp_ns=0)
     chunk = policy.infer(seen, prefix)
     np.testing.assert_array_equal(chunk.actions[:2], prefix.actions)
@@ -112,7 +115,7 @@ def test_export_of_nothing_says_what_makes_a_run(tmp_path: Path) -> None:
 
 def test_sampling_returns_the_given_rows_untouched_and_changes_the_rest() -> None:
     torch.manual_seed(0)
-    model = SmallVla(SHAPE).eval()
+    model = SmallVla(SHAPE, VIEWS, STATISTICS).eval()
     prefix, noise = torch.randn(3, 16, 4), torch.randn(3, 16, 4)
     given = (torch.arange(16) < 5).float().expand(3, 16)
     with torch.no_grad():
@@ -123,11 +126,11 @@ def test_sampling_returns_the_given_rows_untouched_and_changes_the_rest() -> Non
 
 def test_an_instruction_changes_the_context_and_the_image_grid_does_not_know_it() -> None:
     torch.manual_seed(0)
-    model = SmallVla(SHAPE).eval()
+    model = SmallVla(SHAPE, VIEWS, STATISTICS).eval()
     grids = model.look({name: torch.randint(0, 256, (1, 32, 32, 3)) for name in SHAPE.cameras})
     tokens = torch.tensor([[[2] * 16, [3] * 16]])
     with torch.no_grad():
-        context = model.understand(grids, torch.zeros(1, 7), tokens).context
+        context = model.understand(model.point(grids, tokens), torch.zeros(1, 7)).context
     assert not torch.allclose(context[0, 0], context[0, 1])
 
 
@@ -144,12 +147,7 @@ def test_attention_on_the_point_costs_less_than_attention_elsewhere() -> None:
 
 
 def test_a_camera_on_the_tool_sees_a_point_move_when_the_tool_moves() -> None:
-    view = {
-        "rotation": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-        "eye": [0.0, 0.0, 1.0],
-        "on_tool": True,
-        "focal": 1.0,
-    }
+    view = VIEWS["wrist"]
     point, state = torch.zeros(2, 1, 3), torch.zeros(2, 7)
     state[1, 0] = 0.5
     seen = project(view, point, state)
