@@ -99,18 +99,18 @@ class _Inference:
             return False
         return self._setting.timing is not Timing.SYNCHRONOUS or not self.delivered or at_rest
 
-    def begin(self, observation: Observation, now_ns: int, step_ns: int = STEP_NS) -> None:
+    def begin(self, observation: Observation, now_ns: int) -> None:
         """Infers from an observation; the answer is delivered later."""
         prefix = None
         if self._setting.timing is Timing.PREFIX:
-            rows = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / step_ns)
-            prefix = continuation(self._controller.window, observation, step_ns, rows, self._tolerance)
+            rows = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / STEP_NS)
+            prefix = continuation(self._controller.window, observation, STEP_NS, rows, self._tolerance)
         chunk = self._policy.infer(observation, prefix)
         if self._setting.timing is Timing.SYNCHRONOUS:
             chunk = replace(
                 chunk,
                 actions=chunk.actions[: self._setting.synchronous_rows],
-                start_ns=now_ns + self._setting.delay_ns + step_ns,
+                start_ns=now_ns + self._setting.delay_ns + STEP_NS,
             )
         self._pending = (now_ns + self._setting.delay_ns, chunk)
         self._next_ns = now_ns + self._setting.replan_ns
