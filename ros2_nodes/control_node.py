@@ -55,7 +55,7 @@ class ControlNode(NodeShell):
         self._chunks: deque[JointTrajectory] = deque(maxlen=4)
         self._placed: list[int] = []
         self._tick: Tick | None = None
-        self._reported: Mode | None = None
+        self._reported: tuple[Mode, int] | None = None
         self._overruns = 0
         self._ticks = 0
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
@@ -190,9 +190,9 @@ class ControlNode(NodeShell):
 
     def _report(self, now_ns: int) -> None:
         tick = self._tick
-        if tick is None or (tick.mode is self._reported and self._ticks % REPORT_EVERY):
+        if tick is None or ((tick.mode, self._event) == self._reported and self._ticks % REPORT_EVERY):
             return
-        self._reported = tick.mode
+        self._reported = (tick.mode, self._event)
         obstacle = "" if self._observation is not None else "no joint state yet"
         values = {"mode": tick.mode.value, "event": self._event, "obstacle": obstacle}
         values |= {"margin": f"{tick.margin:.3f}", "binding": tick.binding}

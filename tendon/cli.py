@@ -30,14 +30,14 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tendon", description="Deploys vision-language-action policies with ROS 2.")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in pkgutil.iter_modules(commands.__path__):
-        summary = _summary(module.name)
+        summary, name = _summary(module.name), module.name.replace("_", "-")
         subparser = subparsers.add_parser(
-            module.name,
+            name,
             help=summary.replace("%", "%%"),  # argparse formats help, not descriptions
             description=summary,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if module.name == chosen:
+        if name == chosen:
             command = importlib.import_module(f"{commands.__name__}.{module.name}")
             command.add_arguments(subparser)
             subparser.set_defaults(run=command.run)

@@ -17,6 +17,8 @@ from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 
 CONTROLLER_TYPES = ("joint_trajectory", "forward_command")
+MOST_TIMEOUT_S = 0.5
+"""A robot side that waits longer than this for its next command has no timeout worth the name."""
 
 T = TypeVar("T")
 
@@ -49,11 +51,20 @@ class Joint:
 
 @dataclass(frozen=True, kw_only=True)
 class Controller:
-    """A controller on the robot side and the joints it drives, in its order."""
+    """A controller on the robot side.
+
+    Attributes:
+        name: of its topics.
+        type: "joint_trajectory" or "forward_command".
+        joints: what it drives, in its order.
+        timeout_s: after how long without a command the robot side brakes by itself. A forward_command controller
+            is sent no stop, so without it nothing would end a motion when this machine dies, and arming is refused.
+    """
 
     name: str
     type: str
     joints: tuple[str, ...]
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +96,11 @@ class RobotProfile:
 
     The order of `joints` is the order of every joint vector in Tendon. Vectors of limits are (n,) and
     read-only. Load one with `load_profile`.
+
+    Attributes:
+        collisions: the file of its collision model, made by `tendon robot collisions`; `None` checks no clearance.
+        workspace: where the tool may be, in the base frame.
+        tool_speed: largest speed of the tool [m/s]; `None` leaves it to the joints' limits.
     """
 
     name: str
@@ -97,6 +113,8 @@ class RobotProfile:
     cameras: tuple[Camera, ...]
     workspace: Box
     control_hz: float = 100.0
+    collisions: Path | None = None
+    tool_speed: float | None = None
 
     def __post_init__(self) -> None:
         for joint in self.joints:
@@ -119,10 +137,22 @@ class RobotProfile:
                     f"profile {self.name}: controller {controller.name} has type {controller.type}, "
                     f"known: {', '.join(CONTROLLER_TYPES)}"
                 )
+            if controller.timeout_s is not None and not 0 < controller.timeout_s <= MOST_TIMEOUT_S:
+                raise ConfigError(
+                    f"profile {self.name}: controller {controller.name} has timeout_s {controller.timeout_s}, "
+                    f"must be above 0 and at most {MOST_TIMEOUT_S}"
+                )
+        if self.tool_speed is not None and not self.tool_speed > 0:
+            raise ConfigError(f"profile {self.name}: tool_speed is {self.tool_speed} m/s, must be positive")
         if not self.control_hz > 0:
             raise ConfigError(f"profile {self.name}: control_hz is {self.control_hz}, must be positive")
         if not self.urdf.is_file():
             raise ConfigError(f"profile {self.name}: URDF {self.urdf} does not exist")
+        if self.collisions is not None and not self.collisions.is_file():
+            raise ConfigError(
+                f"profile {self.name}: collision model {self.collisions} does not exist; "
+                "make it with `tendon robot collisions`"
+            )
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -228,6 +258,7 @@ def load_profile(robot: str | Path) -> RobotProfile:
         values["workspace"] = build(Box, f"{path.name} workspace", values["workspace"])
     if "groups" in values:
         values["groups"] = {name: tuple(members) for name, members in dict(values["groups"]).items()}
-    if "urdf" in values:
-        values["urdf"] = path.parent / str(values["urdf"])
+    for key in ("urdf", "collisions"):
+        if values.get(key) is not None:
+            values[key] = path.parent / str(values[key])
     return build(RobotProfile, path.name, values)
