@@ -64,6 +64,7 @@ setup(
         "opencv-python-headless>=4.9",
         "PyYAML>=6",
         "rich>=13",
+        "cryptography>=42",
     ],
     extras_require={
         "ros": ROS,

@@ -17,6 +17,9 @@ FORMAT = 1
 MODEL_FILE = "policy.onnx"
 STATE_ITEMS = {"tool_position": (3, "m"), "tool_velocity": (3, "m/s"), "finger_position": (1, "m")}
 ACTION_COMPONENTS = ("dx", "dy", "dz", "finger")
+ROBOT_PARTS = ("joints", "limits", "kinematics", "cameras", "calibration")
+"""Parts of a robot that a bundle may be bound to, see `matching.robot_digests`."""
+
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Numbers = tuple[float, ...]
@@ -125,6 +128,8 @@ class Manifest:
         training: free-form record of recipe, seed, commit and evaluation.
         model: which of `files` is the ONNX graph.
         files: every file of the bundle to its SHA-256; `write_bundle` fills it in.
+        made_for: parts of the robot it was made for to their digests, as `tendon bundle pin` writes them; a part that
+            differs at start is refused, one that is not named is not checked.
         format: version of this layout.
 
     Raises:
@@ -145,6 +150,7 @@ class Manifest:
     training: Mapping[str, Any] = field(default_factory=dict)
     model: str = MODEL_FILE
     files: Mapping[str, str] = field(default_factory=dict)
+    made_for: Mapping[str, str] = field(default_factory=dict)
     format: int = FORMAT
 
     def __post_init__(self) -> None:
@@ -169,12 +175,16 @@ class Manifest:
                 f"prefix_rows is {self.prefix_rows}, must be below action rows {self.action.rows}: "
                 "something must be left to predict"
             )
-        if not isinstance(self.files, Mapping) or not isinstance(self.training, Mapping):
-            raise ConfigError("files and training must be mappings")
-        for name, digest in self.files.items():
+        if not all(isinstance(item, Mapping) for item in (self.files, self.training, self.made_for)):
+            raise ConfigError("files, training and made_for must be mappings")
+        for name in self.files:
             _check_text("files name", name)
-            if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-                raise ConfigError(f"files {name} has hash {digest!r}, must be 64 lower-case hex digits of SHA-256")
+        for part in self.made_for:
+            _check_choice("made_for", part, ROBOT_PARTS)
+        for key, digests in (("files", self.files), ("made_for", self.made_for)):
+            for name, digest in digests.items():
+                if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+                    raise ConfigError(f"{key} {name} has hash {digest!r}, must be 64 lower-case hex digits of SHA-256")
 
     @property
     def state_size(self) -> int:
@@ -208,7 +218,7 @@ def parse_manifest(raw: Any) -> Manifest:
 def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
     """Returns the plain mapping that `parse_manifest` reads back as an equal manifest."""
     plain = _plain(asdict(manifest))
-    order = ("format", "name", "robot", "tool_frame", "joint_names", "model", "files")
+    order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "files")
     return {key: plain[key] for key in order} | {key: value for key, value in plain.items() if key not in order}
 
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+
+import yaml
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.profile import RobotProfile
@@ -11,13 +17,24 @@ from tendon.policies.manifest import Manifest
 from tendon.policies.runtime import OnnxModel, TensorSpec
 
 POINTS_SHAPE = (1, 2, 3)
+EMBEDDING = "embedding"
+"""An output (1, E) that a graph may have beside the others: what the failure detector looks at."""
 
 
-def check_profile(manifest: Manifest, profile: RobotProfile) -> None:
+LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk")
+
+
+def check_profile(manifest: Manifest, profile: RobotProfile, calibration: Path | None = None) -> None:
     """Checks that a policy was made for this robot.
 
+    Args:
+        manifest: of the bundle.
+        profile: of the robot.
+        calibration: the robot's calibration file; `None` when it has none.
+
     Raises:
-        MismatchError: robot, tool frame, joint names or order, gripper, or a camera or its size differ.
+        MismatchError: robot, tool frame, joint names or order, gripper, a camera or its size, or a part of the robot
+            that the bundle is bound to differ.
     """
     bundle, robot = f"bundle {manifest.name}", f"profile {profile.name}"
     _require(f"{bundle}: robot", manifest.robot, profile.name, "take a bundle for this robot, or the other profile")
@@ -40,16 +57,84 @@ def check_profile(manifest: Manifest, profile: RobotProfile) -> None:
             f"{found.width}x{found.height}",
             f"set the size in {robot} (the camera resizes), or retrain",
         )
+    found_digests = robot_digests(profile, calibration) if manifest.made_for else {}
+    for part, expected in manifest.made_for.items():
+        if part not in found_digests:
+            raise MismatchError(f"{bundle} is bound to a {part} (made_for), but {robot} has none: add it")
+        _require(
+            f"{bundle}: made_for {part} of {robot}",
+            found_digests[part][:16],
+            expected[:16],
+            f"the robot's {part} are not those it was made for: restore them, or check that the policy still works "
+            "and bind it again with `tendon bundle pin`",
+        )
+
+
+def robot_digests(profile: RobotProfile, calibration: Path | None = None) -> dict[str, str]:
+    """Returns SHA-256 of what a policy relies on, by part: `manifest.ROBOT_PARTS`, those the robot has.
+
+    Digests are over the meaning: order of keys, comments and number formats of the files make no difference.
+
+    Raises:
+        MismatchError: the calibration is not readable as YAML.
+    """
+    tree = ElementTree.parse(profile.urdf).getroot()
+    parts: dict[str, Any] = {
+        "joints": [list(profile.joint_names), {name: list(members) for name, members in profile.groups.items()}],
+        "limits": [[joint.name, *(float(getattr(joint, key)) for key in LIMITS)] for joint in profile.joints],
+        "kinematics": [profile.base_frame, profile.tool_frame, sorted(map(_urdf_joint, tree.iter("joint")))],
+        "cameras": sorted(
+            [camera.name, camera.width, camera.height, float(camera.rate_hz), camera.frame]
+            for camera in profile.cameras
+        ),
+    }
+    if calibration is not None:
+        try:
+            parts["calibration"] = yaml.safe_load(calibration.read_text(encoding="utf-8"))
+        except (OSError, yaml.YAMLError) as error:
+            raise MismatchError(f"calibration {calibration} cannot be read: {error}; calibrate again") from error
+    texts = {part: json.dumps(value, sort_keys=True, allow_nan=False) for part, value in parts.items()}
+    return {part: hashlib.sha256(text.encode("utf-8")).hexdigest() for part, text in texts.items()}
+
+
+def _urdf_joint(joint: ElementTree.Element) -> list[Any]:
+    """Returns name, type, links, origin (xyz, rpy), axis and mimic of a URDF joint, URDF's defaults filled in."""
+
+    def text(tag: str, attribute: str, default: str = "") -> str:
+        found = joint.find(tag)
+        return default if found is None else found.get(attribute, default)
+
+    def numbers(tag: str, attribute: str, default: str = "0 0 0") -> list[float]:
+        return [float(word) for word in text(tag, attribute, default).split()]
+
+    return [
+        joint.get("name", ""),
+        joint.get("type", ""),
+        text("parent", "link"),
+        text("child", "link"),
+        numbers("origin", "xyz"),
+        numbers("origin", "rpy"),
+        numbers("axis", "xyz", "1 0 0"),
+        text("mimic", "joint"),
+        numbers("mimic", "multiplier", "1"),
+        numbers("mimic", "offset", "0"),
+    ]
 
 
 def check_model(manifest: Manifest, model: OnnxModel) -> None:
-    """Checks that a graph has exactly the inputs and outputs that its manifest implies.
+    """Checks that a graph has exactly the inputs and outputs that its manifest implies; it may also tell its embedding.
 
     Raises:
         MismatchError: one is missing, is unknown, or has another shape or type.
     """
     _check_tensors(f"{manifest.model} input", model.inputs, expected_inputs(manifest))
-    _check_tensors(f"{manifest.model} output", model.outputs, expected_outputs(manifest))
+    outputs = dict(model.outputs)
+    embedding = outputs.pop(EMBEDDING, None)
+    _check_tensors(f"{manifest.model} output", outputs, expected_outputs(manifest))
+    if embedding is not None:
+        size = embedding.shape[-1]
+        fixed = isinstance(size, int) and embedding.shape == (1, size) and embedding.type == "tensor(float)"
+        _require(f"{manifest.model} output {EMBEDDING}: is (1, E) float32", fixed, True, "export the graph again")
 
 
 def expected_inputs(manifest: Manifest) -> dict[str, TensorSpec]:

@@ -69,14 +69,17 @@ def manifests(draw: st.DrawFn) -> Manifest:
 
 
 @settings(max_examples=40, deadline=None)
-@given(manifest=manifests(), extra=st.binary(max_size=64))
+@given(
+    manifest=manifests(),
+    extra=st.text(st.characters(codec="utf-8"), max_size=64).map(lambda text: f"# {text}".encode()),
+)
 def test_what_is_written_is_what_is_loaded(manifest: Manifest, extra: bytes) -> None:
     """Every manifest and file content comes back equal, and the digest names the content."""
     with tempfile.TemporaryDirectory() as folder:
-        written = write_bundle(folder, manifest, {"policy.onnx": b"graph", "notes/eval.json": extra})
+        written = write_bundle(folder, manifest, {"policy.onnx": b"graph", "notes/eval.yaml": extra})
         loaded = load_bundle(folder)
         assert loaded == written
-        assert loaded.content == {"policy.onnx": b"graph", "notes/eval.json": extra}
+        assert loaded.content == {"policy.onnx": b"graph", "notes/eval.yaml": extra}
         assert {**vars(loaded.manifest), "files": {}} == {**vars(manifest), "files": {}}
         assert loaded.unlisted == ()
 
@@ -128,7 +131,7 @@ def test_a_symbolic_link_is_refused(make_bundle: Make, tmp_path: Path, link: str
     """Even when the target has the right content, for it could be changed from elsewhere."""
     made = make_bundle()
     if link == "folder":
-        write_bundle(made.folder, made.manifest, {"policy.onnx": b"x", "folder/data": b"y"})
+        write_bundle(made.folder, made.manifest, {"policy.onnx": b"x", "folder/data.yaml": b"y"})
     (made.folder / link).rename(tmp_path / "elsewhere")
     (made.folder / link).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(IntegrityError, match=f"{link} is a symbolic link"):
