@@ -179,14 +179,14 @@ def command_messages(
     """Yields what each of the profile's controllers takes.
 
     A joint_trajectory controller gets all points with positions and velocities: its cubic spline through them is
-    the reference itself, whose acceleration is constant between points. A forward_command controller
-    gets the first point; it cannot hold a stop.
+    the reference itself, whose jerk is constant between points. A forward_command controller gets the point that
+    is due one period after the stamp; it cannot hold a stop.
     """
     for controller in profile.controllers:
         columns = [profile.joint_names.index(name) for name in controller.joints]
         position = command.trajectory.position[:, columns]
         if controller.type == "forward_command":
-            yield controller, Float64MultiArray(data=array("d", position[0].tobytes()))
+            yield controller, Float64MultiArray(data=array("d", position[:2][-1].tobytes()))
             continue
         velocity = command.trajectory.velocity[:, columns]
         message = JointTrajectory(joint_names=list(controller.joints))

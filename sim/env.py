@@ -136,7 +136,7 @@ class TabletopEnv(gymnasium.Env[dict[str, Any], Array]):
         trajectory = Trajectory(
             position=np.concatenate([[verdict.position for verdict in verdicts[:-1]], stop.position]),
             velocity=np.concatenate([[verdict.velocity for verdict in verdicts[:-1]], stop.velocity]),
-            acceleration=np.concatenate([[verdict.acceleration for verdict in verdicts[1:]], stop.acceleration]),
+            acceleration=np.concatenate([[verdict.acceleration for verdict in verdicts[:-1]], stop.acceleration]),
             time_from_start_ns=tuple(tick * self._period_ns for tick in ticks),
         )
         return Command(stamp_ns=stamp_ns, trajectory=trajectory)

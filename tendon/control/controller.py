@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tendon.control.executor import Executor, Motion, Placement
-from tendon.control.filter import SafetyFilter, Verdict
+from tendon.control.filter import Guard, SafetyFilter
+from tendon.control.homing import homing_chunk
+from tendon.control.reference import LEAD_TICKS, FilterInput, Reference
 from tendon.control.residual import BoundedResidual
 from tendon.control.supervisor import Mode, Supervisor
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.profile import RobotProfile
-from tendon.core.types import ActionChunk, Array, Command, Observation, Trajectory
+from tendon.core.types import ActionChunk, Array, Command, Observation
 
-LEAD_TICKS = 3
-"""How far ahead the reference is committed. A command may arrive half of that late and the robot does not notice."""
+if TYPE_CHECKING:
+    from tendon.control.clearance import Clearance
+
 SETTLE_NS = 300_000_000
 """Time the robot gets after arming to settle from what it held to the measured pose."""
 JOINT_STATE_LIMIT_NS = 50_000_000
@@ -29,7 +34,17 @@ LATE_LIMIT = 5
 """Late ticks in a row that latch a stop."""
 GAP_TICKS = 10
 """Ticks missed at once that latch a stop."""
-HISTORY_TICKS = 20
+HOME_TOLERANCE = 1e-3
+"""How near to home [rad or m] counts as there."""
+
+
+class Source(Enum):
+    """Whose chunks are followed. Only one at a time is, and the supervisor's modes hold for all of them."""
+
+    POLICY = "policy"
+    TELEOP = "teleop"
+    HOME = "home"
+    HOLD = "hold"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -46,6 +61,7 @@ class Tick:
         margin: free part of the tightest limit, see `Verdict`.
         binding: the tightest limit.
         late_ticks: ticks missed before this one.
+        inputs: what the filter was given since the last tick, in order.
     """
 
     command: Command | None
@@ -57,21 +73,31 @@ class Tick:
     margin: float
     binding: str
     late_ticks: int
+    inputs: tuple[FilterInput, ...] = ()
 
 
 class Controller:
     """Executor, residual, filter and supervisor of one robot. Everything from one thread.
 
     Time is whatever clock stamps observations and chunks; `tick` is due once a control period. The reference
-    of tick `k` at `t_k` is committed `LEAD_TICKS` ahead: a command holds the committed points after `t_k`,
-    then the stop.
+    of tick `k` at `t_k` is committed `LEAD_TICKS` ahead: a command holds the reference at `t_k`, the committed points
+    after it, then the stop.
 
     Args:
         profile: the robot.
         residual: a bounded correction of every target.
+        clearance: what must be kept apart; `None` checks joint limits only.
+        guards: further laws that a motion and its stop must obey, such as a `HumanZone`.
     """
 
-    def __init__(self, profile: RobotProfile, residual: BoundedResidual | None = None) -> None:
+    def __init__(
+        self,
+        profile: RobotProfile,
+        residual: BoundedResidual | None = None,
+        clearance: Clearance | None = None,
+        guards: Sequence[Guard] = (),
+    ) -> None:
+        self._profile = profile
         self._names = profile.joint_names
         self.period_ns = round(1e9 / profile.control_hz)
         self._arrival_ns = LEAD_TICKS * self.period_ns // 2
@@ -81,14 +107,14 @@ class Controller:
         self._rest_speed = REST_FRACTION * profile.vector("velocity")
         self._residual = residual
         self._executor = Executor(len(self._names))
-        self._filter = SafetyFilter(profile)
+        self._filter = SafetyFilter(profile, clearance)
+        self._filter.guards = guards
+        self._delay_ns = round(self._filter.delay_s * 1e9)
+        self._source, self._hold = Source.POLICY, False
         self._supervisor = Supervisor()
-        self._points: deque[Verdict] = deque(maxlen=HISTORY_TICKS + LEAD_TICKS)
+        self._reference = Reference(self._filter, self.period_ns)
         self._observation: Observation | None = None
         self._now_ns: int | None = None
-        self._anchor_ns = 0
-        self._tick = 0
-        self._committed = 0
         self._settled_ns = 0
         self._invalid_in_a_row = 0
         self._late_in_a_row = 0
@@ -103,12 +129,52 @@ class Controller:
         """How far ahead of now the reference is committed."""
         return LEAD_TICKS * self.period_ns
 
+    @property
+    def source(self) -> Source:
+        """Whose chunks are followed."""
+        return self._source
+
+    def select(self, source: Source) -> None:
+        """Hands over to another source without a jump: the robot brakes until that one's first chunk leads it on."""
+        if source is not self._source:
+            self._source = source
+            self._executor.clear()
+
+    def pace(self, speed: float) -> None:
+        """Sets which part of the velocity limits may be used, 0 to 1. At 0 the robot comes to rest, unlatched.
+
+        Raises:
+            InvalidDataError: it is not in that range.
+        """
+        if not 0.0 <= speed <= 1.0:
+            raise InvalidDataError(f"speed is {speed}, must be 0 (hold) to 1 (full)")
+        self._hold = speed == 0.0
+        if not self._hold:
+            self._filter.speed = speed
+
+    def home(self, now_ns: int) -> None:
+        """Moves to the profile's home position, slowly, from wherever it is.
+
+        Raises:
+            StoppedError: it is not armed.
+        """
+        if self.mode not in (Mode.ARMED, Mode.RUNNING):
+            raise StoppedError(f"home needs an armed robot, mode is {self.mode.value}")
+        self.select(Source.HOME)
+        from_ns = self._reference.time_ns(self._reference.committed)
+        self.submit(homing_chunk(self._profile, self._filter.position, from_ns, now_ns), now_ns, Source.HOME)
+
+    def at_home(self) -> bool:
+        """Returns whether the reference is at rest at the home position."""
+        away = np.abs(self._filter.position - self._profile.vector("home"))
+        return bool((away < HOME_TOLERANCE).all() and not self._filter.velocity.any())
+
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns the running plan on another grid, see `Executor.window`. Any thread."""
         return self._executor.window(start_ns, step_ns, rows)
 
-    def submit(self, chunk: ActionChunk, now_ns: int) -> Placement:
-        """Gives it a chunk. Only an armed or running graph takes one; others are looked at and dropped.
+    def submit(self, chunk: ActionChunk, now_ns: int, source: Source = Source.POLICY) -> Placement:
+        """Gives it a chunk. Only an armed or running graph takes one, of its source; others are looked at and dropped.
 
         Raises:
             InvalidDataError: the rows have another length; it counts as `reject` does.
@@ -118,9 +184,9 @@ class Controller:
             self.reject(str(error))
             raise error
         self._invalid_in_a_row = 0
-        if self.mode not in (Mode.ARMED, Mode.RUNNING):
+        if self.mode not in (Mode.ARMED, Mode.RUNNING) or source is not self._source:
             return Placement.IDLE
-        from_ns = max(self._time_ns(self._committed), now_ns)
+        from_ns = max(self._reference.time_ns(self._reference.committed), now_ns)
         return self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
 
     def reject(self, reason: str) -> None:
@@ -136,20 +202,28 @@ class Controller:
         the plan would be under way before the robot is.
 
         Raises:
-            StoppedError: not in standby, no fresh joint state at the last tick, or the robot moves.
+            StoppedError: not in standby, no fresh joint state at the last tick, the robot moves, or a controller of
+                the profile is sent no stop and has no timeout of its own.
         """
+        for controller in self._profile.controllers:
+            if controller.type == "forward_command" and controller.timeout_s is None:
+                raise StoppedError(
+                    f"arm refused: {controller.name} takes single commands, so no stop is on the wire; "
+                    "set its timeout_s in the profile to the time after which the robot side brakes by itself"
+                )
         observation, now_ns = self._observation, self._now_ns
         if observation is None or now_ns is None:
             raise StoppedError("arm refused: no joint state yet")
         self._supervisor.arm(self._standing_causes())
-        self._start_at(observation.joint_position, now_ns)
+        self._reference.start(observation.joint_position, now_ns)
+        self._late_in_a_row = 0
         self._settled_ns = now_ns + SETTLE_NS
         self._executor.clear(self._settled_ns)
 
     def stop(self, reason: str) -> None:
         """Stops and latches, from any mode; the robot is on its stop within the lead and one tick."""
         self._supervisor.stop(reason)
-        if self.mode is Mode.STOPPING and not self._points:
+        if self.mode is Mode.STOPPING and not self._reference:
             self._supervisor.rest()
 
     def reset(self) -> None:
@@ -159,7 +233,7 @@ class Controller:
             StoppedError: not latched, or the cause is still there.
         """
         self._supervisor.reset(self._standing_causes())
-        self._points.clear()
+        self._reference.clear()
 
     def tick(self, now_ns: int, observation: Observation | None) -> Tick:
         """Advances the reference to `now_ns` plus the lead.
@@ -169,30 +243,31 @@ class Controller:
             observation: the newest joint state; images are for the residual only.
         """
         before_ns, self._now_ns, self._observation = self._now_ns, now_ns, observation
-        if not self._points:
+        if not self._reference:
             return self._idle()
         late = self._keep_time(now_ns, before_ns)
         for cause in self._causes():
             self._supervisor.stop(cause)
         target: Array | None = None
         notes: tuple[str, ...] = ()
-        while self._committed < self._tick + LEAD_TICKS:
+        while self._reference.committed < self._reference.tick + LEAD_TICKS:
             target, notes = self._commit(now_ns)
-        if not any(point.velocity.any() for point in self._ahead()):
+        if not self._reference.moving():
             self._supervisor.rest()
         if self._supervisor.reason:
             notes = (self._supervisor.reason, *notes)
-        newest = self._points[-1]
+        newest = self._reference.newest
         return Tick(
             command=self._command(notes) if self.mode is not Mode.LATCHED else None,
             mode=self.mode,
             reasons=notes,
             target=target,
-            reference=self._point(self._tick).position,
+            reference=self._reference.point(self._reference.tick).position,
             acceleration=newest.acceleration,
             margin=newest.margin,
             binding=newest.binding,
             late_ticks=late,
+            inputs=self._reference.drain(),
         )
 
     def _idle(self) -> Tick:
@@ -210,74 +285,58 @@ class Controller:
             late_ticks=0,
         )
 
-    def _time_ns(self, index: int) -> int:
-        return self._anchor_ns + index * self.period_ns
-
-    def _point(self, index: int) -> Verdict:
-        """Returns the reference at a tick, the oldest there is for one before."""
-        return self._points[max(0, len(self._points) - 1 - self._committed + index)]
-
-    def _ahead(self) -> list[Verdict]:
-        return [self._point(index) for index in range(self._tick + 1, self._committed + 1)]
-
-    def _start_at(self, position: Array, now_ns: int) -> None:
-        self._filter.reset(position)
-        self._anchor_ns, self._tick, self._committed = now_ns, 0, LEAD_TICKS
-        self._late_in_a_row = 0
-        self._points.clear()
-        self._points.extend(self._filter.step(None) for _ in range(LEAD_TICKS + 1))
-
     def _keep_time(self, now_ns: int, before_ns: int | None) -> int:
         """Moves to the tick that is nearest to now; returns how many were missed."""
-        tick = (now_ns - self._anchor_ns + self.period_ns // 2) // self.period_ns
-        late = max(0, tick - self._tick - 1)
+        tick = self._reference.nearest(now_ns)
+        late = max(0, tick - self._reference.tick - 1)
         back = before_ns is not None and now_ns < before_ns
         self._late_in_a_row = self._late_in_a_row + 1 if late else 0
         if back or late > GAP_TICKS:
             # The robot has followed its stop alone; where it is on it is not known, so nothing is sent any more.
             self._supervisor.stop("the clock went back" if back else f"{late} control ticks missed at once")
-            self._filter.halt()
-            self._start_at(self._filter.position, now_ns)
+            self._reference.halt(now_ns)
+            self._late_in_a_row = 0
             return late
         if self._late_in_a_row > LATE_LIMIT:
             self._supervisor.stop(f"{self._late_in_a_row} late control ticks in a row")
-        self._tick = max(tick, self._tick)
+        self._reference.tick = max(tick, self._reference.tick)
         return late
 
     def _commit(self, now_ns: int) -> tuple[Array | None, tuple[str, ...]]:
         """Adds the next point of the reference; returns its target and what is to be said about it."""
-        begin_ns, due_ns = self._time_ns(self._committed), self._time_ns(self._committed + 1)
+        newest = self._reference.committed
+        begin_ns, due_ns = self._reference.time_ns(newest), self._reference.time_ns(newest + 1)
         # After missed ticks the robot may be on the stop it holds before this can arrive: go the same way.
         passed = begin_ns < now_ns + self._arrival_ns
         motion, notes = (None, ()) if passed else self._target(due_ns)
         target: Array | None = None
         if motion is None:
-            verdict = self._filter.step(None)
+            self._reference.commit(None)
         else:
             target = motion[0]
             if self._residual is not None and self._observation is not None:
                 target = self._residual.step(self._observation, target)
                 if self._residual.problem:
                     notes = (*notes, self._residual.problem)
-            verdict = self._filter.step(target, motion[1])
+            verdict = self._reference.commit(target, motion[1])
             notes = (*notes, *verdict.reasons)
-        self._points.append(verdict)
-        self._committed += 1
         return target, notes
 
     def _target(self, due_ns: int) -> tuple[Motion | None, tuple[str, ...]]:
         """Returns the motion due, or why there is none."""
         if self.mode not in (Mode.ARMED, Mode.RUNNING) or due_ns < self._settled_ns + self.lead_ns:
             return None, ()
-        motion, end_ns = self._executor.sample(due_ns), self._executor.end_ns
+        motion, end_ns = self._executor.sample(due_ns + self._delay_ns), self._executor.end_ns
         if motion is not None:
             self._supervisor.run()
         if self.mode is not Mode.RUNNING:
             return None, ()
+        if self._hold:
+            return None, ("held",)
         if motion is None:
             return None, ("starved: no action is due",)
         # One more step may lengthen the stop by a tick; it must not outlast the plan.
-        stop_ns = (int(self._points[-1].stop.ticks[-1]) + 1) * self.period_ns
+        stop_ns = (int(self._reference.newest.stop.ticks[-1]) + 1) * self.period_ns
         if end_ns is not None and due_ns + stop_ns > end_ns:
             return None, ("starved: stopping before the plan ends",)
         return motion, ()
@@ -307,8 +366,8 @@ class Controller:
         stale = self._stale()
         if stale or self._observation is None:
             return stale
-        index = (self._observation.stamp_ns - self._anchor_ns + self.period_ns // 2) // self.period_ns
-        error = np.abs(self._observation.joint_position - self._point(min(index, self._committed)).position)
+        tick = min(self._reference.nearest(self._observation.stamp_ns), self._reference.committed)
+        error = np.abs(self._observation.joint_position - self._reference.point(tick).position)
         if not (error > self._tolerance).any():
             return []
         return [
@@ -317,29 +376,6 @@ class Controller:
         ]
 
     def _command(self, reasons: tuple[str, ...]) -> Command:
-        if self._time_ns(self._tick) < self._settled_ns:
-            # One point far enough ahead for the robot to come gently from what it held to where it was measured.
-            zero = np.zeros((1, len(self._names)))
-            trajectory = Trajectory(
-                position=self._filter.position[None],
-                velocity=zero,
-                acceleration=zero,
-                time_from_start_ns=(self._settled_ns - self._time_ns(self._tick),),
-            )
-        else:
-            trajectory = self._trajectory()
-        return Command(stamp_ns=self._time_ns(self._tick), trajectory=trajectory, reasons=reasons)
-
-    def _trajectory(self) -> Trajectory:
-        """Returns the committed points after the tick, then the stop from the last of them."""
-        ahead = self._ahead()
-        stop = ahead[-1].stop
-        lead = [index * self.period_ns for index in range(1, len(ahead))]
-        tail = [(len(ahead) + ticks) * self.period_ns for ticks in stop.ticks.tolist()]
-        return Trajectory(
-            position=np.concatenate([[point.position for point in ahead[:-1]], stop.position]),
-            velocity=np.concatenate([[point.velocity for point in ahead[:-1]], stop.velocity]),
-            # A verdict holds the acceleration that led to its point; a trajectory the one that leaves it.
-            acceleration=np.concatenate([[point.acceleration for point in ahead[1:]], stop.acceleration]),
-            time_from_start_ns=(*lead, *tail),
-        )
+        if self._reference.time_ns(self._reference.tick) < self._settled_ns:
+            return self._reference.settling(self._settled_ns, reasons)
+        return self._reference.command(reasons)

@@ -2,64 +2,122 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tendon.control.stop import Stop, approach_speed, stop_from, stopping_distance
+from tendon.control.avoidance import Avoidance
+from tendon.control.separation import Path, Separation, check_separation
+from tendon.control.stop import (
+    History,
+    Stop,
+    approach_speed,
+    averaged_periods,
+    stop_from,
+    stopping_distance,
+)
+from tendon.core.kinematics import Kinematics
 from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
 
+if TYPE_CHECKING:
+    from tendon.control.clearance import Clearance
+
 TOLERANCE = 1e-10
 """Of rounding only, as a part of each limit."""
-CONSTRAINTS = ("position", "velocity", "acceleration")
+JERK_TOLERANCE = 1e-7
+"""The same for jerk, a difference of differences."""
+CONSTRAINTS = ("position", "velocity", "acceleration", "jerk")
+ROOMY_M = 0.1
+"""A clearance that is this far beyond its margin leaves the whole margin of a verdict free."""
+SHARES = (1.0, 0.5)
+"""Parts of a step that are tried before the stop is played."""
+
+Guard = Callable[[Path], str]
+"""Looks at a motion to rest and returns why it must not be made, empty when it may."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Verdict:
-    """One accepted step of the reference.
+    """One accepted step of the reference. Its jerk is constant, so one cubic is the whole motion.
 
     Attributes:
         position: (n,) at the end of the step, rad or m.
         velocity: (n,) at the end of the step, rad/s or m/s.
-        acceleration: (n,) during the step, rad/s^2 or m/s^2.
+        acceleration: (n,) at the end of the step, rad/s^2 or m/s^2.
+        jerk: (n,) during the step, rad/s^3 or m/s^3.
         stop: the verified way to rest from there.
         reasons: why the step does not go where the target asks; empty when it does.
-        margin: free part of the tightest limit, 1 at rest in mid range, 0 at a limit.
-        binding: the tightest limit, such as "panda_joint4 velocity".
+        margin: free part of the tightest limit, 1 at rest in mid range and far from everything, 0 at a limit.
+        binding: the tightest limit, such as "panda_joint4 velocity" or "panda_hand - table".
+        refused: whether the stored stop was played because the step was not safe.
     """
 
     position: Array
     velocity: Array
     acceleration: Array
+    jerk: Array
     stop: Stop
     reasons: tuple[str, ...]
     margin: float
     binding: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class _Step:
+    """A candidate: the history after it, the reference there, its stop, and how much of each limit it uses."""
+
+    history: History
+    position: Array
+    velocity: Array
+    acceleration: Array
+    jerk: Array
+    stop: Stop
+    usage: Array
 
 
 class SafetyFilter:
-    """Shapes a target into a reference that respects every joint's position, velocity and acceleration limit.
+    """Shapes a target into a reference inside every joint's limits that keeps its clearances and can always stop.
 
-    The reference moves in control periods of constant acceleration. A step is taken only when the stop from its
-    end stays inside the position limits, so a stop exists at every moment. The shaping is time-optimal for
-    a target at rest and reaches it without overshoot; a target that moves inside the limits is followed
-    without lag when its velocity is given (Kroeger and Wahl 2010 for the idea; here in closed form).
+    A motion of constant acceleration a period follows the target time-optimally inside position, velocity and
+    acceleration limits (Kroeger and Wahl 2010 for the idea; here in closed form). The reference is its average
+    over the last `m` periods, which turns steps of acceleration into ramps. Averages of values inside
+    limits are inside, so position, velocity and acceleration limits hold for the reference too, and its jerk is at
+    most `2 A / (m h)`, which `m` keeps below the jerk limit.
 
-    A start outside a position limit is legal and moves only back: the limit is where the reference is until it is
-    inside. Not thread-safe.
+    A step is taken only when (1) these limits hold during it, (2) the stop from its end stays inside them, and (3)
+    along the step and that stop every clearance of the collision model stays above its margin, checked by bisection
+    with a bound on the motion in between. Else the stop that was stored with the step before is played, so one
+    exists at every moment.
+
+    Guaranteed, for the reference: position, velocity, acceleration and jerk limits at every instant, between ticks too;
+    modelled clearances, for as long as the model is right; rest within `V / A + m h` of the last usable target. Not
+    guaranteed: that the robot tracks the reference (watched by `Controller` with a bound of its own); anything not in
+    the model; forces; that the target is reached. A start outside a position limit or inside a margin is legal and
+    moves only back. Not thread-safe.
 
     Args:
         profile: the limits and the control rate.
+        clearance: what must be kept apart; `None` checks joint limits only.
     """
 
-    def __init__(self, profile: RobotProfile) -> None:
+    def __init__(self, profile: RobotProfile, clearance: Clearance | None = None) -> None:
         self._names = profile.joint_names
         self.period_s = round(1e9 / profile.control_hz) * 1e-9
         self._limit_lower, self._limit_upper = profile.vector("lower"), profile.vector("upper")
         self._velocity_limit = profile.vector("velocity")
-        self._acceleration_limit = profile.vector("acceleration")
+        self._acceleration_limit, self._jerk_limit = profile.vector("acceleration"), profile.vector("jerk")
         self._step_limit = self._acceleration_limit * self.period_s
+        self._periods = averaged_periods(self._acceleration_limit, self._jerk_limit, self.period_s)
+        self._clearance = clearance
+        self._avoidance = None if clearance is None else Avoidance(clearance)
+        self._tool_speed = profile.tool_speed
+        self._kinematics = None if profile.tool_speed is None else Kinematics(profile)
+        self.speed = 1.0
+        self.guards: Sequence[Guard] = ()
         self.reset(profile.vector("home"))
 
     @property
@@ -72,57 +130,91 @@ class SafetyFilter:
         """(n,) velocity there, read-only."""
         return self._velocity
 
+    @property
+    def delay_s(self) -> float:
+        """How far the reference is behind the motion that follows the target: ask for a target this much later."""
+        return 0.5 * self._periods * self.period_s
+
     def reset(self, position: Array) -> None:
         """Starts at rest at (n,) finite `position`, also when that is outside the limits."""
+        self._history = History.at_rest(np.array(position), self._periods)
         self._position, self._velocity = _frozen(np.array(position)), _frozen(np.zeros(len(self._names)))
+        self._acceleration = self._velocity
         self._tighten()
 
     def halt(self) -> None:
         """Puts the reference at the end of its stop: the robot has followed it there on its own."""
-        self.reset(self._stop().position[-1])
+        self.reset(stop_from(self._history, self._acceleration_limit, self.period_s).position[-1])
 
     def step(self, target: object, target_velocity: Array | None = None) -> Verdict:
         """Advances the reference by one period.
 
         Args:
-            target: (n,) position due at the end of the period; anything else, `None`, NaN and infinity too, makes
-                the reference follow its stop.
+            target: (n,) position due `delay_s` after the end of the period; anything else, `None`, NaN and infinity
+                too, makes the reference follow its stop.
             target_velocity: (n,) velocity of the target then; zero when it is left out or not usable.
         """
         goal = _vector(target, len(self._names))
         if goal is None:
-            return self._take(self._braked(), ("no target" if target is None else "target is not n finite numbers",))
+            reason = "no target" if target is None else "target is not n finite numbers"
+            return self._take(self._step_to(self._braked()), (reason,))
         goal_velocity = _vector(target_velocity, len(self._names))
-        wanted, velocity, reasons = self._shape(goal, np.zeros_like(goal) if goal_velocity is None else goal_velocity)
+        rate = np.zeros_like(goal) if goal_velocity is None else goal_velocity
+        wanted, velocity, reasons = self._shape(goal, rate)
         if np.abs(velocity - wanted).max() > TOLERANCE:
             reasons += self._explain(wanted, velocity)
-        return self._take(velocity, reasons)
+        return self._judge(velocity, reasons)
 
     def _shape(self, goal: Array, goal_velocity: Array) -> tuple[Array, Array, tuple[str, ...]]:
         """Returns the velocity that would serve the target, the one the limits allow, and what was off the limits."""
         inside = np.minimum(np.maximum(goal, self._limit_lower), self._limit_upper)
         outside = inside != goal
         reasons = tuple(f"{self._names[i]} target beyond its position limit" for i in np.flatnonzero(outside))
+        top = self.speed * self._velocity_limit
         # A target past a limit is at rest on it; one too fast to follow counts at the velocity limit.
-        rate = np.minimum(np.maximum(goal_velocity, -self._velocity_limit), self._velocity_limit)
+        rate = np.minimum(np.maximum(goal_velocity, -top), top)
         rate[outside] = 0.0
 
-        middle = self._position + (0.5 * self.period_s) * self._velocity
+        here, speed = self._history.position[-1], self._history.velocity[-1]
+        middle = here + (0.5 * self.period_s) * speed
         distance = inside - middle - (0.5 * self.period_s) * rate
         room = np.array([np.abs(distance), self._upper - middle, middle - self._lower])
         # Below zero only by rounding: the stop from here is inside, and it goes at least to `middle`.
         speeds = approach_speed(np.maximum(room, 0.0), self._acceleration_limit, self.period_s)
         wanted = rate + np.copysign(speeds[0], distance)
-        low = np.maximum(np.maximum(self._velocity - self._step_limit, -self._velocity_limit), -speeds[2])
-        high = np.minimum(np.minimum(self._velocity + self._step_limit, self._velocity_limit), speeds[1])
-        return wanted, np.minimum(np.maximum(wanted, low), high), reasons
+        # Slowed down while faster than that, it brakes at its limit, not at once.
+        fastest, slowest = np.maximum(top, speed - self._step_limit), -np.maximum(top, -speed - self._step_limit)
+        low = np.maximum(np.maximum(speed - self._step_limit, slowest), -speeds[2])
+        high = np.minimum(np.minimum(speed + self._step_limit, fastest), speeds[1])
+        velocity = np.minimum(np.maximum(wanted, low), high)
+        if self._kinematics is not None:
+            velocity, slowed = self._slowed(velocity, low, high)
+            reasons += slowed
+        if self._avoidance is not None:
+            braked = self._braked()
+            rest = middle + 0.5 * self.period_s * braked + np.copysign(self._stopping_distance(braked), braked)
+            lever_s = self.period_s * (np.floor(np.abs(braked) / self._step_limit) + 1.0)
+            shaped = self._avoidance.shape(velocity, low, high, braked, lever_s, rest)
+            if shaped is not velocity:
+                return shaped, shaped, (*reasons, "led around what is near")
+        return wanted, velocity, reasons
+
+    def _slowed(self, velocity: Array, low: Array, high: Array) -> tuple[Array, tuple[str, ...]]:
+        """Returns the velocity scaled down to the tool's speed limit, as far as the joints' own limits allow."""
+        assert self._kinematics is not None and self._tool_speed is not None
+        speed = float(np.linalg.norm(self._kinematics.tool_velocity(self._history.position[-1], velocity)))
+        most = self.speed * self._tool_speed
+        if speed <= most:
+            return velocity, ()
+        return np.minimum(np.maximum(velocity * (most / speed), low), high), ("tool speed limit",)
 
     def _explain(self, wanted: Array, velocity: Array) -> tuple[str, ...]:
         reasons = []
+        top, before = self.speed * self._velocity_limit, self._history.velocity[-1]
         for i in np.flatnonzero(np.abs(velocity - wanted) > TOLERANCE):
-            if abs(velocity[i]) >= self._velocity_limit[i] - TOLERANCE:
+            if abs(velocity[i]) >= top[i] - TOLERANCE:
                 limit = "velocity"
-            elif abs(velocity[i] - self._velocity[i]) >= self._step_limit[i] - TOLERANCE:
+            elif abs(velocity[i] - before[i]) >= self._step_limit[i] - TOLERANCE:
                 limit = "acceleration"
             else:
                 limit = "position"
@@ -130,54 +222,99 @@ class SafetyFilter:
         return tuple(reasons)
 
     def _braked(self) -> Array:
-        velocity = self._velocity
+        velocity = self._history.velocity[-1]
         return velocity - np.minimum(np.maximum(velocity, -self._step_limit), self._step_limit)
 
-    def _stop(self) -> Stop:
-        return stop_from(self._position, self._velocity, self._acceleration_limit, self.period_s)
+    def _stopping_distance(self, velocity: Array) -> Array:
+        return stopping_distance(np.abs(velocity), self._acceleration_limit, self.period_s)
 
-    def _take(self, velocity: Array, reasons: tuple[str, ...]) -> Verdict:
-        """Verifies a step and takes it, or else the first step of the stored stop, which was verified before."""
-        usage = self._usage(velocity)
-        tightest = int(usage.argmax())
-        # Written so that NaN fails too.
-        if not usage.flat[tightest] <= 1.0 + TOLERANCE:
-            velocity = self._braked()
-            usage = self._usage(velocity)
-            tightest = int(usage.argmax())
-            reasons += ("step refused: it left no stop inside the limits",)
-        acceleration = (velocity - self._velocity) / self.period_s
-        position = self._position + (0.5 * self.period_s) * (self._velocity + velocity)
-        self._position, self._velocity = _frozen(position), _frozen(velocity)
-        self._tighten()
+    def _step_to(self, velocity: Array) -> _Step:
+        """Returns the step whose averaged motion has (n,) `velocity` at its end."""
+        before = self._history.velocity[-1]
+        history = self._history.extended(velocity, self.period_s)
+        position, average, acceleration = history.average(self.period_s)
+        jerk = (acceleration - self._acceleration) / self.period_s
+        rest = history.position[-1] + np.copysign(self._stopping_distance(velocity), velocity)
+        usage = np.array(
+            [
+                np.abs(rest - self._centre) / self._half_range,
+                np.abs(velocity) / self._velocity_limit,
+                np.abs(velocity - before) / self._step_limit,
+                np.abs(jerk) / self._jerk_limit - JERK_TOLERANCE,
+            ]
+        )
+        return _Step(
+            history=history,
+            position=position,
+            velocity=average,
+            acceleration=acceleration,
+            jerk=jerk,
+            stop=stop_from(history, self._acceleration_limit, self.period_s),
+            usage=usage,
+        )
+
+    def _judge(self, velocity: Array, reasons: tuple[str, ...]) -> Verdict:
+        """Verifies a step and takes it; or half of it; or else the first step of the stored stop, verified before."""
+        braked, cause = self._braked(), ""
+        for share in SHARES:
+            step = self._step_to(braked + share * (velocity - braked))
+            # Written so that NaN fails too.
+            if not step.usage.max() <= 1.0 + TOLERANCE:
+                cause = "it left no stop inside the limits"
+                continue
+            path = self._path(step)
+            separation = self._separation(path)
+            cause = next(filter(None, (guard(path) for guard in self.guards)), "")
+            if separation is not None and not separation.kept and self._clearance is not None:
+                cause = f"{self._clearance.names[separation.constraint]} too close"
+            if not cause:
+                return self._take(step, reasons if share == 1.0 else (*reasons, "half a step"), separation)
+        return self._take(self._step_to(braked), (*reasons, f"step refused: {cause}"), refused=True)
+
+    def _path(self, step: _Step) -> Path:
+        """Returns the step and its stop as one motion."""
+        stop = step.stop
+        return Path(
+            time_s=np.concatenate([[0.0], self.period_s * (stop.ticks + 1)]),
+            position=np.concatenate([self._position[None], stop.position]),
+            velocity=np.concatenate([self._velocity[None], stop.velocity]),
+            acceleration=np.concatenate([self._acceleration[None], stop.acceleration]),
+        )
+
+    def _separation(self, path: Path) -> Separation | None:
+        if self._clearance is None:
+            return None
+        clearance = self._clearance
+        return check_separation(path, clearance.distances, clearance.reach, clearance.margin)
+
+    def _take(
+        self, step: _Step, reasons: tuple[str, ...], separation: Separation | None = None, refused: bool = False
+    ) -> Verdict:
+        tightest = int(step.usage.argmax())
         constraint, joint = divmod(tightest, len(self._names))
+        margin, binding = 1.0 - float(step.usage.flat[tightest]), f"{self._names[joint]} {CONSTRAINTS[constraint]}"
+        if separation is not None and self._clearance is not None and separation.room < ROOMY_M * margin:
+            margin, binding = separation.room / ROOMY_M, self._clearance.names[separation.constraint]
+        self._history = step.history
+        self._position, self._velocity = _frozen(step.position), _frozen(step.velocity)
+        self._acceleration = _frozen(step.acceleration)
+        self._tighten()
         return Verdict(
             position=self._position,
             velocity=self._velocity,
-            acceleration=_frozen(acceleration),
-            stop=self._stop(),
+            acceleration=self._acceleration,
+            jerk=_frozen(step.jerk),
+            stop=step.stop,
             reasons=reasons,
-            margin=1.0 - float(usage.flat[tightest]),
-            binding=f"{self._names[joint]} {CONSTRAINTS[constraint]}",
-        )
-
-    def _usage(self, velocity: Array) -> Array:
-        """Returns (3, n): how much of each limit a step to (n,) `velocity` and the stop from there use, 1 at most."""
-        rest = self._position + (0.5 * self.period_s) * (self._velocity + velocity)
-        speed = np.abs(velocity)
-        rest += np.copysign(stopping_distance(speed, self._acceleration_limit, self.period_s), velocity)
-        return np.array(
-            [
-                np.abs(rest - self._centre) / self._half_range,
-                speed / self._velocity_limit,
-                np.abs(velocity - self._velocity) / self._step_limit,
-            ]
+            margin=margin,
+            binding=binding,
+            refused=refused,
         )
 
     def _tighten(self) -> None:
         """Sets the limits in force: the profile's, or the position itself where that is outside of them."""
-        self._upper = np.maximum(self._limit_upper, self._position)
-        self._lower = np.minimum(self._limit_lower, self._position)
+        here = self._history.position[-1]
+        self._upper, self._lower = np.maximum(self._limit_upper, here), np.minimum(self._limit_lower, here)
         self._centre, self._half_range = 0.5 * (self._upper + self._lower), 0.5 * (self._upper - self._lower)
 
 

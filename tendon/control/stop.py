@@ -1,8 +1,9 @@
-"""The stop: each joint's shortest way to rest, in closed form and exact in discrete time.
+"""The stop: the shortest way to rest of the reference, in closed form and exact in discrete time.
 
-From speed `v = (m + f) A h` (`m` whole, `0 <= f < 1`), a joint that brakes by at most `A` in periods of `h` takes
-`m` periods at `A` and one at `f A`. It covers `D(v) = A h^2 (m^2/2 + f (m + 1/2))`, a continuous function of `v` that
-meets the parabola `v^2 / 2A` at every whole `m`.
+The reference is a moving average over `m` control periods of a motion that brakes each joint by at most `A` in
+periods of `h`. From speed `v = (k + f) A h` (`k` whole, `0 <= f < 1`) such a joint takes `k` periods at `A` and one
+at `f A`, and covers `D(v) = A h^2 (k^2/2 + f (k + 1/2))`: continuous in `v`, and on the parabola `v^2 / 2A` at every
+whole `k`. The average needs `m` periods more, and ends in the same place.
 """
 
 from __future__ import annotations
@@ -14,54 +15,108 @@ import numpy.typing as npt
 
 from tendon.core.types import Array
 
+Ticks = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Stop:
-    """The motion from a state to rest; acceleration is constant between its points.
+    """The motion from a state to rest; jerk is constant between its points, so one cubic a piece is the whole motion.
 
     Attributes:
         ticks: (k,) control periods since the state, from 0, strictly increasing.
         position: (k, n) rad or m.
         velocity: (k, n) rad/s or m/s; zero at the end.
-        acceleration: (k, n) rad/s^2 or m/s^2, from each point to the next; zero at the end.
+        acceleration: (k, n) rad/s^2 or m/s^2; zero at the end.
     """
 
-    ticks: npt.NDArray[np.int64]
+    ticks: Ticks
     position: Array
     velocity: Array
     acceleration: Array
 
 
-def stop_from(position: Array, velocity: Array, acceleration: Array, period_s: float) -> Stop:
-    """Returns the stop from (n,) `position` and `velocity` at (n,) largest `acceleration`."""
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class History:
+    """The last `m` control periods of the motion that the reference averages.
+
+    Attributes:
+        position: (m + 1, n) at the ends of the periods, the newest last.
+        velocity: (m + 1, n) there.
+        mean: (m, n) position averaged over each period.
+    """
+
+    position: Array
+    velocity: Array
+    mean: Array
+
+    @classmethod
+    def at_rest(cls, position: Array, periods: int) -> History:
+        """Returns `periods` periods of standing at (n,) `position`."""
+        still = np.tile(position, (periods + 1, 1))
+        return cls(position=still, velocity=np.zeros_like(still), mean=still[1:])
+
+    def extended(self, velocity: Array, period_s: float) -> History:
+        """Returns the history one period later, when the acceleration in it was constant and led to (n,) `velocity`."""
+        before, last = self.velocity[-1], self.position[-1]
+        position = last + (0.5 * period_s) * (before + velocity)
+        mean = last + period_s * (before * (1.0 / 3.0) + velocity * (1.0 / 6.0))
+        return History(
+            position=np.concatenate([self.position[1:], position[None]]),
+            velocity=np.concatenate([self.velocity[1:], velocity[None]]),
+            mean=np.concatenate([self.mean[1:], mean[None]]),
+        )
+
+    def average(self, period_s: float) -> tuple[Array, Array, Array]:
+        """Returns (n,) position, velocity and acceleration of the reference now."""
+        span_s = len(self.mean) * period_s
+        return (
+            self.mean[0] if len(self.mean) == 1 else self.mean.mean(axis=0),
+            (self.position[-1] - self.position[0]) / span_s,
+            (self.velocity[-1] - self.velocity[0]) / span_s,
+        )
+
+
+def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
+    """Returns the stop of the reference whose past is `history`, each joint braking by (n,) `acceleration`."""
+    window, speed = len(history.mean), np.abs(history.velocity[-1])
     full_step = acceleration * period_s
-    speed = np.abs(velocity)
     full = np.floor(speed / full_step)
     rest = np.maximum(speed - full * full_step, 0.0)
-    ends = full + (rest > 0.0)
-    ticks = np.array(sorted({0.0, *full.tolist(), *ends.tolist()}))
-    sign = np.copysign(1.0, velocity)
-    column = ticks[:, None]
-    braked = np.minimum(column, full)
-    over = column > full
-    slowed = np.where(over, 0.0, speed - braked * full_step)
-    elapsed = braked * period_s
-    travelled = elapsed * (speed - 0.5 * acceleration * elapsed) + (0.5 * period_s) * rest * over
-    braking = np.where(column < full, acceleration, np.where(over, 0.0, rest / period_s))
-    slowed[-1] = 0.0
-    return Stop(
-        ticks=ticks.astype(np.int64),
-        position=position + sign * travelled,
-        velocity=sign * slowed,
-        acceleration=-sign * braking,
-    )
+    knots = {*full.tolist(), *(full + (rest > 0.0)).tolist()}
+    ticks = np.array(sorted({*range(window + 1), *knots, *(knot + window for knot in knots)}))
+    # What is averaged, at each knot and a window before it.
+    braked = np.concatenate([ticks, np.maximum(ticks - window, 0.0)])[:, None]
+    elapsed = np.minimum(braked, full) * period_s
+    over = braked > full
+    slowed = np.where(over, 0.0, speed - acceleration * elapsed)
+    travelled = elapsed * (speed - 0.5 * acceleration * elapsed)
+    # The integral over time of the way travelled; one period of `rest` to zero adds h^2/3 of it.
+    area = elapsed * elapsed * (0.5 * speed - acceleration * elapsed * (1.0 / 6.0))
+    end = travelled + (0.5 * period_s) * rest
+    area += over * (period_s * (travelled + (period_s / 3.0) * rest) + (braked - full - 1.0) * period_s * end)
+    travelled = np.where(over, end, travelled)
+
+    here = history.position[-1]
+    sign = np.copysign(1.0, history.velocity[-1])
+    motion = here + sign * travelled, sign * slowed, sign * area
+    (now, past), (rate, past_rate), (sum_, past_sum) = (np.split(value, 2) for value in motion)
+    # Before the state it is not braked: the history itself. Knots 0 to window are the first rows.
+    past[: window + 1] = history.position
+    past_rate[: window + 1] = history.velocity
+    past_sum[:window] = -period_s * np.cumsum((history.mean - here)[::-1], axis=0)[::-1]
+    past_sum[window] = 0.0
+    span_s = window * period_s
+    position, velocity, braking = here + (sum_ - past_sum) / span_s, (now - past) / span_s, (rate - past_rate) / span_s
+    position[0], velocity[0], braking[0] = history.average(period_s)  # not different in the last digit
+    position[-1], velocity[-1], braking[-1] = now[-1], 0.0, 0.0
+    return Stop(ticks=ticks.astype(np.int64), position=position, velocity=velocity, acceleration=braking)
 
 
 def stopping_distance(speed: Array, acceleration: Array, period_s: float) -> Array:
     """Returns `D(speed)`: how far the stop goes from (n,) speeds of at least zero."""
     full_step = acceleration * period_s
     full = np.floor(speed / full_step)
-    # D = A h^2 (m^2/2 + f (m + 1/2)) with f = v / (A h) - m.
+    # D = A h^2 (k^2/2 + f (k + 1/2)) with f = v / (A h) - k.
     return np.asarray(period_s * (speed * (full + 0.5) - 0.5 * full_step * full * (full + 1.0)))
 
 
@@ -69,8 +124,8 @@ def approach_speed(room: Array, acceleration: Array, period_s: float) -> Array:
     """Returns the largest speed at the end of the next period from which the stop still ends inside `room`.
 
     With `w` that speed, the period itself covers half a period at the present speed, which the caller has
-    taken off `room`, and half a period at `w`; so this inverts `G(w) = w h/2 + D(w)`. For `w = (m + f) A h`,
-    `G = A h^2 (m (m + 1)/2 + f (m + 1))`.
+    taken off `room`, and half a period at `w`; so this inverts `G(w) = w h/2 + D(w)`. For `w = (k + f) A h`,
+    `G = A h^2 (k (k + 1)/2 + f (k + 1))`.
 
     Args:
         room: (..., n) at least zero.
@@ -81,3 +136,11 @@ def approach_speed(room: Array, acceleration: Array, period_s: float) -> Array:
     room = room / (full_step * period_s)
     full = np.floor(0.5 * np.sqrt(1.0 + 8.0 * room) - 0.5)
     return np.asarray((0.5 * full + room / (full + 1.0)) * full_step)
+
+
+def averaged_periods(acceleration: Array, jerk: Array, period_s: float) -> int:
+    """Returns over how many periods a motion must be averaged for (n,) `jerk` to hold.
+
+    Averaging over `m` periods turns steps of acceleration, at most `2 A`, into ramps of `m` periods.
+    """
+    return max(1, int(np.ceil((2.0 * acceleration / (jerk * period_s)).max() - 1e-9)))

@@ -121,7 +121,7 @@ class Trajectory:
     Attributes:
         position: (k, n) rad or m.
         velocity: (k, n) rad/s or m/s.
-        acceleration: (k, n) rad/s^2 or m/s^2: the one that holds from this point to the next.
+        acceleration: (k, n) rad/s^2 or m/s^2; jerk is constant from each point to the next.
         time_from_start_ns: k strictly increasing times.
     """
 

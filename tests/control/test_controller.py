@@ -47,11 +47,11 @@ def test_a_command_is_committed_points_then_a_stop() -> None:
     command = robot.tick().command
     assert command is not None and command.stamp_ns == now_ns
     trajectory = command.trajectory
-    assert trajectory.time_from_start_ns[:LEAD_TICKS] == (10 * MS, 20 * MS, 30 * MS)
+    assert trajectory.time_from_start_ns[: LEAD_TICKS + 1] == (0, 10 * MS, 20 * MS, 30 * MS)
     assert len(trajectory.time_from_start_ns) > LEAD_TICKS and not trajectory.velocity[-1].any()
     following = robot.tick().command
     assert following is not None
-    assert np.array_equal(following.trajectory.position[:2], trajectory.position[1:3]), "committed points changed"
+    assert np.array_equal(following.trajectory.position[:3], trajectory.position[1:4]), "committed points changed"
 
 
 def test_the_robot_is_where_the_plan_says_when_it_says() -> None:

@@ -100,7 +100,7 @@ def test_a_target_at_rest_is_reached_in_the_time_that_the_limits_allow(profile: 
         filter_.step(goal)
         steps += 1
     ideal_s = 1.0 / 2.175 + 2.175 / 15.0  # distance at full speed, plus one ramp
-    assert steps * PERIOD_S <= ideal_s + 2 * PERIOD_S
+    assert steps * PERIOD_S <= ideal_s + 2 * filter_.delay_s + 2 * PERIOD_S
 
 
 def smooth(profile: RobotProfile, time_s: float) -> tuple[Array, Array]:
@@ -115,10 +115,10 @@ def test_a_feasible_moving_target_is_followed_without_lag(profile: RobotProfile)
     filter_ = SafetyFilter(profile)
     filter_.reset(smooth(profile, 0.0)[0])
     for k in range(1, 400):
-        target, velocity = smooth(profile, k * PERIOD_S)
-        verdict = filter_.step(target, velocity)
-        assert verdict.reasons == ()
-        assert np.abs(verdict.position - target).max() < 1e-6
+        verdict = filter_.step(*smooth(profile, k * PERIOD_S + filter_.delay_s))
+        assert verdict.reasons == () or k < 3
+        # The average of a curve is off it by its curvature, T^2 / 24 of its acceleration.
+        assert np.abs(verdict.position - smooth(profile, k * PERIOD_S)[0]).max() < (3e-5 if k > 5 else 1e-3)
 
 
 def test_a_jump_of_the_target_is_caught_up_with_and_then_followed(profile: RobotProfile) -> None:
@@ -126,12 +126,12 @@ def test_a_jump_of_the_target_is_caught_up_with_and_then_followed(profile: Robot
     filter_.reset(smooth(profile, 0.0)[0])
     errors = []
     for k in range(1, 200):
-        target, velocity = smooth(profile, k * PERIOD_S + (0.2 if k > 50 else 0.0))
-        verdict = filter_.step(target, velocity)
-        errors.append(np.abs(verdict.position - target).max())
-        if errors[-1] > 1e-3:
+        time_s = k * PERIOD_S + (0.2 if k > 50 else 0.0)
+        verdict = filter_.step(*smooth(profile, time_s + filter_.delay_s))
+        errors.append(np.abs(verdict.position - smooth(profile, time_s)[0]).max())
+        if errors[-1] > 0.02:
             assert verdict.reasons and verdict.margin < 1e-9
-    assert max(errors[60:]) > 1e-3 > 1e-6 > max(errors[100:])
+    assert max(errors[60:]) > 1e-3 > 3e-5 > max(errors[100:])
 
 
 def test_unusable_targets_follow_the_stop_exactly(profile: RobotProfile) -> None:
@@ -145,6 +145,7 @@ def test_unusable_targets_follow_the_stop_exactly(profile: RobotProfile) -> None
             point = int(np.flatnonzero(stop.ticks == tick)[0])
             assert np.allclose(verdict.position, stop.position[point], atol=1e-12)
             assert np.allclose(verdict.velocity, stop.velocity[point], atol=1e-12)
+            assert np.allclose(verdict.acceleration, stop.acceleration[point], atol=1e-9)
     assert (filter_.velocity == 0).all()
 
 
@@ -174,7 +175,7 @@ def test_reasons_name_the_joint_and_the_limit_that_binds(profile: RobotProfile) 
     first = filter_.step(goal)
     assert first.reasons == ("panda_joint1 acceleration limit",)
     assert first.binding in ("panda_joint1 acceleration", "panda_finger_joint1 position")
-    for _ in range(20):
+    for _ in range(21):
         verdict = filter_.step(goal)
     assert verdict.reasons == ("panda_joint1 velocity limit",)
     goal[0] = 9.0
