@@ -14,7 +14,7 @@ from tendon.core.types import ActionChunk, Array, Image, Observation, freeze
 from tendon.policies.adapter import ToolAdapter
 from tendon.policies.bundle import Bundle
 from tendon.policies.manifest import Manifest
-from tendon.policies.matching import check_model, check_profile
+from tendon.policies.matching import EMBEDDING, check_model, check_profile
 from tendon.policies.runtime import OnnxModel, Tensor
 from tendon.policies.tokens import Tokenizer
 
@@ -25,6 +25,9 @@ class Inference:
 
     Attributes:
         points: (2, 3) predicted positions of the target object and of the reference [m, base frame].
+        targets: (T, 4) tool position in the base frame and finger position that each row asks for [m].
+        given_rows: leading rows that continue the running plan.
+        embedding: (E,) the policy's own summary of what it saw; `None` when its graph does not tell.
         clamped_rows: rows of the chunk moved to the border of the workspace.
         held_rows: rows that hold the last reachable one.
         model_ns: time in onnxruntime.
@@ -33,6 +36,9 @@ class Inference:
     """
 
     points: Array
+    targets: Array
+    given_rows: int
+    embedding: Array | None
     clamped_rows: tuple[int, ...]
     held_rows: tuple[int, ...]
     model_ns: int
@@ -135,7 +141,8 @@ class BundlePolicy:
         given = self._prefix_rows(prefix, start_ns)
         known = len(given)
         rows = np.zeros((1, self._manifest.action.rows, len(self._action_mean)), np.float32)
-        rows[0, :known] = (self._adapter.to_components(given, origin) - self._action_mean) / self._action_std
+        continued = self._adapter.to_components(given, origin)
+        rows[0, :known] = (continued - self._action_mean) / self._action_std
         feeds["prefix"] = rows
         feeds["prefix_rows"] = np.array([known], np.int64)
         feeds["noise"] = np.zeros_like(rows)
@@ -145,6 +152,7 @@ class BundlePolicy:
         model_ns = time.perf_counter_ns() - model_begin_ns
         points = freeze("points (of the model's answer)", answer["points"][0], (2, 3))
         actions = freeze("actions (of the model's answer)", answer["actions"][0], rows.shape[1:])
+        embedding = answer.get(EMBEDDING)
 
         wanted = actions[known:] * self._action_std + self._action_mean
         seed = given[-1] if known else observation.joint_position
@@ -153,6 +161,9 @@ class BundlePolicy:
         kinematics_ns = time.perf_counter_ns() - solve_begin_ns
         self.last = Inference(
             points=points,
+            targets=np.concatenate([continued, wanted]) + np.append(origin, 0.0),
+            given_rows=known,
+            embedding=None if embedding is None else freeze("embedding (of the model)", embedding[0], (None,)),
             clamped_rows=tuple(k + known for k in solved.clamped),
             held_rows=tuple(k + known for k in solved.held),
             model_ns=model_ns,

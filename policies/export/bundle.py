@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import torch
 from safetensors.torch import load_file
@@ -27,9 +28,11 @@ from tendon.policies.manifest import (
     Manifest,
     StateItem,
 )
+from tendon.policies.matching import EMBEDDING
 from tendon.policies.training.model import Shape, SmallVla
 
 LARGEST_DIFFERENCE = 1e-3
+OUTPUTS = ("actions", "points", EMBEDDING)
 
 
 class Deployed(nn.Module):
@@ -55,13 +58,17 @@ class Deployed(nn.Module):
         prefix: Tensor,
         prefix_rows: Tensor,
         noise: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """Inputs and outputs as in `tendon.policies.matching`."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Inputs and outputs as in `tendon.policies.matching`.
+
+        The embedding is the context of the flow, all that the actions depend on, then each camera's mean features.
+        """
         grids = self.model.look({"scene": image_scene, "wrist": image_wrist})
         understood = self.model.understand(self.model.point(grids, tokens[:, None]), state)
         given = (torch.arange(self.model.shape.rows) < prefix_rows[:, None]).float()
         chunk = self.model.sample(understood.context[:, 0], prefix * self.scale + self.shift, given, noise)
-        return (chunk - self.shift) / self.scale, understood.points[:, 0]
+        embedding = torch.cat([understood.context[:, 0], *(grid.mean((2, 3)) for grid in grids.values())], dim=-1)
+        return (chunk - self.shift) / self.scale, understood.points[:, 0], embedding
 
 
 def export_bundle(
@@ -137,12 +144,23 @@ def _to_onnx(deployed: Deployed, shape: Shape) -> bytes:
             tuple(example.values()),
             str(path),
             input_names=list(example),
-            output_names=["actions", "points"],
+            output_names=["actions", "points", "fused"],
             dynamo=True,
             external_data=False,
             verbose=False,
         )
-        return path.read_bytes()
+        graph = onnx.load(path)
+    _rename(graph.graph, {EMBEDDING: "word_embedding", "fused": EMBEDDING})
+    return bytes(graph.SerializeToString())
+
+
+def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
+    """Renames tensors: the exporter names its own after operators, `embedding` too, and does not look for clashes."""
+    for node in graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
+    for value in (*graph.output, *graph.value_info):
+        value.name = names.get(value.name, value.name)
 
 
 def _check_parity(deployed: Deployed, graph: bytes, shape: Shape) -> None:
@@ -151,8 +169,8 @@ def _check_parity(deployed: Deployed, graph: bytes, shape: Shape) -> None:
         example = _example(shape, seed)
         with torch.no_grad():
             expected = deployed(*example.values())
-        found = session.run(["actions", "points"], {k: v.numpy() for k, v in example.items()})
-        for output, want, got in zip(("actions", "points"), expected, found, strict=True):
+        found = session.run(list(OUTPUTS), {k: v.numpy() for k, v in example.items()})
+        for output, want, got in zip(OUTPUTS, expected, found, strict=True):
             difference = float(np.abs(want.numpy() - got).max())
             if not difference < LARGEST_DIFFERENCE:
                 raise MismatchError(

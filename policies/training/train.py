@@ -35,6 +35,7 @@ class Recipe:
         batch: frames a step; each has several labels.
         learning_rate: peak; warms up over 200 steps, then falls as a cosine.
         seed: of weights, noise and order.
+        freeze_norm: leave batch normalisation as it is: for a run that `recover_run` made.
     """
 
     steps: int = 12_000
@@ -42,6 +43,7 @@ class Recipe:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     seed: int = 0
+    freeze_norm: bool = False
 
 
 class Run:
@@ -166,6 +168,10 @@ class Run:
         for group in self.optimiser.param_groups:
             group["lr"] = self.recipe.learning_rate * warm * max(fall, 0.01)
         self.model.train()
+        if self.recipe.freeze_norm:
+            for module in self.model.modules():
+                if isinstance(module, torch.nn.BatchNorm2d):
+                    module.eval()
         batch = {k: v.to(self._device, non_blocking=True) for k, v in batch.items()}
         losses = self.losses(batch)
         total = losses["flow"] + 0.5 * losses["point"] + 0.2 * losses["flag"] + 0.3 * losses["look"]

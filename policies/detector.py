@@ -1,0 +1,229 @@
+"""Notices at run time that a policy is about to fail: its plans contradict each other, or it sees what it never saw.
+
+Two scores, each inference, from what the policy computes anyway:
+
+- consistency: how far the part of the new chunk that the last chunk also planned is from what that planned, per row
+  and component over what is usual (the statistical distance of STAC, Agia et al. 2024, for a policy without noise);
+- novelty: the Mahalanobis distance of the policy's own embedding from those of successful episodes, in their principal
+  components, with the rest of the space as one more (probabilistic PCA, Tipping and Bishop 1999).
+
+Both are averaged over the last `window` inferences. The thresholds are conformal, see `tendon.policies.conformal`.
+A detector decides nothing about safety: it can slow or stop a policy, never permit anything. No ROS in it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.errors import ConfigError, InvalidDataError
+from tendon.core.types import Array, freeze
+
+SCORES = ("consistency", "novelty")
+NUMBERS = ("row_scale", "centre", "basis", "variance")
+
+
+class Response(Enum):
+    """What a node asks the safety monitor for, from least to most restrictive."""
+
+    FULL = "full"
+    SLOW = "slow"
+    HOLD = "hold"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Escalation:
+    """How alarms become a response: the first one slows, some in a row hold, and when they last, stop.
+
+    Attributes:
+        hold_after: inferences in a row with an alarm.
+        stop_after: likewise; must be more.
+    """
+
+    hold_after: int = 4
+    stop_after: int = 15
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.hold_after < self.stop_after:
+            raise ConfigError(
+                f"hold_after is {self.hold_after} and stop_after {self.stop_after}: "
+                "need 1 <= hold_after < stop_after inferences"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Calibration:
+    """What a detector knows of successful episodes. E numbers of an embedding, K principal components.
+
+    Attributes:
+        row_scale: (T, C) usual difference of a chunk's row from what the last chunk planned for that time [m].
+        centre: (E,) mean embedding.
+        basis: (E, K) orthonormal principal directions.
+        variance: (K + 1,) along each of them, and, last, along each of the E - K others.
+        window: inferences that a score is averaged over.
+        thresholds: of each of `SCORES`; above it is an alarm.
+        escalation: from alarms to a response.
+
+    Raises:
+        ConfigError: a threshold is missing or not positive, or the window is below 1.
+        InvalidDataError: shapes do not fit, or a number is not finite.
+    """
+
+    row_scale: Array
+    centre: Array
+    basis: Array
+    variance: Array
+    window: int
+    thresholds: dict[str, float]
+    escalation: Escalation = Escalation()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "row_scale", freeze("row_scale", self.row_scale, (None, None)))
+        object.__setattr__(self, "centre", freeze("centre", self.centre, (None,)))
+        object.__setattr__(self, "basis", freeze("basis", self.basis, (len(self.centre), None)))
+        object.__setattr__(self, "variance", freeze("variance", self.variance, (self.basis.shape[1] + 1,)))
+        for name in ("row_scale", "variance"):
+            if getattr(self, name).min() <= 0:
+                raise InvalidDataError(f"{name} of the detector has {getattr(self, name).min()}: all must be positive")
+        if set(self.thresholds) != set(SCORES) or not all(0 < value < np.inf for value in self.thresholds.values()):
+            raise ConfigError(f"detector thresholds are {self.thresholds}, must be positive, of {', '.join(SCORES)}")
+        if self.window < 1:
+            raise ConfigError(f"detector window is {self.window}, must be at least 1 inference")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessment:
+    """What the detector makes of one inference.
+
+    Attributes:
+        response: what to ask for.
+        reason: why, in words; empty when the response is full.
+        scores: name to value, averaged over the window.
+        alarms: which of them are above their threshold.
+    """
+
+    response: Response = Response.FULL
+    reason: str = ""
+    scores: dict[str, float]
+    alarms: tuple[str, ...] = ()
+
+    def ratio(self, thresholds: dict[str, float]) -> float:
+        """Returns the largest score over its threshold: above 1 is an alarm."""
+        return max(self.scores[name] / thresholds[name] for name in SCORES)
+
+
+class Detector:
+    """Scores one inference after the other. One instance a thread.
+
+    Args:
+        calibration: of the policy that is watched.
+    """
+
+    def __init__(self, calibration: Calibration) -> None:
+        self.calibration = calibration
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets the last chunk and all alarms: for a new episode, or when the robot was armed anew."""
+        self._last: tuple[int, int, Array] | None = None
+        self._instruction: str | None = None
+        self._recent = {name: deque[float](maxlen=self.calibration.window) for name in SCORES}
+        self._row = 0
+
+    def update(
+        self, *, start_ns: int, step_ns: int, targets: Array, given: int, embedding: Array, instruction: str
+    ) -> Assessment:
+        """Takes one inference and returns what to make of it.
+
+        A new instruction is a new plan: it is not compared with the last one.
+
+        Args:
+            start_ns: when row 0 of the chunk is due.
+            step_ns: time between rows.
+            targets: (T, C) tool position in the base frame and finger position of each row [m].
+            given: leading rows that continue the running plan; they are not compared.
+            embedding: (E,) of the policy.
+            instruction: the task.
+
+        Raises:
+            InvalidDataError: shapes are not those of the calibration.
+        """
+        known = self.calibration
+        if targets.shape != known.row_scale.shape or embedding.shape != known.centre.shape:
+            raise InvalidDataError(
+                f"detector got targets {targets.shape} and an embedding {embedding.shape}, was calibrated on "
+                f"{known.row_scale.shape} and {known.centre.shape}: run `tendon calibrate-detector` for this policy"
+            )
+        if instruction != self._instruction:
+            self._last, self._instruction = None, instruction
+        distance = chunk_distance(self._last, (start_ns, step_ns, targets), given, known.row_scale)
+        self._last = (start_ns, step_ns, targets)
+        if distance is not None:
+            self._recent["consistency"].append(distance)
+        self._recent["novelty"].append(novelty(embedding, known))
+        scores = {name: sum(values) / known.window for name, values in self._recent.items()}
+        alarms = tuple(name for name in SCORES if scores[name] > known.thresholds[name])
+        self._row = self._row + 1 if alarms else 0
+        return Assessment(response=self._response(), reason=self._reason(scores, alarms), scores=scores, alarms=alarms)
+
+    def _response(self) -> Response:
+        levels = self.calibration.escalation
+        if self._row >= levels.stop_after:
+            return Response.STOP
+        if self._row >= levels.hold_after:
+            return Response.HOLD
+        return Response.SLOW if self._row else Response.FULL
+
+    def _reason(self, scores: dict[str, float], alarms: tuple[str, ...]) -> str:
+        meaning = {"consistency": "successive plans contradict each other", "novelty": "the policy sees something new"}
+        said = [
+            f"{meaning[name]} ({name} {scores[name]:.2f} > {self.calibration.thresholds[name]:.2f})" for name in alarms
+        ]
+        return f"{' and '.join(said)}, {self._row} in a row" if said else ""
+
+
+def chunk_distance(
+    last: tuple[int, int, Array] | None, new: tuple[int, int, Array], given: int, row_scale: Array
+) -> float | None:
+    """Returns the root mean square difference of two chunks where both plan, over what is usual there.
+
+    Args:
+        last: start [ns], step [ns] and (T, C) targets of the chunk before, or `None`.
+        new: likewise.
+        given: leading rows of `new` that are left out.
+        row_scale: (T, C) usual difference, by row of `new`.
+
+    Returns:
+        `None` where they do not overlap.
+    """
+    if last is None:
+        return None
+    change, rows = overlap_change(last, new, given)
+    return float(np.sqrt(np.mean((change / row_scale[rows]) ** 2))) if len(rows) else None
+
+
+def overlap_change(
+    last: tuple[int, int, Array], new: tuple[int, int, Array], given: int
+) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Returns (k, C) new minus last targets, the last linear between rows, and the (k,) rows of `new` they are of."""
+    times = new[0] + new[1] * np.arange(len(new[2]))
+    place = (times - last[0]) / last[1]
+    rows = np.flatnonzero((np.arange(len(times)) >= given) & (place >= 0) & (place <= len(last[2]) - 1))
+    before = np.minimum(place[rows].astype(np.int64), len(last[2]) - 2)
+    share = (place[rows] - before)[:, None]
+    planned = (1 - share) * last[2][before] + share * last[2][before + 1]
+    return np.asarray(new[2][rows] - planned), rows
+
+
+def novelty(embedding: Array, known: Calibration) -> float:
+    """Returns the Mahalanobis distance of an embedding, over the root of its size: about 1 for what is usual."""
+    away = embedding - known.centre
+    along = away @ known.basis
+    others = max(float(away @ away - along @ along), 0.0)
+    squared = float(np.sum(along**2 / known.variance[:-1])) + others / known.variance[-1]
+    return float(np.sqrt(squared / len(away)))
