@@ -1,8 +1,9 @@
 """The simulated robot: physics in real time or in lock-step, trajectory controllers, joint states.
 
 Subscribes `CONTROLLER/joint_trajectory`, `instruction`; publishes `joint_states` 100 times a second, `sim/world_state`
-for the camera process, and `sim/task`, which says whether the task in the scene is done. Parameters `scene` and
-`family` may be set while it runs and load another scene, at rest only.
+for the camera process, `sim/task`, which says whether the task in the scene is done, and `sim/commanded`: what the
+robot's controllers commanded in each physics step, in batches. Parameters `scene` and `family` may be set while it runs
+and load another scene, at rest only; `jammed` names a joint that does not follow any more, "" frees it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.errors import ConfigError, TendonError
+from tendon.core.types import Array
 from tendon.ros2_nodes import conversion, qos, world_state
 from tendon.ros2_nodes.lockstep import LockStep
 from tendon.ros2_nodes.runtime import Urgency, run_node
@@ -32,6 +34,7 @@ from tendon.sim.world import PHYSICS_HZ
 SECOND_NS = 1_000_000_000
 STATE_HZ = 100
 JUDGE_HZ = 10
+COMMANDED_BATCH = 30
 SLIP_NS = 100_000_000
 """Physics that is later than this gives up catching up, and time in the simulation jumps."""
 
@@ -50,6 +53,8 @@ class SimNode(NodeShell):
         self._next_scene: Scene | None = None
         self._commands: deque[tuple[str, JointTrajectory]] = deque(maxlen=64)
         self._words: deque[str] = deque(maxlen=8)
+        self._commanded: list[tuple[int, Array, Array]] = []
+        self._next_jam: str | None = self.setting("jammed", "") or None
         self._rejected = ""
         self._slips = 0
         self._done = False
@@ -58,6 +63,7 @@ class SimNode(NodeShell):
         self._states = self.create_publisher(JointState, "joint_states", qos.NEWEST)
         self._worlds = self.create_publisher(JointState, world_state.TOPIC, qos.NEWEST)
         self._tasks = self.create_publisher(DiagnosticArray, "sim/task", qos.NEWEST)
+        self._batches = self.create_publisher(JointTrajectory, world_state.COMMANDED_TOPIC, qos.EACH)
         self._lockstep = None
         if self.setting("lockstep", False):
             self._lockstep = LockStep(self, round(SECOND_NS / self.profile.control_hz))
@@ -101,6 +107,13 @@ class SimNode(NodeShell):
         return self.time.now_ns() if self._lockstep is None else self._lockstep.now_ns
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            if parameter.name == "jammed":
+                joint = str(parameter.value)
+                if joint and joint not in self.profile.joint_names:
+                    return SetParametersResult(successful=False, reason=f"there is no joint {joint}")
+                self._next_jam = joint
+                return SetParametersResult(successful=True)
         wanted = {name: self.get_parameter(name).value for name in ("scene", "family")}
         wanted |= {parameter.name: parameter.value for parameter in parameters if parameter.name in wanted}
         try:
@@ -156,6 +169,9 @@ class SimNode(NodeShell):
         robot = self._robot
         if self._next_scene is not None:
             self._load(self._next_scene)
+        if self._next_jam is not None:
+            robot.jam(self._next_jam)
+            self._next_jam = None
         while self._commands:
             controller, message = self._commands.popleft()
             try:
@@ -168,6 +184,10 @@ class SimNode(NodeShell):
             robot.judge(self._words.popleft())
         robot.step(now_ns)
         self._steps += 1
+        self._commanded.append((now_ns, *robot.commanded()))
+        if len(self._commanded) == COMMANDED_BATCH:
+            self._batches.publish(world_state.commanded_message(self.profile.joint_names, self._commanded))
+            self._commanded.clear()
         if self._due(STATE_HZ):
             state = conversion.joint_state_message(now_ns, self.profile.joint_names, *robot.world.joint_state())
             self._states.publish(state)

@@ -38,6 +38,7 @@ class SimulatedRobot:
         }
         self._target = np.array(position)
         self._target_velocity = np.zeros(len(position))
+        self._jammed: tuple[int, float] | None = None
 
     def load(self, scene: Scene) -> None:
         """Replaces the scene; the robot stands at its start pose and holds it.
@@ -66,8 +67,19 @@ class SimulatedRobot:
         for name, controller in self._controllers.items():
             columns = self._columns[name]
             self._target[columns], self._target_velocity[columns] = controller.sample(now_ns)
-        self.world.set_target(self._target, self._target_velocity)
+        target, velocity = self._target, self._target_velocity
+        if self._jammed is not None:
+            column, place = self._jammed
+            target, velocity = target.copy(), velocity.copy()
+            target[column], velocity[column] = place, 0.0
+        self.world.set_target(target, velocity)
         self.world.step()
+
+    def jam(self, joint: str) -> None:
+        """Holds a joint where it is, whatever its controller commands; "" frees it."""
+        position, _ = self.world.joint_state()
+        names = self.world.profile.joint_names
+        self._jammed = (names.index(joint), float(position[names.index(joint)])) if joint else None
 
     @property
     def moving(self) -> bool:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from itertools import chain
 
+from builtin_interfaces.msg import Duration
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.core.errors import InvalidDataError
+from tendon.core.types import Array
 from tendon.ros2_nodes import conversion
 from tendon.sim.scene import Scene, sample_scene
 from tendon.sim.world import WorldState
 
 TOPIC = "sim/world_state"
+COMMANDED_TOPIC = "sim/commanded"
 _POSE = 7
 
 
@@ -61,3 +66,16 @@ def world_state(message: JointState) -> tuple[int, str, WorldState]:
             opening=values[-1],
         ),
     )
+
+
+def commanded_message(names: Sequence[str], samples: Sequence[tuple[int, Array, Array]]) -> JointTrajectory:
+    """Returns what controllers commanded in some physics steps, each as (stamp_ns, (n,) position, (n,) velocity)."""
+    message = JointTrajectory(joint_names=list(names))
+    first_ns = samples[0][0]
+    message.header.stamp = conversion.time_message(first_ns)
+    for stamp_ns, position, velocity in samples:
+        second, nanosecond = divmod(stamp_ns - first_ns, 1_000_000_000)
+        point = JointTrajectoryPoint(time_from_start=Duration(sec=second, nanosec=nanosecond))
+        point.positions, point.velocities = array("d", position.tobytes()), array("d", velocity.tobytes())
+        message.points.append(point)
+    return message
