@@ -16,6 +16,7 @@ TRAIN = ["torch==2.13.0", "safetensors>=0.4", "onnx>=1.17", "onnxscript>=0.5"]
 DEV = [
     "pytest>=8",
     "hypothesis>=6.100",
+    "example-robot-data>=4.1",
     "onnx>=1.17",
     "ruff>=0.8",
     "mypy>=1.13",
@@ -55,13 +56,15 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/tendon"]),
         ("share/tendon", ["package.xml"]),
-        *share("launch", "robots", "bundles"),
+        *share("launch", "robots", "environments", "bundles"),
     ],
     install_requires=[
         "numpy>=1.26",
         "pin>=3.0",
         "onnxruntime>=1.19",
         "opencv-python-headless>=4.9",
+        "cryptography>=42",
+        "daqp>=0.5",
         "PyYAML>=6",
         "rich>=13",
         "cryptography>=42",

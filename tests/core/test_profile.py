@@ -16,7 +16,7 @@ LOWER = [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973, 0.0]
 UPPER = [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973, 0.04]
 VELOCITY = [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61, 0.1]
 ACCELERATION = [15, 7.5, 10, 12.5, 15, 20, 20, 1.0]
-JERK = [7500, 3750, 5000, 6250, 7500, 10000, 10000, 50]
+JERK = [7500, 3750, 5000, 6250, 7500, 10000, 10000, 200]
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def values() -> dict[str, Any]:
     folder = share_folder() / "robots" / "panda"
     loaded: dict[str, Any] = yaml.safe_load((folder / "profile.yaml").read_text(encoding="utf-8"))
     loaded["urdf"] = str(folder / loaded["urdf"])
+    loaded["collisions"] = str(folder / loaded["collisions"])
     return loaded
 
 

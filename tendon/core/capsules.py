@@ -1,0 +1,136 @@
+"""Fits tight capsules around meshes: the smallest volume found by a random search from the principal axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tendon.core.types import Array
+
+SEARCH_STEPS = 1500
+SPLIT_STEPS = 300
+SPLIT_PLACES = (0.25, 0.375, 0.5, 0.625, 0.75)
+WORTH_SPLITTING = 0.9
+"""A second capsule must leave at most this share of the volume: each costs time in every control step."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FittedCapsule:
+    """A capsule that contains the points it was fitted to: ends (3,) `a`, `b` and `radius` [m]."""
+
+    a: Array
+    b: Array
+    radius: float
+
+    @property
+    def volume(self) -> float:
+        """In m^3."""
+        length = float(np.linalg.norm(self.b - self.a))
+        return float(np.pi * self.radius**2 * length + 4 / 3 * np.pi * self.radius**3)
+
+
+def fit_capsule(points: Array, steps: int = SEARCH_STEPS) -> FittedCapsule:
+    """Returns a capsule of small volume around (k, 3) points [m].
+
+    The axis (a point and a direction) and the radius are improved by random steps that shrink when they fail
+    (Rechenberg's 1/5 rule), from each principal axis. The same points give the same capsule.
+    """
+    rng = np.random.default_rng(0)
+    middle = points.mean(axis=0)
+    _, _, directions = np.linalg.svd(points - middle, full_matrices=False)
+    size = float(np.ptp(points, axis=0).max())
+    best, least = np.zeros(7), np.inf
+    for direction in directions:
+        state = np.concatenate((middle, direction, [1.0]))
+        volume, step = _volume(points, state), 0.1
+        for _ in range(steps):
+            change = rng.normal(size=7) * step * [size, size, size, 1.0, 1.0, 1.0, 0.3]
+            trial = state + change
+            trial[3:6] /= np.linalg.norm(trial[3:6])
+            trial[6] = max(trial[6], 1.0)
+            result = _volume(points, trial)
+            if result < volume:
+                state, volume, step = trial, result, min(step * 1.5, 0.2)
+            else:
+                step = max(step * 0.95, 1e-5)
+        if volume < least:
+            best, least = state, volume
+    low, high, radius = _span(points, best)
+    return FittedCapsule(a=best[:3] + low * best[3:6], b=best[:3] + high * best[3:6], radius=radius)
+
+
+def fit_capsules(triangles: Array, most: int) -> list[FittedCapsule]:
+    """Returns capsules that together contain a mesh: one, or more where that saves much volume.
+
+    Each part of a split mesh is cut out along a plane, cut edges included, so no part of the surface is left out.
+
+    Args:
+        triangles: (k, 3, 3) corners [m].
+        most: how many capsules at most.
+    """
+    parts = [(triangles, fit_capsule(_corners(triangles)))]
+    while len(parts) < most:
+        parts.sort(key=lambda part: -part[1].volume)
+        halves = _split(*parts[0])
+        if halves is None:
+            break
+        parts[0:1] = halves
+    return [capsule for _, capsule in parts]
+
+
+def _split(triangles: Array, whole: FittedCapsule) -> list[tuple[Array, FittedCapsule]] | None:
+    """Returns two parts of a mesh with their capsules, or `None` where that saves too little."""
+    corners = _corners(triangles)
+    middle = corners.mean(axis=0)
+    _, _, directions = np.linalg.svd(corners - middle, full_matrices=False)
+    best, least = None, WORTH_SPLITTING * whole.volume
+    for normal in directions:
+        along = corners @ normal
+        for place in SPLIT_PLACES:
+            offset = along.min() + place * np.ptp(along)
+            sides = [clip(triangles, normal, offset), clip(triangles, -normal, -offset)]
+            if any(len(side) == 0 for side in sides):
+                continue
+            volume = sum(fit_capsule(_corners(side), SPLIT_STEPS).volume for side in sides)
+            if volume < least:
+                best, least = sides, volume
+    return None if best is None else [(side, fit_capsule(_corners(side))) for side in best]
+
+
+def clip(triangles: Array, normal: Array, offset: float) -> Array:
+    """Returns the (k, 3, 3) triangles of the part of a mesh where normal . p <= offset."""
+    kept = []
+    for triangle in triangles:
+        height = triangle @ normal - offset
+        polygon = []
+        for i in range(3):
+            j = (i + 1) % 3
+            if height[i] <= 0:
+                polygon.append(triangle[i])
+            if height[i] * height[j] < 0:
+                polygon.append(triangle[i] + (triangle[j] - triangle[i]) * height[i] / (height[i] - height[j]))
+        kept += [(polygon[0], polygon[k], polygon[k + 1]) for k in range(1, len(polygon) - 1)]
+    return np.array(kept).reshape(-1, 3, 3)
+
+
+def _corners(triangles: Array) -> Array:
+    return np.unique(triangles.reshape(-1, 3).round(7), axis=0)
+
+
+def _span(points: Array, state: Array) -> tuple[float, float, float]:
+    """Returns where on the axis a capsule's ends must be, and its radius, for an axis and a radius factor."""
+    offset = points - state[:3]
+    along = offset @ state[3:6]
+    square = np.maximum((offset**2).sum(axis=1) - along**2, 0.0)
+    radius = float(np.sqrt(square.max()) * state[6])
+    cap = np.sqrt(np.maximum(radius**2 - square, 0.0))
+    low, high = float((along + cap).min()), float((along - cap).max())
+    if low > high:  # a sphere would do
+        low = high = (low + high) / 2
+    return low, high, radius
+
+
+def _volume(points: Array, state: Array) -> float:
+    low, high, radius = _span(points, state)
+    return float(np.pi * radius**2 * (high - low) + 4 / 3 * np.pi * radius**3)
