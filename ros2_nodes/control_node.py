@@ -1,8 +1,10 @@
 """Executor, residual and safety filter in one process, 100 times a second: nothing lies between check and command.
 
-Subscribes `joint_states`, `policy/action_chunk`, `safety/permission`; publishes `CONTROLLER/joint_trajectory` (or
-`CONTROLLER/commands`), and its mode, margin and binding constraint on `safety/state`. Nobody else
-commands the robot. It moves only while the safety monitor's permission is armed and fresh.
+Subscribes `joint_states`, `policy/action_chunk`, `teleop/action_chunk`, `control/source` (policy, teleop or hold: whose
+chunks are followed), `safety/permission` and the profile's human topic; publishes `CONTROLLER/joint_trajectory`
+(or `CONTROLLER/commands`), its mode, margin and binding constraint on `safety/state`, and what the filter is given on
+`safety/filter_input`. Serves `control/home`. Nobody else commands the robot. It moves only while the safety
+monitor's permission is armed and fresh.
 """
 
 from __future__ import annotations
@@ -11,15 +13,22 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseArray
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Float64MultiArray, Header, String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.control.controller import Controller, Tick
+from tendon.control.clearance import Clearance
+from tendon.control.controller import Controller, Source, Tick
 from tendon.control.executor import Placement
+from tendon.control.human_zone import HumanZone
 from tendon.control.supervisor import Mode
+from tendon.core.environment import load_environment
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
 from tendon.core.types import Observation
 from tendon.ros2_nodes import conversion, qos
@@ -44,7 +53,11 @@ class ControlNode(NodeShell):
 
     def __init__(self) -> None:
         super().__init__("control_node")
-        self._controller = Controller(self.profile)
+        place = self.setting("environment", "")
+        clearance = Clearance(self.profile, load_environment(place) if place else None)
+        self._zone = HumanZone(clearance, self.profile.human) if self.profile.human is not None else None
+        guards = () if self._zone is None else (self._zone,)
+        self._controller = Controller(self.profile, clearance=clearance, guards=guards)
         self._reader = conversion.JointStateReader(self.profile.joint_names)
         self._permissions = PermissionFollower()
         self._event = 0
@@ -52,7 +65,8 @@ class ControlNode(NodeShell):
         self._observation: Observation | None = None
         self._state_ns = 0
         self._arrived = threading.Condition()
-        self._chunks: deque[JointTrajectory] = deque(maxlen=4)
+        self._chunks: deque[tuple[Source, JointTrajectory]] = deque(maxlen=4)
+        self._wishes: deque[Callable[[int], None]] = deque(maxlen=8)
         self._placed: list[int] = []
         self._tick: Tick | None = None
         self._reported: tuple[Mode, int] | None = None
@@ -66,7 +80,14 @@ class ControlNode(NodeShell):
         self._states = self.create_publisher(DiagnosticArray, STATE_TOPIC, qos.EACH)
         self._done = self.create_publisher(Header, TICK_TOPIC, qos.EACH) if self.time.simulated else None
         self.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
-        self.create_subscription(JointTrajectory, "policy/action_chunk", self._proposed, qos.NEWEST)
+        for source in (Source.POLICY, Source.TELEOP):
+            topic = f"{source.value}/action_chunk"
+            self.create_subscription(JointTrajectory, topic, partial(self._proposed, source), qos.NEWEST)
+        self.create_subscription(String, "control/source", self._selected, qos.LATCHED)
+        self.create_service(Trigger, "control/home", self._home)
+        self._inputs = self.create_publisher(JointTrajectory, conversion.FILTER_INPUT_TOPIC, qos.EACH)
+        if self.profile.human is not None:
+            self.create_subscription(PoseArray, self.profile.human.topic, self._seen, qos.STREAM)
         self.create_subscription(DiagnosticArray, PERMISSION_TOPIC, self._permitted, qos.NEWEST)
         self._closing = threading.Event()
         self._leaving = ""
@@ -102,8 +123,33 @@ class ControlNode(NodeShell):
             self._observation, self._state_ns = observation, stamp_ns
             self._arrived.notify_all()
 
-    def _proposed(self, message: JointTrajectory) -> None:
-        self._chunks.append(message)
+    def _proposed(self, source: Source, message: JointTrajectory) -> None:
+        self._chunks.append((source, message))
+
+    def _selected(self, message: String) -> None:
+        choices = {source.value: source for source in (Source.POLICY, Source.TELEOP, Source.HOLD)}
+        source = choices.get(message.data)
+        if source is None:
+            self._refusal = f"control/source is {message.data!r}, must be one of {', '.join(choices)}"
+            self.get_logger().warning(self._refusal)
+            return
+        self._wishes.append(lambda _: self._controller.select(source))
+
+    def _home(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        mode = self._controller.mode
+        response.success = mode in (Mode.ARMED, Mode.RUNNING)
+        response.message = "going home" if response.success else f"home needs an armed robot, mode is {mode.value}"
+        if response.success:
+            self._wishes.append(self._controller.home)
+        return response
+
+    def _seen(self, message: PoseArray) -> None:
+        people = [np.array([p.position.x, p.position.y, p.position.z]) for p in message.poses]
+        if self._zone is not None:
+            try:
+                self._zone.see(people, self.time.now_ns())
+            except TendonError as error:
+                self._refusal = str(error)
 
     def _permitted(self, message: DiagnosticArray) -> None:
         try:
@@ -128,15 +174,21 @@ class ControlNode(NodeShell):
 
     def _step(self, now_ns: int) -> None:
         observation = self._newest_observation(now_ns)
+        if self._zone is not None:
+            self._zone.pass_time(now_ns)
         self._follow()
+        while self._wishes:
+            self._grant(self._wishes.popleft(), now_ns)
         while self._chunks:
-            self._submit(self._chunks.popleft(), now_ns)
+            self._submit(*self._chunks.popleft(), now_ns)
         self._tick = tick = self._controller.tick(now_ns, observation)
         sent = 0
         if tick.command is not None:
             for controller, message in conversion.command_messages(tick.command, self.profile):
                 self._commands[controller.name].publish(message)
                 sent += 1
+        for message in conversion.filter_input_messages(now_ns, self.profile.joint_names, tick.inputs):
+            self._inputs.publish(message)
         for stamp_ns in self._placed:  # from here on the command follows that observation
             self._chunk_meter.add(self.time.now_ns() - stamp_ns)
         self._placed.clear()
@@ -154,6 +206,7 @@ class ControlNode(NodeShell):
     def _follow(self) -> None:
         demand = self._permissions.demand()
         self._event = demand.event
+        self._controller.pace(demand.speed)
         stop = self._leaving or demand.stop
         if demand.lapsed and self._controller.mode is Mode.STANDBY:
             stop = self._leaving
@@ -169,14 +222,20 @@ class ControlNode(NodeShell):
         except StoppedError as error:
             self._refusal = str(error)
 
-    def _submit(self, message: JointTrajectory, now_ns: int) -> None:
+    def _grant(self, wish: Callable[[int], None], now_ns: int) -> None:
+        try:
+            wish(now_ns)
+        except StoppedError as error:
+            self._refusal = str(error)
+
+    def _submit(self, source: Source, message: JointTrajectory, now_ns: int) -> None:
         try:
             chunk = conversion.chunk(message, self.profile.joint_names)
         except TendonError as error:
             self._controller.reject(str(error))
             self._drop_chunk(str(error))
             return
-        placement = self._controller.submit(chunk, now_ns)
+        placement = self._controller.submit(chunk, now_ns, source)
         if placement is Placement.ACCEPTED:
             self._refusal = ""
             self._placed.append(chunk.observation_stamp_ns)
@@ -196,6 +255,7 @@ class ControlNode(NodeShell):
         obstacle = "" if self._observation is not None else "no joint state yet"
         values = {"mode": tick.mode.value, "event": self._event, "obstacle": obstacle}
         values |= {"margin": f"{tick.margin:.3f}", "binding": tick.binding}
+        values |= {"source": self._controller.source.value, "at_home": str(self._controller.at_home()).lower()}
         level = ERROR if tick.mode in (Mode.STOPPING, Mode.LATCHED) else OK
         status = conversion.status("control_node", level, "; ".join(tick.reasons) or self._refusal, values)
         self._states.publish(conversion.diagnostics(now_ns, status))

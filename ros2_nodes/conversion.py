@@ -15,14 +15,16 @@ from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from sensor_msgs.msg import CameraInfo, JointState
 from sensor_msgs.msg import Image as ImageMessage
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from tendon.control.reference import FilterInput
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.profile import Controller, RobotProfile
 from tendon.core.types import ActionChunk, Array, Command, Image, freeze
 
 SECOND_NS = 1_000_000_000
+FILTER_INPUT_TOPIC = "safety/filter_input"
 
 
 def time_message(stamp_ns: int) -> Time:
@@ -244,3 +246,33 @@ def _row(values: Sequence[float], count: int, what: str) -> Sequence[float]:
     if len(values) != count:
         raise InvalidDataError(f"{what} has {len(values)} numbers, expected {count}")
     return values
+
+
+def filter_input_messages(
+    stamp_ns: int, joint_names: Sequence[str], inputs: Sequence[FilterInput]
+) -> Iterator[JointTrajectory]:
+    """Yields what the filter was given in a tick: a "reset" with the pose, and "step" with a point for each step.
+
+    A point without positions is a step without a target. Its effort is the part of the velocity limits in force.
+    """
+    header = Header(stamp=time_message(stamp_ns))
+    message = JointTrajectory(header=header, joint_names=list(joint_names))
+    message.header.frame_id = "step"
+    for given in inputs:
+        if given.reset is not None:
+            start = JointTrajectory(header=Header(stamp=header.stamp, frame_id="reset"), joint_names=list(joint_names))
+            start.points.append(JointTrajectoryPoint(positions=_doubles(given.reset)))
+            yield start
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=_doubles(given.target),
+                velocities=_doubles(given.velocity),
+                effort=array("d", [given.speed]),
+            )
+        )
+    if message.points:
+        yield message
+
+
+def _doubles(values: Array | None) -> array[float]:
+    return array("d") if values is None else array("d", np.asarray(values, dtype=np.float64).tobytes())

@@ -26,8 +26,11 @@ _LEVELS = {
 
 def permission_status(permission: Permission) -> DiagnosticStatus:
     """Returns the status that carries a permission."""
-    values = {"state": permission.state.value, "event": permission.event}
-    return conversion.status("safety_monitor", _LEVELS[permission.state], permission.reason, values)
+    values = {"state": permission.state.value, "event": permission.event, "speed": f"{permission.speed:.3g}"}
+    level = _LEVELS[permission.state]
+    if permission.armed and permission.speed < 1.0:
+        level = DiagnosticStatus.WARN
+    return conversion.status("safety_monitor", level, permission.reason, values)
 
 
 def read_permission(message: DiagnosticArray) -> Permission:
@@ -40,7 +43,10 @@ def read_permission(message: DiagnosticArray) -> Permission:
         (status,) = message.status
         values = conversion.values_of(status)
         return Permission(
-            state=PermissionState(values["state"]), event=int(values["event"]), reason=str(status.message)
+            state=PermissionState(values["state"]),
+            event=int(values["event"]),
+            reason=str(status.message),
+            speed=float(values.get("speed", "1")),
         )
     except (ValueError, KeyError) as error:
         raise InvalidDataError(f"message on {PERMISSION_TOPIC} holds no permission: {error}") from error
@@ -56,6 +62,7 @@ class Demand:
         reset: leave the latched mode.
         arm: accept motion.
         event: which permission this follows, for the report to the monitor.
+        speed: part of the velocity limits that may be used; 0 holds.
     """
 
     stop: str = ""
@@ -63,6 +70,7 @@ class Demand:
     reset: bool = False
     arm: bool = False
     event: int = 0
+    speed: float = 1.0
 
 
 class PermissionFollower:
@@ -104,4 +112,5 @@ class PermissionFollower:
             reset=changed and permission.state is PermissionState.STANDBY,
             arm=changed and permission.state is PermissionState.ARMED,
             event=self._event,
+            speed=permission.speed,
         )

@@ -7,18 +7,12 @@ fails or is wrong, the check of the real motion refuses the step and the stored 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import daqp
 import numpy as np
 
+from tendon.control.clearance import Clearance
 from tendon.core.types import Array
 
-if TYPE_CHECKING:
-    from tendon.control.clearance import Clearance
-
-NEAR_M = 0.08
-"""Clearances beyond their margin by more than this do not shape anything."""
 SLACK_M = 0.0005
 LOOK_S = 0.004
 """About how long the motion between two looks of the check is; clearance that it cannot vouch for is kept free."""
@@ -46,15 +40,15 @@ class Avoidance:
             lever_s: (n,) how much farther the place of rest moves per unit of velocity.
             rest: (n,) position.
         """
-        clearances = self._clearance.distances(rest)
-        room = clearances - self._clearance.margin
-        near = np.flatnonzero(room < NEAR_M)
+        room = self._clearance.distances(rest) - self._clearance.margin
+        reach = self._clearance.reach
+        blur = LOOK_S * (reach @ np.abs(wanted)) + SLACK_M
+        near = np.flatnonzero(room < blur + reach @ (lever_s * np.abs(wanted - braked)))  # no other can be reached
         if not len(near):
             return wanted
         gradients = self._clearance.gradients(rest, near.tolist()) * lever_s
-        blur = LOOK_S * (self._clearance.reach[near] @ np.abs(wanted)) + SLACK_M
         # One that is too small already must not become smaller.
-        floor = np.minimum(blur - room[near], 0.0) + gradients @ braked
+        floor = np.minimum(blur[near] - room[near], 0.0) + gradients @ braked
         if (gradients @ wanted >= floor).all():
             return wanted
         count = len(wanted)
@@ -68,4 +62,4 @@ class Avoidance:
         )
         if status != _SOLVED or not np.isfinite(solution).all():
             return braked
-        return np.minimum(np.maximum(np.asarray(solution), low), high)
+        return np.asarray(np.minimum(np.maximum(solution, low), high))

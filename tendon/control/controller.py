@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tendon.control.clearance import Clearance
 from tendon.control.executor import Executor, Motion, Placement
 from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing import homing_chunk
@@ -18,9 +18,6 @@ from tendon.control.supervisor import Mode, Supervisor
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Array, Command, Observation
-
-if TYPE_CHECKING:
-    from tendon.control.clearance import Clearance
 
 SETTLE_NS = 300_000_000
 """Time the robot gets after arming to settle from what it held to the measured pose."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tendon.control.avoidance import Avoidance
+from tendon.control.clearance import Clearance
 from tendon.control.separation import Path, Separation, check_separation
 from tendon.control.stop import (
     History,
@@ -21,9 +21,6 @@ from tendon.control.stop import (
 from tendon.core.kinematics import Kinematics
 from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
-
-if TYPE_CHECKING:
-    from tendon.control.clearance import Clearance
 
 TOLERANCE = 1e-10
 """Of rounding only, as a part of each limit."""
@@ -114,7 +111,7 @@ class SafetyFilter:
         self._periods = averaged_periods(self._acceleration_limit, self._jerk_limit, self.period_s)
         self._clearance = clearance
         self._avoidance = None if clearance is None else Avoidance(clearance)
-        self._tool_speed = profile.tool_speed
+        self._tool_speed = np.inf if profile.tool_speed is None else profile.tool_speed
         self._kinematics = None if profile.tool_speed is None else Kinematics(profile)
         self.speed = 1.0
         self.guards: Sequence[Guard] = ()
@@ -188,7 +185,7 @@ class SafetyFilter:
         high = np.minimum(np.minimum(speed + self._step_limit, fastest), speeds[1])
         velocity = np.minimum(np.maximum(wanted, low), high)
         if self._kinematics is not None:
-            velocity, slowed = self._slowed(velocity, low, high)
+            velocity, slowed = self._slowed(self._kinematics, velocity, low, high)
             reasons += slowed
         if self._avoidance is not None:
             braked = self._braked()
@@ -199,10 +196,9 @@ class SafetyFilter:
                 return shaped, shaped, (*reasons, "led around what is near")
         return wanted, velocity, reasons
 
-    def _slowed(self, velocity: Array, low: Array, high: Array) -> tuple[Array, tuple[str, ...]]:
+    def _slowed(self, tool: Kinematics, velocity: Array, low: Array, high: Array) -> tuple[Array, tuple[str, ...]]:
         """Returns the velocity scaled down to the tool's speed limit, as far as the joints' own limits allow."""
-        assert self._kinematics is not None and self._tool_speed is not None
-        speed = float(np.linalg.norm(self._kinematics.tool_velocity(self._history.position[-1], velocity)))
+        speed = float(np.linalg.norm(tool.tool_velocity(self._history.position[-1], velocity)))
         most = self.speed * self._tool_speed
         if speed <= most:
             return velocity, ()
@@ -223,7 +219,7 @@ class SafetyFilter:
 
     def _braked(self) -> Array:
         velocity = self._history.velocity[-1]
-        return velocity - np.minimum(np.maximum(velocity, -self._step_limit), self._step_limit)
+        return np.asarray(velocity - np.minimum(np.maximum(velocity, -self._step_limit), self._step_limit))
 
     def _stopping_distance(self, velocity: Array) -> Array:
         return stopping_distance(np.abs(velocity), self._acceleration_limit, self.period_s)
@@ -290,9 +286,11 @@ class SafetyFilter:
     def _take(
         self, step: _Step, reasons: tuple[str, ...], separation: Separation | None = None, refused: bool = False
     ) -> Verdict:
-        tightest = int(step.usage.argmax())
+        usage = step.usage
+        usage[0] *= usage[1] > 0.0  # a joint that rests on its limit is not about to break it
+        tightest = int(usage.argmax())
         constraint, joint = divmod(tightest, len(self._names))
-        margin, binding = 1.0 - float(step.usage.flat[tightest]), f"{self._names[joint]} {CONSTRAINTS[constraint]}"
+        margin, binding = 1.0 - float(usage.flat[tightest]), f"{self._names[joint]} {CONSTRAINTS[constraint]}"
         if separation is not None and self._clearance is not None and separation.room < ROOMY_M * margin:
             margin, binding = separation.room / ROOMY_M, self._clearance.names[separation.constraint]
         self._history = step.history

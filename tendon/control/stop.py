@@ -98,15 +98,20 @@ def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
 
     here = history.position[-1]
     sign = np.copysign(1.0, history.velocity[-1])
-    motion = here + sign * travelled, sign * slowed, sign * area
-    (now, past), (rate, past_rate), (sum_, past_sum) = (np.split(value, 2) for value in motion)
+    count = len(ticks)
+    way, rate, area = here + sign * travelled, sign * slowed, sign * area
+    now, past, past_rate, past_area = way[:count], way[count:], rate[count:], area[count:]
     # Before the state it is not braked: the history itself. Knots 0 to window are the first rows.
     past[: window + 1] = history.position
     past_rate[: window + 1] = history.velocity
-    past_sum[:window] = -period_s * np.cumsum((history.mean - here)[::-1], axis=0)[::-1]
-    past_sum[window] = 0.0
+    past_area[:window] = -period_s * np.cumsum((history.mean - here)[::-1], axis=0)[::-1]
+    past_area[window] = 0.0
     span_s = window * period_s
-    position, velocity, braking = here + (sum_ - past_sum) / span_s, (now - past) / span_s, (rate - past_rate) / span_s
+    position, velocity, braking = (
+        here + (area[:count] - past_area) / span_s,
+        (now - past) / span_s,
+        (rate[:count] - past_rate) / span_s,
+    )
     position[0], velocity[0], braking[0] = history.average(period_s)  # not different in the last digit
     position[-1], velocity[-1], braking[-1] = now[-1], 0.0, 0.0
     return Stop(ticks=ticks.astype(np.int64), position=position, velocity=velocity, acceleration=braking)

@@ -90,6 +90,29 @@ class Box:
             raise ConfigError(f"box needs x, y, z of lower below those of upper, got {self.lower} and {self.upper}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Human:
+    """How people are seen and kept away from.
+
+    Attributes:
+        topic: geometry_msgs/PoseArray in the base frame, a pose for each person; an empty one when nobody is there.
+        radius: of the sphere that a person is taken for [m].
+        speed: how fast a person may come nearer [m/s].
+        separation: what must be left between robot and person when it has come to rest [m].
+    """
+
+    topic: str
+    radius: float = 0.5
+    speed: float = 1.6
+    separation: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("radius", "speed", "separation"):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and 0 < value < 10):
+                raise ConfigError(f"human: {name} is {value!r}, must be above 0 and below 10")
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RobotProfile:
     """A robot: kinematics, limits, home, controllers, cameras, workspace.
@@ -101,6 +124,7 @@ class RobotProfile:
         collisions: the file of its collision model, made by `tendon robot collisions`; `None` checks no clearance.
         workspace: where the tool may be, in the base frame.
         tool_speed: largest speed of the tool [m/s]; `None` leaves it to the joints' limits.
+        human: how people are kept away from; `None` knows of none.
     """
 
     name: str
@@ -115,6 +139,7 @@ class RobotProfile:
     control_hz: float = 100.0
     collisions: Path | None = None
     tool_speed: float | None = None
+    human: Human | None = None
 
     def __post_init__(self) -> None:
         for joint in self.joints:
@@ -254,6 +279,8 @@ def load_profile(robot: str | Path) -> RobotProfile:
     for key, kind in (("joints", Joint), ("controllers", Controller), ("cameras", Camera)):
         if key in values:
             values[key] = [build(kind, f"{path.name} {key}[{i}]", item) for i, item in enumerate(values[key] or [])]
+    if values.get("human") is not None:
+        values["human"] = build(Human, f"{path.name} human", values["human"])
     if "workspace" in values:
         values["workspace"] = build(Box, f"{path.name} workspace", values["workspace"])
     if "groups" in values:

@@ -8,8 +8,11 @@ from enum import Enum
 
 import numpy as np
 
+from tendon.control.clearance import Clearance
 from tendon.control.continuation import continuation, on_plan_tolerance
 from tendon.control.controller import Controller
+from tendon.control.supervisor import Mode
+from tendon.core.environment import Environment
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.sim.backend import SimBackend
@@ -69,6 +72,7 @@ class Episode:
         rms_jerk: of the commanded motion over all arm joints [rad/s^3].
         peak_jump: largest step of the target where one chunk replaces another, before filter [rad].
         stopped_share: share of control ticks after the first chunk without a fresh target.
+        stop: why it ended latched; empty when it did not.
     """
 
     seed: int
@@ -80,6 +84,7 @@ class Episode:
     rms_jerk: float
     peak_jump: float
     stopped_share: float
+    stop: str = ""
 
 
 class _Inference:
@@ -136,10 +141,12 @@ class Runner:
     Args:
         backend: the simulated robot.
         policy: any core `Policy`.
+        environment: what the filter keeps clear of, besides the robot itself.
     """
 
-    def __init__(self, backend: SimBackend, policy: Policy) -> None:
+    def __init__(self, backend: SimBackend, policy: Policy, environment: Environment | None = None) -> None:
         self._backend, self._policy = backend, policy
+        self._clearance = Clearance(backend.world.profile, environment)
         self._profile = backend.world.profile
         self._arm = self._profile.group_indices("arm")
         self._period_ns = round(1e9 / self._profile.control_hz)
@@ -148,12 +155,12 @@ class Runner:
         """Runs one episode from the scene's start to success or the time limit."""
         backend = self._backend
         backend.load(scene)
-        controller = Controller(self._profile)
+        controller = Controller(self._profile, clearance=self._clearance)
         controller.tick(backend.world.time_ns, self._joints())
         controller.arm()
         inference = _Inference(self._policy, controller, setting, on_plan_tolerance(self._profile))
         commanded: list[Array] = []
-        idle = done = 0
+        idle = ticks = done = 0
         while backend.world.time_ns < setting.limit_s * 1e9 and done < HOLD_CHECKS:
             now_ns = backend.world.time_ns
             inference.deliver(now_ns)
@@ -165,6 +172,7 @@ class Runner:
                 backend.apply(tick.command)
                 commanded.append(tick.command.trajectory.acceleration[0][self._arm])
             idle += tick.target is None and inference.delivered > 0
+            ticks += inference.delivered > 0
             backend.advance(now_ns + self._period_ns)
             if (now_ns // self._period_ns) % (CHECK_NS // self._period_ns) == 0:
                 done = done + 1 if backend.world.succeeded() else 0
@@ -180,7 +188,8 @@ class Runner:
             peak_acceleration=float(np.abs(motion / limit).max()),
             rms_jerk=float(np.sqrt(np.mean(jerk**2))),
             peak_jump=inference.peak_jump,
-            stopped_share=idle / max(1, len(commanded)),
+            stopped_share=idle / max(1, ticks),
+            stop="; ".join(tick.reasons[:1]) if tick.mode in (Mode.STOPPING, Mode.LATCHED) else "",
         )
 
     def _at_rest(self) -> bool:

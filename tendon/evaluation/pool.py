@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tendon.core.environment import load_environment
 from tendon.core.profile import load_profile
 from tendon.evaluation.episode import Episode, Runner, Setting
 from tendon.policies.bundle import load_bundle
@@ -18,6 +19,8 @@ from tendon.sim.world import World
 
 ANY_SEED = 100_000
 """The scene a world starts with; every episode loads its own."""
+ENVIRONMENT = "tabletop"
+"""What stands around the simulated robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,8 @@ class Job:
 def _runner(bundle: Path, robot: str) -> Runner:
     profile = load_profile(robot)
     policy = BundlePolicy(load_bundle(bundle), profile, threads=1)
-    return Runner(SimBackend(World(sample_scene(ANY_SEED), profile)), policy)
+    world = World(sample_scene(ANY_SEED), profile)
+    return Runner(SimBackend(world), policy, load_environment(ENVIRONMENT))
 
 
 def _run(job: Job) -> tuple[Job, Episode]:

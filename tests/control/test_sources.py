@@ -1,0 +1,120 @@
+"""Whose chunks are followed, how fast, and the way home: every hand-over is bumpless."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from limits_checker import PROFILE, make_chunk
+from robot_side import MS, Robot
+
+from tendon.control.controller import Controller, Source
+from tendon.control.executor import Placement
+from tendon.control.supervisor import Mode
+from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.types import ActionChunk, Observation
+
+HOME = PROFILE.vector("home")
+
+
+def to(joint: int, way: float, now_ns: int) -> ActionChunk:
+    """A chunk that leads one joint away from home."""
+    rows = np.tile(HOME, (40, 1))
+    rows[:, joint] += np.linspace(0.0, way, 40)
+    return make_chunk(rows, now_ns, 50 * MS)
+
+
+def armed() -> Robot:
+    robot = Robot()
+    robot.arm()
+    for _ in range(40):
+        robot.tick()
+    return robot
+
+
+def test_only_the_selected_source_is_followed_and_the_switch_keeps_every_limit() -> None:
+    robot = armed()
+    assert robot.controller.submit(to(0, 0.8, robot.now_ns), robot.now_ns) is Placement.ACCEPTED
+    teleop = to(2, -0.8, robot.now_ns)
+    assert robot.controller.submit(teleop, robot.now_ns, Source.TELEOP) is Placement.IDLE
+    for _ in range(60):
+        robot.tick()
+    robot.controller.select(Source.TELEOP)
+    for k in range(60):
+        if k == 2:
+            teleop = to(2, -0.8, robot.now_ns)
+            assert robot.controller.submit(teleop, robot.now_ns, Source.TELEOP) is Placement.ACCEPTED
+        tick = robot.tick()
+    assert tick.mode is Mode.RUNNING and robot.velocities[-1][2] < -0.1
+    robot.controller.select(Source.HOLD)
+    for _ in range(60):
+        tick = robot.tick()
+    assert tick.mode is Mode.RUNNING and not robot.velocities[-1].any(), "hold is at rest and not latched"
+    robot.controller.select(Source.POLICY)
+    assert robot.controller.submit(to(1, 0.3, robot.now_ns), robot.now_ns) is Placement.ACCEPTED
+    for _ in range(60):
+        robot.tick()
+    robot.assert_inside()
+
+
+def test_slow_scales_the_speed_and_hold_rests_without_latching_and_goes_on() -> None:
+    robot = armed()
+    fast = to(0, 40.0, robot.now_ns)
+    robot.controller.submit(fast, robot.now_ns)
+    for _ in range(40):
+        robot.tick()
+    limit = PROFILE.vector("velocity")[0]
+    assert robot.velocities[-1][0] == pytest.approx(limit, rel=1e-6)
+    robot.controller.pace(0.25)
+    for _ in range(30):
+        robot.tick()
+    assert robot.velocities[-1][0] == pytest.approx(0.25 * limit, rel=1e-6)
+    robot.controller.pace(0.0)
+    for _ in range(20):
+        tick = robot.tick()
+    assert tick.reasons == ("held",) and not robot.velocities[-1].any() and tick.mode is Mode.RUNNING
+    robot.controller.pace(1.0)
+    for _ in range(10):
+        robot.tick()
+    assert robot.velocities[-1][0] > 0.25 * limit
+    robot.assert_inside()
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(InvalidDataError, match="speed"):
+            robot.controller.pace(wrong)
+
+
+def test_home_is_reached_slowly_from_a_motion_and_only_when_armed() -> None:
+    robot = Robot()
+    with pytest.raises(StoppedError, match="home"):
+        robot.controller.home(robot.now_ns)
+    robot = armed()
+    robot.controller.submit(to(0, 0.8, robot.now_ns), robot.now_ns)
+    for _ in range(80):
+        robot.tick()
+    moving = robot.velocities[-1][0]
+    assert moving > 0.1
+    robot.controller.home(robot.now_ns)
+    for _ in range(700):
+        tick = robot.tick()
+        if robot.controller.at_home():
+            break
+    assert robot.controller.at_home() and tick.mode is Mode.RUNNING
+    assert np.allclose(robot.positions[-1], HOME, atol=2e-3)
+    assert robot.controller.source is Source.HOME
+    robot.assert_inside()
+
+
+def test_a_controller_without_a_stop_on_the_wire_needs_a_timeout_of_its_own() -> None:
+    def ready(timeout_s: float | None) -> Controller:
+        drives = replace(PROFILE.controllers[0], type="forward_command", timeout_s=timeout_s)
+        controller = Controller(replace(PROFILE, controllers=(drives, *PROFILE.controllers[1:])))
+        still = Observation(stamp_ns=1000 * MS, joint_position=HOME, joint_velocity=np.zeros(8))
+        controller.tick(1000 * MS, still)
+        return controller
+
+    with pytest.raises(StoppedError, match="timeout_s"):
+        ready(None).arm()
+    controller = ready(0.1)
+    controller.arm()
+    assert controller.mode is Mode.ARMED
