@@ -1,18 +1,20 @@
 """The independent safety monitor: it believes heartbeats and measurements, and can only take permission away.
 
-It owns the latch. Its `Permission` is published many times a second; a controller moves only while
-it holds one that is fresh and armed, so a dead monitor stops the robot too.
+It owns the latch, and how fast the robot may go: its watches say what they found, and the most restrictive counts.
+Its `Permission` is published many times a second; a controller moves only while it holds one that is fresh and armed,
+so a dead monitor stops the robot too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from tendon.core.errors import StoppedError
+from tendon.control.response import Finding, GradedResponse, Response, Watch
+from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
 
@@ -38,12 +40,19 @@ class Permission:
         state: armed permits motion; standby permits none; latched demands a stop until a reset.
         event: grows with every reset and arm. A controller follows a later event, never a state it finds when it
             starts; so a restart of either side never moves the robot.
-        reason: why it is latched or not ready; empty when there is nothing to say.
+        reason: why it is latched, not ready or restricted; empty when there is nothing to say.
+        speed: share of the velocity limits that may be used: 1 all, less slows down, 0 holds: a controlled stop
+            that goes on by itself.
     """
 
     state: PermissionState
     event: int
     reason: str
+    speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.speed <= 1.0:
+            raise InvalidDataError(f"permission has speed {self.speed}, must be from 0 to 1")
 
     @property
     def armed(self) -> bool:
@@ -85,6 +94,8 @@ class SafetyMonitor:
         watched: names of nodes that may fall silent, but whose restart latches too: a policy that starts again
             may have another task in mind.
         limits: when permission is taken away.
+        watches: what else is looked at; a finding that calls for a stop latches while armed and refuses arm and reset.
+        latched: starts latched for this reason, which a monitor before this one had; empty starts in standby.
     """
 
     def __init__(
@@ -93,6 +104,8 @@ class SafetyMonitor:
         required: Iterable[str],
         watched: Iterable[str] = (),
         limits: MonitorLimits | None = None,
+        watches: Sequence[Watch] = (),
+        latched: str = "",
     ) -> None:
         self._limits = limits or MonitorLimits()
         self._names = profile.joint_names
@@ -108,7 +121,27 @@ class SafetyMonitor:
         self._at_rest = False
         self._report: tuple[str, int, str] | None = None
         self._obstacle = ""
-        self._state, self._event, self._since_ns, self._reason = PermissionState.STANDBY, 0, 0, ""
+        self._watches = tuple(watches)
+        self._graded = GradedResponse()
+        self._findings: list[Finding] = []
+        self._restriction: Finding | None = None
+        state = PermissionState.LATCHED if latched else PermissionState.STANDBY
+        self._state, self._event, self._since_ns, self._reason = state, 0, 0, latched
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the watches had found when the permission was last asked for."""
+        return tuple(self._findings)
+
+    @property
+    def restriction(self) -> Finding | None:
+        """What slows or holds the robot, whether it is armed or not; `None` when nothing does."""
+        return self._restriction
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no joint was measured to move."""
+        return self._at_rest
 
     def beat(self, node: str, instance: str, now_ns: int) -> None:
         """Takes a heartbeat. A new instance of a node latches: it has forgotten what it was doing."""
@@ -116,7 +149,8 @@ class SafetyMonitor:
             return
         last = self._beats[node]
         if last is not None and last[0] != instance and self._state is PermissionState.ARMED:
-            self._latch(f"{node} was restarted")
+            both = now_ns - last[1] <= self._limits.heartbeat_ns
+            self._latch(f"two of {node} run at once" if both else f"{node} was restarted")
         self._beats[node] = (instance, now_ns)
 
     def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
@@ -168,8 +202,13 @@ class SafetyMonitor:
             mode, event, reason = self._report
             if event == self._event and mode in CONTROLLER_STOPPED:
                 self._latch(f"the controller stopped: {reason}")
-        reason = self._reason if self._state is PermissionState.LATCHED else "; ".join(causes)
-        return Permission(state=self._state, event=self._event, reason=reason)
+        latched = self._state is PermissionState.LATCHED
+        reason = self._reason if latched else "; ".join(causes)
+        restriction = self._restriction
+        if restriction is not None and not causes and not latched:
+            reason = restriction.reason
+        speed = 0.0 if latched else (restriction.response.speed if restriction is not None else 1.0)
+        return Permission(state=self._state, event=self._event, reason=reason, speed=speed)
 
     def stop(self, reason: str) -> None:
         """Latches, from any state. The first reason is kept."""
@@ -201,6 +240,8 @@ class SafetyMonitor:
         if self._state is PermissionState.ARMED:
             return
         causes = self._causes(now_ns)
+        if self._restriction is not None and self._restriction.response is Response.HOLD:
+            causes.append(self._restriction.reason)
         if self._report is None or self._report[:2] != (CONTROLLER_STANDBY, self._event):
             causes.append("the controller has not reported standby; if it is latched, reset first")
         elif self._obstacle:
@@ -219,7 +260,13 @@ class SafetyMonitor:
         if self._state is not PermissionState.LATCHED:
             self._state, self._reason = PermissionState.LATCHED, reason
 
+    def _look(self, now_ns: int) -> None:
+        self._findings = [finding for watch in self._watches for finding in watch.findings(now_ns)]
+        milder = [finding for finding in self._findings if finding.response is not Response.STOP]
+        self._restriction = self._graded.update(milder, now_ns)
+
     def _causes(self, now_ns: int) -> list[str]:
+        self._look(now_ns)
         causes = []
         for node in self._required:
             beat = self._beats[node]
@@ -233,7 +280,7 @@ class SafetyMonitor:
             causes.append(f"no joint state for {self._limits.joint_state_ns / 1e6:.0f} ms")
         if self._breach:
             causes.append(self._breach)
-        return causes
+        return causes + [finding.reason for finding in self._findings if finding.response is Response.STOP]
 
     def _unfollowed(self, now_ns: int) -> list[str]:
         """Returns why the controller does not do what it was permitted to."""

@@ -63,7 +63,7 @@ def test_it_does_not_arm_before_it_has_heard_of_everything() -> None:
         ({"mode": "latched"}, "controller stopped"),
         ({"mode": "standby"}, "did not arm"),
         ({"event": 1}, "did not arm"),
-        ({"instance": "2"}, "restarted"),
+        ({"instance": "2"}, "two of control_node run at once"),
     ],
 )
 def test_any_fault_while_armed_latches_with_its_reason(fault: dict[str, object], reason: str) -> None:
