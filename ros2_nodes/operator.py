@@ -34,7 +34,8 @@ class Operator:
         self._context = rclpy.Context()
         self._context.init(args=[])
         self.node = Node(f"{name}_{time.monotonic_ns() % 1_000_000}", context=self._context, use_global_arguments=False)
-        self._calls = {name: self.node.create_client(Trigger, f"safety/{name}") for name in ("arm", "stop", "reset")}
+        services = ("safety/arm", "safety/stop", "safety/reset", "control/home")
+        self._calls = {name: self.node.create_client(Trigger, name) for name in services}
         self._instructions = self.node.create_publisher(String, "instruction", qos.LATCHED)
         self._speed: tuple[float, float] | None = None
         self._said: dict[str, dict[str, str]] = {}
@@ -65,7 +66,7 @@ class Operator:
         Raises:
             StoppedError: the monitor refuses, or does not answer in time.
         """
-        return self._call("arm", timeout_s)
+        return self._call("safety/arm", timeout_s)
 
     def stop(self, timeout_s: float = 5.0) -> str:
         """Stops the robot and latches; returns the monitor's answer.
@@ -73,7 +74,7 @@ class Operator:
         Raises:
             StoppedError: the monitor does not answer in time.
         """
-        return self._call("stop", timeout_s)
+        return self._call("safety/stop", timeout_s)
 
     def reset(self, timeout_s: float = 5.0) -> str:
         """Releases the latch; nothing moves.
@@ -81,7 +82,19 @@ class Operator:
         Raises:
             StoppedError: the monitor refuses, or does not answer in time.
         """
-        return self._call("reset", timeout_s)
+        return self._call("safety/reset", timeout_s)
+
+    def home(self, timeout_s: float = 5.0) -> str:
+        """Sends the armed robot to its home position; returns the controller's answer at once.
+
+        Raises:
+            StoppedError: it is not armed, or the controller does not answer in time.
+        """
+        return self._call("control/home", timeout_s)
+
+    def at_home(self) -> bool:
+        """Returns whether the controller says that the robot is at home."""
+        return self.said("control_node").get("at_home") == "true"
 
     def say(self, instruction: str) -> None:
         """Gives a task in words; nodes that start later hear it as long as this operator lives."""
@@ -112,10 +125,10 @@ class Operator:
         client: Client = self._calls[name]
         deadline = time.monotonic() + timeout_s
         if not client.wait_for_service(timeout_s):
-            raise StoppedError(f"no safety monitor answers safety/{name}: is the graph running in this ROS domain?")
+            raise StoppedError(f"nobody answers {name}: is the graph running in this ROS domain?")
         future = client.call_async(Trigger.Request())
         if not self.wait(future.done, max(0.1, deadline - time.monotonic())):
-            raise StoppedError(f"safety/{name} was not answered within {timeout_s:.1f} s")
+            raise StoppedError(f"{name} was not answered within {timeout_s:.1f} s")
         response = future.result()
         if not response.success:
             raise StoppedError(str(response.message))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 from types import FrameType
@@ -17,7 +18,7 @@ from tendon.ros2_nodes.runtime import clean_shared_memory, prepare_process, requ
 DISCOVERY_S, BUSY_DISCOVERY_S = 1.0, 5.0
 """How long nodes of another graph are looked for; longer where this machine has some in the domain."""
 
-REST_S = 5.0
+REST_S, HOME_S = 5.0, 30.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the graph until Ctrl-C; the robot is stopped first.
+    """Runs the graph until Ctrl-C; the robot is stopped first, or sent home and stopped (a second Ctrl-C stops it).
 
     Returns:
         0, or the code of the first process that died.
@@ -44,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
         ConfigError: an argument is wrong, or the ROS domain has such a graph already.
         MissingDependencyError: ROS is not installed.
     """
-    graph = describe(parse_arguments(args.arguments))
+    values = parse_arguments(args.arguments)
+    graph = describe(values)
     require_ros()
     os.environ.update(graph.environment)
     prepare_process()
@@ -62,7 +64,16 @@ def run(args: argparse.Namespace) -> int:
                 f"stop that one, or use a free domain: ROS_DOMAIN_ID={free_domain()}"
             )
 
+        interrupts: list[int] = []
+
+        def go_home() -> None:
+            with contextlib.suppress(StoppedError):  # not armed: it stays where it is
+                print(operator.home(), flush=True)
+                operator.wait(lambda: operator.at_home() or len(interrupts) > 1, HOME_S)
+
         def stop_robot() -> bool:
+            if values["home_on_exit"] == "true":
+                go_home()
             try:
                 operator.stop(timeout_s=1.0)
             except StoppedError:
@@ -71,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
 
         supervisor = Supervisor(graph, stop_robot)
 
-        def interrupt(_number: int, _frame: FrameType | None) -> None:
+        def interrupt(number: int, _frame: FrameType | None) -> None:
+            interrupts.append(number)
             supervisor.request_end()
 
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -56,6 +56,12 @@ ARGUMENTS = (
         description="lockstep: the simulation waits for each control tick and publishes /clock",
         choices=("realtime", "lockstep"),
     ),
+    Argument(
+        name="home_on_exit",
+        default="false",
+        description="at Ctrl-C an armed robot moves to its home position before it stops (`tendon run` only)",
+        choices=BOOLEAN,
+    ),
     Argument(name="gui", default="false", description="open PyBullet's window", choices=BOOLEAN),
 )
 

@@ -94,6 +94,7 @@ def test_home_is_reached_slowly_from_a_motion_and_only_when_armed() -> None:
         robot.tick()
     moving = robot.velocities[-1][0]
     assert moving > 0.1
+    count = len(robot.velocities)
     robot.controller.home(robot.now_ns)
     for _ in range(700):
         tick = robot.tick()
@@ -101,6 +102,7 @@ def test_home_is_reached_slowly_from_a_motion_and_only_when_armed() -> None:
             break
     assert robot.controller.at_home() and tick.mode is Mode.RUNNING
     assert np.allclose(robot.positions[-1], HOME, atol=2e-3)
+    assert (np.abs(robot.velocities[count:]) <= 0.25 * PROFILE.vector("velocity")).all()
     assert robot.controller.source is Source.HOME
     robot.assert_inside()
 
