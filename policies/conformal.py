@@ -23,6 +23,8 @@ SMALLEST_SCALE_M = 1e-3
 RARE = 0.1
 """A row compared less often than this share of the most compared one borrows the scale of the nearest other row."""
 UNREACHABLE = 1e9
+WINDOWS = {"consistency": 12, "novelty": 4}
+"""A plan may change its mind once, so that is watched for longer; a strange picture is strange at once."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,8 +86,8 @@ def calibrate(
     traces: Sequence[Trace],
     alpha: float,
     *,
-    components: int = 64,
-    window: int = 5,
+    components: int = 128,
+    windows: dict[str, int] | None = None,
     escalation: Escalation | None = None,
 ) -> tuple[Calibration, dict[str, Array]]:
     """Returns a calibration from successful episodes, and the largest scores of those that set the thresholds.
@@ -94,14 +96,14 @@ def calibrate(
         traces: of successful episodes, in random order: the first half says what is usual.
         alpha: largest share of successful episodes with any alarm.
         components: principal components kept.
-        window: inferences a score is averaged over.
+        windows: inferences each score is averaged over; by default `WINDOWS`.
         escalation: from alarms to a response.
 
     Raises:
         ConfigError: too few episodes for `alpha`.
     """
     half = len(traces) // 2
-    usual = _usual(traces[:half], components, window, escalation or Escalation())
+    usual = _usual(traces[:half], components, windows or WINDOWS, escalation or Escalation())
     largest = largest_scores(traces[half:], usual)
     thresholds = {name: conformal_quantile(largest[name], alpha / len(SCORES)) for name in SCORES}
     return replace(usual, thresholds=thresholds), largest
@@ -113,21 +115,21 @@ def largest_scores(traces: Sequence[Trace], calibration: Calibration) -> dict[st
     return {name: np.array([max(a.scores[name] for a in one) for one in assessed]) for name in SCORES}
 
 
-def _usual(traces: Sequence[Trace], components: int, window: int, escalation: Escalation) -> Calibration:
+def _usual(traces: Sequence[Trace], components: int, windows: dict[str, int], escalation: Escalation) -> Calibration:
     if not traces:
         raise ConfigError("no successful episode to calibrate on: give more --seeds")
-    rows, squares = traces[0].targets.shape[1], np.zeros(traces[0].targets.shape[1:])
+    rows, changes = traces[0].targets.shape[1], np.zeros(traces[0].targets.shape[1:])
     counts = np.zeros((rows, 1))
     for trace in traces:
         for k in range(1, len(trace.start_ns)):
             before, after = ((int(trace.start_ns[i]), trace.step_ns, trace.targets[i]) for i in (k - 1, k))
             change, at = overlap_change(before, after, int(trace.given[k]))
-            squares[at] += change**2
+            changes[at] += np.abs(change)
             counts[at] += 1
     seen = np.flatnonzero(counts[:, 0] > RARE * counts.max())
     if not len(seen):
         raise ConfigError("no two chunks of the episodes overlap: their rows must outlast the time between inferences")
-    scale = np.sqrt(squares / np.maximum(counts, 1))
+    scale = changes / np.maximum(counts, 1)
     nearest = seen[np.abs(np.arange(rows)[:, None] - seen).argmin(axis=1)]
     embeddings = np.concatenate([trace.embeddings for trace in traces]).astype(np.float64)
     centre = embeddings.mean(axis=0)
@@ -140,7 +142,7 @@ def _usual(traces: Sequence[Trace], components: int, window: int, escalation: Es
         centre=centre,
         basis=directions[:components].T,
         variance=np.append(np.maximum(variance[:components], rest), rest),
-        window=window,
+        windows=windows,
         thresholds=dict.fromkeys(SCORES, UNREACHABLE),
         escalation=escalation,
     )

@@ -2,12 +2,13 @@
 
 Two scores, each inference, from what the policy computes anyway:
 
-- consistency: how far the part of the new chunk that the last chunk also planned is from what that planned, per row
-  and component over what is usual (the statistical distance of STAC, Agia et al. 2024, for a policy without noise);
+- consistency: how far the new chunk is from the last one where both plan, each row and component over what is usual
+  there (the statistical distance of STAC, Agia et al. 2024, for a policy without noise). Absolute values, not squares:
+  a single jump, as at a grasp, weighs little;
 - novelty: the Mahalanobis distance of the policy's own embedding from those of successful episodes, in their principal
   components, with the rest of the space as one more (probabilistic PCA, Tipping and Bishop 1999).
 
-Both are averaged over the last `window` inferences. The thresholds are conformal, see `tendon.policies.conformal`.
+Each is averaged over its window of the last inferences. The thresholds are conformal, see `tendon.policies.conformal`.
 A detector decides nothing about safety: it can slow or stop a policy, never permit anything. No ROS in it.
 """
 
@@ -45,8 +46,8 @@ class Escalation:
         stop_after: likewise; must be more.
     """
 
-    hold_after: int = 4
-    stop_after: int = 15
+    hold_after: int = 5
+    stop_after: int = 20
 
     def __post_init__(self) -> None:
         if not 1 <= self.hold_after < self.stop_after:
@@ -61,16 +62,16 @@ class Calibration:
     """What a detector knows of successful episodes. E numbers of an embedding, K principal components.
 
     Attributes:
-        row_scale: (T, C) usual difference of a chunk's row from what the last chunk planned for that time [m].
+        row_scale: (T, C) usual absolute difference of a chunk's row from what the last chunk planned for that time [m].
         centre: (E,) mean embedding.
         basis: (E, K) orthonormal principal directions.
         variance: (K + 1,) along each of them, and, last, along each of the E - K others.
-        window: inferences that a score is averaged over.
-        thresholds: of each of `SCORES`; above it is an alarm.
+        windows: of each of `SCORES`, how many inferences it is averaged over.
+        thresholds: likewise; above it is an alarm.
         escalation: from alarms to a response.
 
     Raises:
-        ConfigError: a threshold is missing or not positive, or the window is below 1.
+        ConfigError: a threshold is missing or not positive, or a window is below 1.
         InvalidDataError: shapes do not fit, or a number is not finite.
     """
 
@@ -78,7 +79,7 @@ class Calibration:
     centre: Array
     basis: Array
     variance: Array
-    window: int
+    windows: dict[str, int]
     thresholds: dict[str, float]
     escalation: Escalation = Escalation()
 
@@ -92,8 +93,10 @@ class Calibration:
                 raise InvalidDataError(f"{name} of the detector has {getattr(self, name).min()}: all must be positive")
         if set(self.thresholds) != set(SCORES) or not all(0 < value < np.inf for value in self.thresholds.values()):
             raise ConfigError(f"detector thresholds are {self.thresholds}, must be positive, of {', '.join(SCORES)}")
-        if self.window < 1:
-            raise ConfigError(f"detector window is {self.window}, must be at least 1 inference")
+        if set(self.windows) != set(SCORES) or not all(isinstance(n, int) and n >= 1 for n in self.windows.values()):
+            raise ConfigError(
+                f"detector windows are {self.windows}, must be at least 1 inference, of {', '.join(SCORES)}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +135,7 @@ class Detector:
         """Forgets the last chunk and all alarms: for a new episode, or when the robot was armed anew."""
         self._last: tuple[int, int, Array] | None = None
         self._instruction: str | None = None
-        self._recent = {name: deque[float](maxlen=self.calibration.window) for name in SCORES}
+        self._recent = {name: deque[float](maxlen=self.calibration.windows[name]) for name in SCORES}
         self._row = 0
 
     def update(
@@ -166,7 +169,7 @@ class Detector:
         if distance is not None:
             self._recent["consistency"].append(distance)
         self._recent["novelty"].append(novelty(embedding, known))
-        scores = {name: sum(values) / known.window for name, values in self._recent.items()}
+        scores = {name: sum(values) / known.windows[name] for name, values in self._recent.items()}
         alarms = tuple(name for name in SCORES if scores[name] > known.thresholds[name])
         self._row = self._row + 1 if alarms else 0
         return Assessment(response=self._response(), reason=self._reason(scores, alarms), scores=scores, alarms=alarms)
@@ -190,7 +193,7 @@ class Detector:
 def chunk_distance(
     last: tuple[int, int, Array] | None, new: tuple[int, int, Array], given: int, row_scale: Array
 ) -> float | None:
-    """Returns the root mean square difference of two chunks where both plan, over what is usual there.
+    """Returns the mean absolute difference of two chunks where both plan, over what is usual there: about 1.
 
     Args:
         last: start [ns], step [ns] and (T, C) targets of the chunk before, or `None`.
@@ -204,7 +207,7 @@ def chunk_distance(
     if last is None:
         return None
     change, rows = overlap_change(last, new, given)
-    return float(np.sqrt(np.mean((change / row_scale[rows]) ** 2))) if len(rows) else None
+    return float(np.mean(np.abs(change) / row_scale[rows])) if len(rows) else None
 
 
 def overlap_change(

@@ -29,7 +29,7 @@ class DetectorRecord:
         alpha: largest share of successful episodes with any alarm, on scenes like those of the calibration.
         episodes: how many successful ones set the thresholds.
         scenes: which seeds, or which recordings, they came from.
-        window, thresholds, escalation: see `Calibration`.
+        windows, thresholds, escalation: see `Calibration`.
         format: version of this layout.
     """
 
@@ -37,7 +37,7 @@ class DetectorRecord:
     alpha: float
     episodes: int
     scenes: str
-    window: int
+    windows: Mapping[str, int]
     thresholds: Mapping[str, float]
     escalation: Mapping[str, int]
     format: int = FORMAT
@@ -52,7 +52,7 @@ def detector_files(
         alpha=alpha,
         episodes=episodes,
         scenes=scenes,
-        window=calibration.window,
+        windows=calibration.windows,
         thresholds={name: round(value, 6) for name, value in calibration.thresholds.items()},
         escalation=asdict(calibration.escalation),
     )
@@ -87,7 +87,9 @@ def load_detector(bundle: Bundle) -> Calibration | None:
             f"{NUMBERS_FILE} is missing, damaged or lacks a tensor ({error}): run `tendon calibrate-detector` again"
         ) from error
     escalation = build(Escalation, f"{DETECTOR_FILE} escalation", record.escalation)
-    return Calibration(**values, window=record.window, thresholds=dict(record.thresholds), escalation=escalation)
+    return Calibration(
+        **values, windows=dict(record.windows), thresholds=dict(record.thresholds), escalation=escalation
+    )
 
 
 def read_record(data: bytes) -> DetectorRecord:
@@ -103,7 +105,7 @@ def read_record(data: bytes) -> DetectorRecord:
     record = build(DetectorRecord, DETECTOR_FILE, raw)
     if record.format != FORMAT:
         raise ConfigError(f"{DETECTOR_FILE} has format {record.format!r}, this version reads {FORMAT}")
-    for name, kind in (("window", int), ("thresholds", Mapping), ("escalation", Mapping)):
-        if not isinstance(getattr(record, name), kind):
-            raise ConfigError(f"{DETECTOR_FILE} {name} is {getattr(record, name)!r}, must be a {kind.__name__}")
+    for name in ("windows", "thresholds", "escalation"):
+        if not isinstance(getattr(record, name), Mapping):
+            raise ConfigError(f"{DETECTOR_FILE} {name} is {getattr(record, name)!r}, must be a mapping")
     return record

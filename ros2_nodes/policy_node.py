@@ -3,6 +3,9 @@
 Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permission`; publishes
 `policy/action_chunk`. Inference has its own thread and runs only while the robot may move. An instruction with an
 unknown word is an ERROR in the diagnostics and drops the task: the robot stops when its last chunk ends.
+
+A bundle with a calibrated failure detector (docs/detector.md) is watched: after each inference, `safety/state` says
+full, slow, hold or stop, and why. That is a request to the safety monitor; what it does about it is its own matter.
 """
 
 from __future__ import annotations
@@ -21,20 +24,25 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.control.continuation import on_plan_tolerance
 from tendon.control.controller import LEAD_TICKS
 from tendon.control.executor import Executor
-from tendon.core.errors import InstructionError, TendonError
+from tendon.core.errors import ConfigError, InstructionError, TendonError
 from tendon.core.types import ActionChunk
 from tendon.policies.bundle import load_bundle
+from tendon.policies.detector import Assessment, Detector, Response
+from tendon.policies.detector_file import load_detector
 from tendon.policies.inference import AsyncInference
 from tendon.policies.observation_buffer import ObservationBuffer, Tolerances
 from tendon.policies.policy import BundlePolicy
 from tendon.ros2_nodes import conversion, qos
-from tendon.ros2_nodes.permission import PERMISSION_TOPIC, read_permission
+from tendon.ros2_nodes.permission import PERMISSION_TOPIC, STATE_TOPIC, read_permission
 from tendon.ros2_nodes.runtime import Urgency, run_node
 from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
 MISSED_PERIODS = 3
 JOINT_STATE_AGE_NS = 100_000_000
 CLOCK_RACE_NS = 30_000_000
+
+RESPONSE_PERIOD_S = 0.1
+LEVELS = {Response.FULL: OK, Response.SLOW: WARN, Response.HOLD: WARN, Response.STOP: ERROR}
 
 REPLAN_STEPS = 2
 """Steps of a chunk between inferences: one is so few that the arm hesitates (docs/results.md)."""
@@ -45,7 +53,12 @@ class PolicyNode(NodeShell):
 
     def __init__(self) -> None:
         super().__init__("policy_node")
-        self._policy = BundlePolicy(load_bundle(self.setting("bundle", "")), self.profile)
+        bundle = load_bundle(self.setting("bundle", ""))
+        self._policy = BundlePolicy(bundle, self.profile)
+        calibration = load_detector(bundle)
+        self._detector = None if calibration is None else Detector(calibration)
+        self._assessment: Assessment | None = None
+        self._watching = False
         manifest = self._policy.manifest
         self._periods_ns = {
             camera.name: round(1e9 / self.profile.camera(camera.name).rate_hz) for camera in manifest.cameras
@@ -82,7 +95,11 @@ class PolicyNode(NodeShell):
         self.create_subscription(String, "instruction", self._instruct, qos.LATCHED)
         self.create_subscription(DiagnosticArray, PERMISSION_TOPIC, self._permit, qos.NEWEST)
         self._instructions = self.create_publisher(String, "instruction", qos.LATCHED)
+        self._states = self.create_publisher(DiagnosticArray, STATE_TOPIC, qos.EACH)
+        self._detector_meter = self.meter("detector")
         self.create_timer(0.02, self.beat)
+        if self._detector is not None:
+            self.create_timer(RESPONSE_PERIOD_S, self._respond)
 
     def start(self) -> None:
         """Warms the policy up, then says the first instruction to everybody, this node too."""
@@ -121,6 +138,8 @@ class PolicyNode(NodeShell):
         if last is not None:
             facts |= {"model_ms": f"{last.model_ns / 1e6:.2f}", "inference_ms": f"{last.total_ns / 1e6:.2f}"}
             facts |= {"points": last.points.round(3).tolist()}
+        if self._assessment is not None:
+            facts |= {name: f"{score:.2f}" for name, score in self._assessment.scores.items()}
         return facts
 
     def _silent(self, source: str, most_ns: int, now_ns: int) -> str:
@@ -171,7 +190,10 @@ class PolicyNode(NodeShell):
         self.get_logger().info(f"instruction: {text!r}")
 
     def _permit(self, message: DiagnosticArray) -> None:
-        self._armed = read_permission(message).armed
+        armed = read_permission(message).armed
+        if armed != self._armed:
+            self._assessment, self._watching = None, False  # what was held against the last run does not count now
+        self._armed = armed
         if not self._armed:
             with self._plan_lock:
                 self._plan.clear()
@@ -183,6 +205,7 @@ class PolicyNode(NodeShell):
     def _publish(self, chunk: ActionChunk) -> None:
         if not (self._armed and self._instruction):
             return  # stopped, or the task was dropped, while it was inferred
+        self._assess(chunk)
         now_ns = self.time.now_ns()
         with self._plan_lock:
             self._plan.submit(chunk, now_ns + self._lead_ns)
@@ -191,6 +214,41 @@ class PolicyNode(NodeShell):
         if self._policy.last is not None:
             self._inference_meter.add(self._policy.last.total_ns)
         self._inference_error = ""
+
+    def _assess(self, chunk: ActionChunk) -> None:
+        """Lets the detector look at the inference, before its chunk goes out: a fault in here stops the policy."""
+        last = self._policy.last
+        if self._detector is None or last is None:
+            return
+        if last.embedding is None:
+            raise ConfigError("the bundle has a detector, but its graph does not tell its embedding: export it again")
+        begin_ns = time.perf_counter_ns()
+        if not self._watching:
+            self._detector.reset()
+            self._watching = True
+        assessment = self._detector.update(
+            start_ns=chunk.start_ns,
+            step_ns=chunk.step_ns,
+            targets=last.targets,
+            given=last.given_rows,
+            embedding=last.embedding,
+            instruction=self._instruction,
+        )
+        self._detector_meter.add(time.perf_counter_ns() - begin_ns)
+        before, self._assessment = self._assessment, assessment
+        if assessment.response is not (before.response if before else Response.FULL):
+            self._respond()
+
+    def _respond(self) -> None:
+        """Says what the detector asks for; without an assessment of this run, nothing is held against the policy."""
+        assessment = self._assessment
+        response = assessment.response if assessment and self._armed else Response.FULL
+        values: dict[str, object] = {"response": response.value}
+        if assessment is not None:
+            values |= {name: f"{score:.3f}" for name, score in assessment.scores.items()}
+        reason = assessment.reason if assessment and response is not Response.FULL else ""
+        status = conversion.status(self.get_name(), LEVELS[response], reason, values)
+        self._states.publish(conversion.diagnostics(self.time.now_ns(), status))
 
     def _failed(self, error: Exception) -> None:
         self._chunk_meter.drop()
