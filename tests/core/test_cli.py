@@ -9,7 +9,7 @@ import pytest
 from tendon import commands
 from tendon.cli import main
 
-NAMES = [module.name for module in pkgutil.iter_modules(commands.__path__)]
+NAMES = [module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__)]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in NAMES)])
