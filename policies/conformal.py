@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
-from tendon.policies.detector import SCORES, Assessment, Calibration, Detector, Escalation, overlap_change
+from tendon.policies.detector import SCORES, Assessment, Calibration, Detector, Escalation, Plan, overlap_change
 
 SMALLEST_SCALE_M = 1e-3
 RARE = 0.1
@@ -46,6 +46,10 @@ class Trace:
     given: npt.NDArray[np.int64]
     embeddings: Array
     instruction: str
+
+    def plan(self, k: int) -> Plan:
+        """Returns the chunk of inference k."""
+        return Plan(start_ns=int(self.start_ns[k]), step_ns=self.step_ns, targets=self.targets[k])
 
 
 def assess(trace: Trace, calibration: Calibration) -> list[Assessment]:
@@ -122,7 +126,7 @@ def _usual(traces: Sequence[Trace], components: int, windows: dict[str, int], es
     counts = np.zeros((rows, 1))
     for trace in traces:
         for k in range(1, len(trace.start_ns)):
-            before, after = ((int(trace.start_ns[i]), trace.step_ns, trace.targets[i]) for i in (k - 1, k))
+            before, after = (trace.plan(i) for i in (k - 1, k))
             change, at = overlap_change(before, after, int(trace.given[k]))
             changes[at] += np.abs(change)
             counts[at] += 1

@@ -15,35 +15,30 @@ A detector decides nothing about safety: it can slow or stop a policy, never per
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from tendon.control.response import Response
 from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.core.types import Array, freeze
 
 SCORES = ("consistency", "novelty")
+LEAK = 0.25
+SHIFTS = 5
 NUMBERS = ("row_scale", "centre", "basis", "variance")
-
-
-class Response(Enum):
-    """What a node asks the safety monitor for, from least to most restrictive."""
-
-    FULL = "full"
-    SLOW = "slow"
-    HOLD = "hold"
-    STOP = "stop"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Escalation:
-    """How alarms become a response: the first one slows, some in a row hold, and when they last, stop.
+    """How alarms become a response: each slows, some hold, and when they last or come back, stop.
+
+    A count goes up by one with each inference with an alarm, and down by `LEAK` with each without.
 
     Attributes:
-        hold_after: inferences in a row with an alarm.
-        stop_after: likewise; must be more.
+        hold_after: count from which an alarm holds.
+        stop_after: likewise for a stop; must be more.
     """
 
     hold_after: int = 5
@@ -99,6 +94,15 @@ class Calibration:
             )
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """A chunk as the detector compares it: (T, C) targets [m], row 0 due at `start_ns`."""
+
+    start_ns: int
+    step_ns: int
+    targets: Array
+
+
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
     """What the detector makes of one inference.
@@ -133,13 +137,21 @@ class Detector:
 
     def reset(self) -> None:
         """Forgets the last chunk and all alarms: for a new episode, or when the robot was armed anew."""
-        self._last: tuple[int, int, Array] | None = None
+        self._last: Plan | None = None
         self._instruction: str | None = None
         self._recent = {name: deque[float](maxlen=self.calibration.windows[name]) for name in SCORES}
-        self._row = 0
+        self._count = 0.0
 
     def update(
-        self, *, start_ns: int, step_ns: int, targets: Array, given: int, embedding: Array, instruction: str
+        self,
+        *,
+        start_ns: int,
+        step_ns: int,
+        targets: Array,
+        given: int,
+        embedding: Array,
+        instruction: str,
+        slowed: bool = False,
     ) -> Assessment:
         """Takes one inference and returns what to make of it.
 
@@ -152,6 +164,8 @@ class Detector:
             given: leading rows that continue the running plan; they are not compared.
             embedding: (E,) of the policy.
             instruction: the task.
+            slowed: the robot was slowed or held since the last inference, so that its plan may be late by as much
+                as the time between the two; being late is then no contradiction.
 
         Raises:
             InvalidDataError: shapes are not those of the calibration.
@@ -164,63 +178,69 @@ class Detector:
             )
         if instruction != self._instruction:
             self._last, self._instruction = None, instruction
-        distance = chunk_distance(self._last, (start_ns, step_ns, targets), given, known.row_scale)
-        self._last = (start_ns, step_ns, targets)
+        plan = Plan(start_ns=start_ns, step_ns=step_ns, targets=targets)
+        distance = chunk_distance(self._last, plan, given, known.row_scale, slowed)
+        self._last = plan
         if distance is not None:
             self._recent["consistency"].append(distance)
         self._recent["novelty"].append(novelty(embedding, known))
         scores = {name: sum(values) / known.windows[name] for name, values in self._recent.items()}
         alarms = tuple(name for name in SCORES if scores[name] > known.thresholds[name])
-        self._row = self._row + 1 if alarms else 0
-        return Assessment(response=self._response(), reason=self._reason(scores, alarms), scores=scores, alarms=alarms)
+        self._count = self._count + 1 if alarms else max(self._count - LEAK, 0.0)
+        return Assessment(
+            response=self._response(bool(alarms)), reason=self._reason(scores, alarms), scores=scores, alarms=alarms
+        )
 
-    def _response(self) -> Response:
+    def _response(self, alarm: bool) -> Response:
         levels = self.calibration.escalation
-        if self._row >= levels.stop_after:
+        if not alarm:
+            return Response.FULL
+        if self._count >= levels.stop_after:
             return Response.STOP
-        if self._row >= levels.hold_after:
-            return Response.HOLD
-        return Response.SLOW if self._row else Response.FULL
+        return Response.HOLD if self._count >= levels.hold_after else Response.SLOW
 
     def _reason(self, scores: dict[str, float], alarms: tuple[str, ...]) -> str:
         meaning = {"consistency": "successive plans contradict each other", "novelty": "the policy sees something new"}
         said = [
             f"{meaning[name]} ({name} {scores[name]:.2f} > {self.calibration.thresholds[name]:.2f})" for name in alarms
         ]
-        return f"{' and '.join(said)}, {self._row} in a row" if said else ""
+        return f"{' and '.join(said)}, alarm {self._count:.0f}" if said else ""
 
 
-def chunk_distance(
-    last: tuple[int, int, Array] | None, new: tuple[int, int, Array], given: int, row_scale: Array
-) -> float | None:
+def chunk_distance(last: Plan | None, new: Plan, given: int, row_scale: Array, slowed: bool = False) -> float | None:
     """Returns the mean absolute difference of two chunks where both plan, over what is usual there: about 1.
 
     Args:
-        last: start [ns], step [ns] and (T, C) targets of the chunk before, or `None`.
-        new: likewise.
+        last: the chunk before, if there is one.
+        new: the new one.
         given: leading rows of `new` that are left out.
         row_scale: (T, C) usual difference, by row of `new`.
+        slowed: take the least difference over delays of the last plan, up to the time between the two.
 
     Returns:
         `None` where they do not overlap.
     """
     if last is None:
         return None
-    change, rows = overlap_change(last, new, given)
-    return float(np.mean(np.abs(change) / row_scale[rows])) if len(rows) else None
+    lag_ns = max(new.start_ns - last.start_ns, 0)
+    delays_ns = np.linspace(0, lag_ns, SHIFTS).astype(np.int64) if slowed else [0]
+    distances = []
+    for delay_ns in delays_ns:
+        change, rows = overlap_change(replace(last, start_ns=last.start_ns + int(delay_ns)), new, given)
+        if len(rows):
+            distances.append(float(np.mean(np.abs(change) / row_scale[rows])))
+    return min(distances, default=None)
 
 
-def overlap_change(
-    last: tuple[int, int, Array], new: tuple[int, int, Array], given: int
-) -> tuple[Array, npt.NDArray[np.int64]]:
+def overlap_change(last: Plan, new: Plan, given: int) -> tuple[Array, npt.NDArray[np.int64]]:
     """Returns (k, C) new minus last targets, the last linear between rows, and the (k,) rows of `new` they are of."""
-    times = new[0] + new[1] * np.arange(len(new[2]))
-    place = (times - last[0]) / last[1]
-    rows = np.flatnonzero((np.arange(len(times)) >= given) & (place >= 0) & (place <= len(last[2]) - 1))
-    before = np.minimum(place[rows].astype(np.int64), len(last[2]) - 2)
+    times = new.start_ns + new.step_ns * np.arange(len(new.targets))
+    place = (times - last.start_ns) / last.step_ns
+    rows = np.flatnonzero((np.arange(len(times)) >= given) & (place >= 0) & (place <= len(last.targets) - 1))
+    before = np.minimum(place[rows].astype(np.int64), len(last.targets) - 2)
     share = (place[rows] - before)[:, None]
-    planned = (1 - share) * last[2][before] + share * last[2][before + 1]
-    return np.asarray(new[2][rows] - planned), rows
+    planned = (1 - share) * last.targets[before] + share * last.targets[before + 1]
+    return np.asarray(new.targets[rows] - planned), rows
 
 
 def novelty(embedding: Array, known: Calibration) -> float:

@@ -24,10 +24,11 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.control.continuation import on_plan_tolerance
 from tendon.control.controller import LEAD_TICKS
 from tendon.control.executor import Executor
+from tendon.control.response import Response
 from tendon.core.errors import ConfigError, InstructionError, TendonError
 from tendon.core.types import ActionChunk
 from tendon.policies.bundle import load_bundle
-from tendon.policies.detector import Assessment, Detector, Response
+from tendon.policies.detector import Assessment, Detector
 from tendon.policies.detector_file import load_detector
 from tendon.policies.inference import AsyncInference
 from tendon.policies.observation_buffer import ObservationBuffer, Tolerances
@@ -42,6 +43,8 @@ JOINT_STATE_AGE_NS = 100_000_000
 CLOCK_RACE_NS = 30_000_000
 
 RESPONSE_PERIOD_S = 0.1
+SLOWED_NS = 500_000_000
+"""How long after the robot was slowed or held its plans may be late."""
 LEVELS = {Response.FULL: OK, Response.SLOW: WARN, Response.HOLD: WARN, Response.STOP: ERROR}
 
 REPLAN_STEPS = 2
@@ -58,7 +61,7 @@ class PolicyNode(NodeShell):
         calibration = load_detector(bundle)
         self._detector = None if calibration is None else Detector(calibration)
         self._assessment: Assessment | None = None
-        self._watching = False
+        self._watching, self._slowed_ns = False, -SLOWED_NS
         manifest = self._policy.manifest
         self._periods_ns = {
             camera.name: round(1e9 / self.profile.camera(camera.name).rate_hz) for camera in manifest.cameras
@@ -190,7 +193,10 @@ class PolicyNode(NodeShell):
         self.get_logger().info(f"instruction: {text!r}")
 
     def _permit(self, message: DiagnosticArray) -> None:
-        armed = read_permission(message).armed
+        permission = read_permission(message)
+        armed = permission.armed
+        if permission.speed < 1.0:
+            self._slowed_ns = time.monotonic_ns()
         if armed != self._armed:
             self._assessment, self._watching = None, False  # what was held against the last run does not count now
         self._armed = armed
@@ -233,6 +239,7 @@ class PolicyNode(NodeShell):
             given=last.given_rows,
             embedding=last.embedding,
             instruction=self._instruction,
+            slowed=time.monotonic_ns() - self._slowed_ns < SLOWED_NS,
         )
         self._detector_meter.add(time.perf_counter_ns() - begin_ns)
         before, self._assessment = self._assessment, assessment
@@ -243,7 +250,7 @@ class PolicyNode(NodeShell):
         """Says what the detector asks for; without an assessment of this run, nothing is held against the policy."""
         assessment = self._assessment
         response = assessment.response if assessment and self._armed else Response.FULL
-        values: dict[str, object] = {"response": response.value}
+        values: dict[str, object] = {"response": response.name.lower()}
         if assessment is not None:
             values |= {name: f"{score:.3f}" for name, score in assessment.scores.items()}
         reason = assessment.reason if assessment and response is not Response.FULL else ""
