@@ -24,9 +24,9 @@ _LEVELS = {
 }
 
 
-def permission_status(permission: Permission) -> DiagnosticStatus:
-    """Returns the status that carries a permission."""
-    values = {"state": permission.state.value, "event": permission.event, "speed": f"{permission.speed:.3g}"}
+def permission_status(permission: Permission, **details: object) -> DiagnosticStatus:
+    """Returns the status that carries a permission, with details for whoever reads it."""
+    values = {"state": permission.state.value, "event": permission.event, "speed": f"{permission.speed:.3g}", **details}
     level = _LEVELS[permission.state]
     if permission.armed and permission.speed < 1.0:
         level = DiagnosticStatus.WARN

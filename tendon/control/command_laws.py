@@ -186,13 +186,18 @@ class CommandLaws:
         last = self._last
         if last is None:
             return None
+        gap_s = (command.stamp_ns - last.stamp_ns) * 1e-9
+        bounds = self._jump
+        if command.stamp_ns - last.stamp_ns > self._period_ns * 3 // 2:
+            # Commands between the two may have been lost on their way to this process, so this much is unknown.
+            bounds = (gap_s * self._velocity, np.minimum(gap_s * self._acceleration, 2.0 * self._velocity))
         for k, time_ns in enumerate(command.times_ns):
             if time_ns > AGREED_PERIODS * self._period_ns:
                 return None
             position, velocity = sample(last, command.stamp_ns + time_ns)
             for what, value, before, bound in (
-                ("position", command.position[k], position, self._jump[0]),
-                ("velocity", command.velocity[k], velocity, self._jump[1]),
+                ("position", command.position[k], position, bounds[0]),
+                ("velocity", command.velocity[k], velocity, bounds[1]),
             ):
                 gap = np.abs(value - before)
                 if not (gap <= bound).all():

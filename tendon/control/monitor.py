@@ -84,6 +84,11 @@ class MonitorLimits:
     velocity_ns: int = 50_000_000
     rest_share: float = 0.05
 
+    def position_slack(self, profile: RobotProfile) -> Array:
+        """Returns (n,) how far measured positions may pass their limits, rad or m."""
+        span = self.position_share * (profile.vector("upper") - profile.vector("lower"))
+        return np.asarray(np.maximum(span, self.position_least))
+
 
 class SafetyMonitor:
     """The latch. Times are of one monotonic clock, when a message arrived; called from one thread.
@@ -109,8 +114,7 @@ class SafetyMonitor:
     ) -> None:
         self._limits = limits or MonitorLimits()
         self._names = profile.joint_names
-        span = self._limits.position_share * (profile.vector("upper") - profile.vector("lower"))
-        span = np.maximum(span, self._limits.position_least)
+        span = self._limits.position_slack(profile)
         self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
         self._speed = profile.vector("velocity")
         self._required = tuple(required)

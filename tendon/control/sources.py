@@ -20,13 +20,14 @@ class SourceWatch:
     """The publishers of each watched topic, and the processes behind each heartbeat.
 
     Args:
-        owners: topic to the name of the one node that may publish there.
+        owners: topic to the name of the one node that may publish there; an empty name for whoever does it alone.
+        nodes: whose heartbeats tell how many of them run.
         now_ns: a monotonic clock's time now: what ran before this start may be remembered for a while.
     """
 
-    def __init__(self, owners: Mapping[str, str], now_ns: int) -> None:
+    def __init__(self, owners: Mapping[str, str], nodes: Iterable[str], now_ns: int) -> None:
         self._owners = dict(owners)
-        self._heard: dict[str, dict[str, int]] = {owner: {} for owner in self._owners.values()}
+        self._heard: dict[str, dict[str, int]] = {node: {} for node in (*nodes, *filter(None, owners.values()))}
         self._changed_ns = dict.fromkeys(self._heard, now_ns)
         self._seen: dict[tuple[str, str], int] = {}
         self._publishers: dict[str, tuple[str, ...]] = {}
@@ -61,7 +62,10 @@ class SourceWatch:
         for topic, owner in self._owners.items():
             names = self._publishers.get(topic, ())
             others = sorted({name for name in names if name != owner})
-            if others:
+            if not owner:
+                text = f"{' and '.join(others)} both publish on {topic}" if len(others) > 1 else ""
+                found += [Finding(source=f"topic {topic}", response=Response.STOP, reason=text)] if text else []
+            elif others:
                 text = f"{' and '.join(others)} may publish on {topic}, which belongs to {owner}"
                 found.append(Finding(source=f"topic {topic}", response=Response.STOP, reason=text))
             elif len(names) > 1 and now_ns - self._changed_ns[owner] > REMEMBERED_NS:

@@ -1,9 +1,11 @@
-"""Makes `tiny_bundle` importable, and keeps these tests off every other ROS graph of the machine."""
+"""Makes `tiny_bundle` importable, and keeps these tests off every other ROS graph of the machine and its latch."""
 
 from __future__ import annotations
 
 import os
 import random
+import tempfile
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["ROS_DOMAIN_ID"] = str(random.Random(os.getpid()).randint(1, 100))
+os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
