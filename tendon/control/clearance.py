@@ -46,6 +46,7 @@ class Clearance:
         names: (m,) of the constraints.
         margin: (m,) smallest allowed distance [m], read-only.
         reach: (m, n) bound over all configurations, read-only: |change of distance k| <= sum_i reach[k, i] |dq_i|.
+        smooth: (m,) whether a distance is a smooth function of the joints: that of a point to a plane.
         body_names: (b,) links that the profile's joints move, for `distances_to`.
         body_reach: (b, n) the same bound for them.
     """
@@ -103,6 +104,7 @@ class Clearance:
         self._results = list(self._geometry_data.distanceResults)
         self.names: tuple[str, ...] = tuple(names)
         self.margin: Array = np.array([*margins, *[0.0] * 6])
+        self.smooth = np.array([False] * len(margins) + [True] * 6)
         self.reach: Array = np.array([*reaches, *[tool_reach] * 6])
 
     def _build_bodies(self, collisions: CollisionModel) -> None:
@@ -162,6 +164,25 @@ class Clearance:
         # nearest points are on one line along the normal, so they have one moment, and shared joints cancel.
         moments = points[:, [1, 2, 0]] * normals[:, [2, 0, 1]] - points[:, [2, 0, 1]] * normals[:, [1, 2, 0]]
         return np.asarray((np.concatenate((normals, moments), axis=1) @ jacobian * signs) @ self._spread)
+
+    def nearest(self, q: Array, row: int) -> tuple[Array, Array]:
+        """Returns the nearest points (3,) [m, base frame] of the two bodies of a constraint, for a picture.
+
+        Raises:
+            ConfigError: the constraint is one of the tool's.
+        """
+        if row >= len(self._starts):
+            raise ConfigError(f"constraint {self.names[row]} has no nearest points: it is not between two bodies")
+        _, shapes = self._collect(self._home + self._spread @ q)
+        first, end = self._starts[row], self._ends[row]
+        result = self._results[first + int(shapes[first:end].argmin())]
+        return result.getNearestPoint1(), result.getNearestPoint2()
+
+    def link_poses(self, q: Array) -> dict[str, tuple[Array, Array]]:
+        """Returns the position (3,) [m] and rotation (3, 3) of each link with a shape, for a picture."""
+        pin.framesForwardKinematics(self._model, self._data, self._home + self._spread @ q)
+        poses = {link: self._data.oMf[self._model.getFrameId(link)] for link in self._joints}
+        return {link: (pose.translation.copy(), pose.rotation.copy()) for link, pose in poses.items()}
 
     def distances_to(self, q: Array, centre: Array, radius: float) -> Array:
         """Returns the (b,) distances [m] from each moving link to a sphere, negative inside.

@@ -281,7 +281,7 @@ class SafetyFilter:
         if self._clearance is None:
             return None
         clearance = self._clearance
-        return check_separation(path, clearance.distances, clearance.reach, clearance.margin)
+        return check_separation(path, clearance.distances, clearance.reach, clearance.margin, clearance.smooth)
 
     def _take(
         self, step: _Step, reasons: tuple[str, ...], separation: Separation | None = None, refused: bool = False

@@ -68,7 +68,7 @@ class HumanZone:
                 partial(self._clearance.distances_to, centre=person, radius=self._human.radius),
                 self._clearance.body_reach,
                 margin,
-                self._human.speed,
+                growth=self._human.speed,
             )
             if not answer.kept:
                 return f"{self._clearance.body_names[answer.constraint]} too close to a person"

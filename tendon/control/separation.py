@@ -2,18 +2,20 @@
 
 Between two moments at which a clearance is known to be `d0` and `d1`, it is at least `(d0 + d1 - L) / 2`, where `L`
 bounds the way that any point of the pair travels from the one to the other: `sum_i reach_i |dq_i|`. An interval for
-which that is not enough is halved (conservative advancement; Mirtich 1996, Schwarzer et al. 2005). Nothing is sampled
-and hoped for, and a motion far from everything costs two distance queries.
+which that is not enough is halved (conservative advancement; Mirtich 1996, Schwarzer et al. 2005). The distance of
+a point to a plane is smooth besides, and so at least `min(d0, d1) - B t^2 / 8`, where `B` bounds how fast its
+rate changes. Nothing is sampled and hoped for, and a motion far from everything costs two distance queries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from tendon.control.spline import hermite
 from tendon.core.types import Array
 
 MOST_QUERIES = 80
@@ -23,7 +25,7 @@ ESCAPE_STEP_S = 0.002
 ROUNDING_M = 1e-9
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Path:
     """A motion of one cubic a piece, as the wire carries it.
 
@@ -39,25 +41,40 @@ class Path:
     velocity: Array
     acceleration: Array
 
-    def travelled(self) -> Array:
-        """Returns (k, n): at least how far each joint has moved, back and forth, since the start."""
+    @cached_property
+    def speed(self) -> Array:
+        """(k - 1, n) bound on the speed in each piece: its velocity, a parabola, stays between its control points."""
+        return np.maximum(-self._velocities[0], self._velocities[1])
+
+    @cached_property
+    def way(self) -> Array:
+        """(k, n) bound on how far each joint has moved, back and forth, since the start."""
+        low, high = self._velocities
         duration = np.diff(self.time_s)[:, None]
+        moved = np.where(low * high >= 0.0, np.abs(np.diff(self.position, axis=0)), duration * self.speed)
+        return np.concatenate([np.zeros((1, moved.shape[1])), np.cumsum(moved, axis=0)])
+
+    @cached_property
+    def _velocities(self) -> tuple[Array, Array]:
         before, after = self.velocity[:-1], self.velocity[1:]
-        return np.concatenate(
-            [
-                np.zeros((1, before.shape[1])),
-                np.cumsum(
-                    _travel(before, self.acceleration[:-1], after, np.diff(self.position, axis=0), duration), axis=0
-                ),
-            ]
+        middle = before + 0.5 * np.diff(self.time_s)[:, None] * self.acceleration[:-1]
+        return np.minimum(np.minimum(before, middle), after), np.maximum(np.maximum(before, middle), after)
+
+    def halved(self, piece: int) -> Path:
+        """Returns one piece as a path of two."""
+        begin_s, end_s = self.time_s[piece], self.time_s[piece + 1]
+        half_s = 0.5 * (end_s - begin_s)
+        q, v, a = self.position[piece], self.velocity[piece], self.acceleration[piece]
+        end = self.position[piece + 1], self.velocity[piece + 1], self.acceleration[piece + 1]
+        jerk = (end[2] - a) / (end_s - begin_s)
+        middle = (
+            q + half_s * (v + half_s * (0.5 * a + half_s * jerk * (1.0 / 6.0))),
+            v + half_s * (a + 0.5 * half_s * jerk),
+            0.5 * (a + end[2]),
         )
-
-
-def _travel(before: Array, acceleration: Array, after: Array, moved: Array, duration: Array | float) -> Array:
-    """Bounds the way along cubics: the net way where the velocity, a parabola, keeps its sign by its control points."""
-    middle = before + 0.5 * duration * acceleration
-    low, high = np.minimum(np.minimum(before, middle), after), np.maximum(np.maximum(before, middle), after)
-    return np.asarray(np.where(low * high >= 0.0, np.abs(moved), duration * np.maximum(-low, high)))
+        position, velocity, acceleration = (np.array(rows) for rows in zip((q, v, a), middle, end, strict=True))
+        time_s = np.array([begin_s, begin_s + half_s, end_s])
+        return Path(time_s=time_s, position=position, velocity=velocity, acceleration=acceleration)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +97,7 @@ def check_separation(
     distances: Callable[[Array], Array],
     reach: Array,
     margin: Array,
+    smooth: npt.NDArray[np.bool_] | None = None,
     growth: float = 0.0,
 ) -> Separation:
     """Returns whether the clearances of a motion stay above their margins.
@@ -92,87 +110,67 @@ def check_separation(
         distances: (n,) joint position to (m,) clearances [m].
         reach: (m, n) largest change of a clearance per rad or m of each joint.
         margin: (m,) [m].
+        smooth: (m,) whether a clearance is that of a point of the robot to a plane.
         growth: by how much the margins grow with time [m/s], for an obstacle that may come nearer at that speed.
             With it there is no escape: the obstacle is not where the robot can judge where to flee to.
     """
-    known = {0: distances(path.position[0]), len(path.time_s) - 1: distances(path.position[-1])}
-    inside = known[0] < margin if not growth else np.zeros(len(margin), dtype=bool)
-    threshold = np.where(inside, known[0] - ROUNDING_M, margin)
-    reach = np.where(inside[:, None], 0.0, reach)
-    finest = ESCAPE_STEP_S if inside.any() else np.inf
-    duration_s = float(path.time_s[-1])
-    if np.isfinite(finest):
-        finest = max(finest, 2.0 * duration_s / MOST_QUERIES)
+    last, duration_s = len(path.time_s) - 1, float(path.time_s[-1])
+    begin, end = distances(path.position[0]), distances(path.position[-1])
+    inside = begin < margin if not growth else np.zeros(len(margin), dtype=bool)
+    law = _Law(
+        reach=np.where(inside[:, None], 0.0, reach),
+        threshold=np.where(inside, begin - ROUNDING_M, margin),
+        smooth=np.zeros(len(margin), dtype=bool) if smooth is None else smooth,
+        growth=growth,
+        finest_s=max(ESCAPE_STEP_S, 2.0 * duration_s / MOST_QUERIES) if inside.any() else np.inf,
+    )
     worst = _Worst(margin)
-    for index, time in ((0, 0.0), (len(path.time_s) - 1, duration_s)):
-        if not worst.take(known[index], threshold + growth * time):
-            return worst.answer(False)
-    way = path.travelled()
-    pieces = [(0, len(path.time_s) - 1)]
-    queries = 2
-    while pieces:
-        i, j = pieces.pop()
-        if _covered(known[i], known[j], reach @ (way[j] - way[i]), threshold + growth * path.time_s[j]) and (
-            path.time_s[j] - path.time_s[i] <= finest
-        ):
-            continue
+    if not (worst.take(begin, law.needed(0.0)) and worst.take(end, law.needed(duration_s))):
+        return worst.answer(False)
+    spans = [(path, 0, last, begin, end)]
+    for _ in range(MOST_QUERIES - 2):
+        while spans and law.covers(*spans[-1]):
+            spans.pop()
+        if not spans:
+            return worst.answer(True)
+        way, i, j, begin, end = spans.pop()
         if j - i == 1:
-            used = _check_piece(
-                path, i, known, (distances, reach, threshold, growth, finest), worst, MOST_QUERIES - queries
-            )
-            if used is None:
-                return worst.answer(False)
-            queries += used
-            continue
-        if queries >= MOST_QUERIES:
+            way, i, j = way.halved(i), 0, 2
+        k = (i + j) // 2
+        middle = distances(way.position[k])
+        if not worst.take(middle, law.needed(way.time_s[k])):
             return worst.answer(False)
-        middle = (i + j) // 2
-        known[middle] = distances(path.position[middle])
-        queries += 1
-        if not worst.take(known[middle], threshold + growth * path.time_s[middle]):
-            return worst.answer(False)
-        pieces += [(middle, j), (i, middle)]
-    return worst.answer(True)
+        spans += [(way, k, j, middle, end), (way, i, k, begin, middle)]
+    return worst.answer(False)
 
 
-def _covered(begin: Array, end: Array, travel: Array, threshold: Array) -> bool:
-    return bool((begin + end - travel >= 2.0 * threshold).all())
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class _Law:
+    """What an interval between two known clearances must fulfil to need no further look."""
 
+    reach: Array
+    threshold: Array
+    smooth: npt.NDArray[np.bool_]
+    growth: float
+    finest_s: float
 
-def _check_piece(
-    path: Path,
-    index: int,
-    known: dict[int, Array],
-    law: tuple[Callable[[Array], Array], Array, Array, float, float],
-    worst: _Worst,
-    budget: int,
-) -> int | None:
-    """Bisects one cubic; returns how many queries it took, or `None` when it is not kept."""
-    distances, reach, threshold, growth, finest = law
-    begin_s, duration = float(path.time_s[index]), float(path.time_s[index + 1] - path.time_s[index])
-    begin = path.position[index], path.velocity[index]
-    end = path.position[index + 1], path.velocity[index + 1]
-    jerk = (path.acceleration[index + 1] - path.acceleration[index]) / duration
-    states = {0.0: (*begin, known[index]), duration: (*end, known[index + 1])}
-    spans = [(0.0, duration)]
-    queries = 0
-    while spans:
-        t0, t1 = spans.pop()
-        (q0, v0, d0), (q1, v1, d1) = states[t0], states[t1]
-        travel = _travel(v0, path.acceleration[index] + jerk * t0, v1, q1 - q0, t1 - t0)
-        if t1 - t0 <= finest and _covered(d0, d1, reach @ travel, threshold + growth * (begin_s + t1)):
-            continue
-        if queries >= budget:
-            return None
-        middle = 0.5 * (t0 + t1)
-        q, v = hermite(begin, end, duration, middle)
-        d = distances(q)
-        queries += 1
-        states[middle] = (q, v, d)
-        if not worst.take(d, threshold + growth * (begin_s + middle)):
-            return None
-        spans += [(middle, t1), (t0, middle)]
-    return queries
+    def needed(self, time_s: float) -> Array:
+        return self.threshold + self.growth * time_s
+
+    def covers(self, path: Path, i: int, j: int, begin: Array, end: Array) -> bool:
+        duration_s = path.time_s[j] - path.time_s[i]
+        if duration_s > self.finest_s:
+            return False
+        needed = self.needed(path.time_s[j])
+        kept = begin + end - self.reach @ (path.way[j] - path.way[i]) >= 2.0 * needed
+        if kept.all():
+            return True
+        if not (kept | self.smooth).all():
+            return False
+        speed = path.speed[i:j].max(axis=0)
+        change = np.abs(path.acceleration[i : j + 1]).max(axis=0)
+        bend = self.reach @ (speed.sum() * speed + change)
+        return bool((kept | (np.minimum(begin, end) - 0.125 * duration_s**2 * bend >= needed)).all())
 
 
 class _Worst:

@@ -50,13 +50,21 @@ def densely(path: Path, distances: object) -> Array:
 
 
 @settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), x=st.floats(0.3, 1.1), y=st.floats(0.3, 1.1), margin=st.floats(0.0, 0.05))
-def test_a_motion_that_is_kept_has_its_clearance_at_every_moment(seed: int, x: float, y: float, margin: float) -> None:
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    x=st.floats(0.3, 1.1),
+    y=st.floats(0.3, 1.1),
+    margin=st.floats(0.0, 0.05),
+    smooth=st.booleans(),
+)
+def test_a_motion_that_is_kept_has_its_clearance_at_every_moment(
+    seed: int, x: float, y: float, margin: float, smooth: bool
+) -> None:
     rng = np.random.default_rng(seed)
     path = bent(rng.uniform(-1.5, 1.5, 2), rng.uniform(-2, 2, 2), rng.uniform(-900, 900, (25, 2)))
     distances = walls(x, y)
     margins = np.full(2, margin)
-    answer = check_separation(path, distances, REACH, margins)  # type: ignore[arg-type]
+    answer = check_separation(path, distances, REACH, margins, np.full(2, smooth))  # type: ignore[arg-type]
     found = densely(path, distances)
     if (found[0] >= margins).all():
         if answer.kept:
