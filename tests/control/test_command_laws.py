@@ -168,10 +168,10 @@ def test_a_motion_that_comes_from_outside_may_go_back_but_not_further_out() -> N
 def test_a_command_that_parts_from_the_one_before_too_soon_is_named(what: str) -> None:
     laws = laws_of()
     assert laws.check(rest_to_rest(0.05)) is None
-    follow = {t: sample(laws.last, round(t * MS)) for t in (110, 120, 130, 140)}
+    follow = {t: sample(laws.last, round(t * MS)) for t in (10, 20, 30, 40)}
     position, velocity = (np.array([motion[k] for motion in follow.values()]) for k in (0, 1))
     (position if what == "position" else velocity)[1, 3] += 0.01
-    breach = laws.check(command(position, velocity * [[1], [1], [1], [0]], (0, 10, 20, 30), stamp_ns=110 * MS))
+    breach = laws.check(command(position, velocity * [[1], [1], [1], [0]], (0, 10, 20, 30), stamp_ns=10 * MS))
     assert breach is not None and breach.law == "agree" and "panda_joint4" in breach.reason
 
 
@@ -189,3 +189,12 @@ def test_a_point_that_is_moved_is_found_whichever_it_is(joint: int, point: int, 
     position, velocity = good.position.copy(), good.velocity.copy()
     (velocity if rate else position)[point, joint] += 2.0 * by
     assert laws.check(SentCommand(**{**vars(good), "position": position, "velocity": velocity})) is not None
+
+
+def test_after_a_gap_only_what_no_lost_command_explains_is_a_breach() -> None:
+    laws = laws_of()
+    laws.check(rest_to_rest(0.0))
+    position, velocity = np.tile(HOME[:7], (3, 1)), np.zeros((3, 7))
+    assert laws.check(command(position + 0.05, velocity, (0, 10, 20), stamp_ns=50 * MS)) is None
+    breach = laws.check(command(position - 0.2, velocity, (0, 10, 20), stamp_ns=100 * MS))
+    assert breach is not None and breach.law == "agree"

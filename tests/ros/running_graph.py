@@ -10,9 +10,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -43,13 +45,17 @@ class RunningGraph:
         self.states: list[tuple[float, Array, Array]] = []
         self._reader = conversion.JointStateReader(PROFILE.joint_names)
         node = self.operator.node
-        self.chunks = node.create_publisher(JointTrajectory, "policy/action_chunk", qos.NEWEST)
         node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
         self._waving = threading.Event()
 
     def _measured(self, message: JointState) -> None:
         stamp_ns, position, velocity = self._reader.read(message)
         self.states.append((stamp_ns * 1e-9, position, velocity))
+
+    @cached_property
+    def chunks(self) -> Publisher:
+        """Publishes chunks; not made before it is used, as two who may publish them are a fault."""
+        return self.operator.node.create_publisher(JointTrajectory, "policy/action_chunk", qos.NEWEST)
 
     def wait(self, condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
         """Waits until something is so, or fails with what the graph printed."""
@@ -143,6 +149,10 @@ class RunningGraph:
         assert (positions >= PROFILE.vector("lower") - 1e-2).all()
         assert (positions <= PROFILE.vector("upper") + 1e-2).all()
         assert (np.abs(velocities[:, :7]) <= 1.1 * PROFILE.vector("velocity")[:7]).all()
+
+    def alive(self) -> bool:
+        """Whether `tendon run` still runs."""
+        return self._run.poll() is None
 
     def kill(self) -> None:
         """Kills `tendon run` itself, with no time to say anything to its nodes."""
