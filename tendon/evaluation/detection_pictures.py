@@ -64,12 +64,13 @@ def draw_roc(curves: Mapping[str, Mapping[str, tuple[Array, Array, float]]], pat
         curves: panel title to score name to (false-alarm rate, detected share, AUC).
         path: of the picture.
     """
-    figure = Figure(figsize=(4.6 * len(curves), 4.6), dpi=130, facecolor="white", layout="constrained")
+    figure = Figure(figsize=(4.5 * len(curves), 5.2), dpi=130, facecolor="white", layout="constrained")
     for axis, (title, lines) in zip(np.atleast_1d(figure.subplots(1, len(curves))), curves.items(), strict=True):
         axis.plot([0, 1], [0, 1], color=FAINT, lw=0.8, ls=":")
         for colour, (name, (false_alarms, detected, area)) in zip(SERIES, lines.items(), strict=False):
             axis.step(false_alarms, detected, where="post", color=colour, lw=1.8, label=f"{name}: AUC {area:.2f}")
-        axis.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+        axis.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+        axis.set_box_aspect(1)
         axis.set_title(title, color=INK, fontsize=10.5)
         _finish(axis, "alarms in successful episodes (share)", "alarms in failed episodes (share)")
         axis.legend(frameon=False, fontsize=9, loc="lower right")

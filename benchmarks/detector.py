@@ -1,0 +1,169 @@
+"""How well the failure detector of a bundle works: ROC, lead time, false alarms, under eleven perturbations.
+
+Run: `python benchmarks/detector.py [bundles/tabletop] [--nominal 180] [--each 30] [--out docs/images]`. Scenes from
+200 000 on, which neither training nor calibration saw. A failed episode lasts to its time limit and a successful one ends
+early, so a score's largest value has more time to grow in failures: the second column of areas looks at the first
+4 s of both only. Nothing acts on the detector here: the policy goes on after an alarm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tendon.control.response import Response
+from tendon.evaluation.detection import COMBINED, Judged, area_interval, judge, roc
+from tendon.evaluation.detection_pictures import draw_lead_time, draw_roc
+from tendon.evaluation.episode import Setting
+from tendon.evaluation.perturbation import NOMINAL, PERTURBATIONS
+from tendon.evaluation.statistics import wilson
+from tendon.evaluation.tracing import Traced, TraceJob, run_traces
+from tendon.policies.bundle import load_bundle
+from tendon.policies.conformal import assess
+from tendon.policies.detector import SCORES, Calibration
+from tendon.policies.detector_file import DETECTOR_FILE, load_detector, read_record
+
+FIRST_SEED = 200_000
+EARLY = 20
+NAMES = (*SCORES, COMBINED)
+
+
+def run_all(bundle: Path, nominal: int, each: int, workers: int) -> list[Traced]:
+    """Runs all episodes; the perturbed ones are on scenes of their own."""
+    jobs = [TraceJob(bundle=bundle, robot="panda", seed=FIRST_SEED + k) for k in range(nominal)]
+    seeds = range(FIRST_SEED + nominal, FIRST_SEED + nominal + each)
+    jobs += [
+        TraceJob(bundle=bundle, robot="panda", seed=seed, perturbation=perturbation)
+        for perturbation, seed in itertools.product(PERTURBATIONS, seeds)
+    ]
+    traced: list[Traced] = []
+    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns) as bar:
+        task = bar.add_task("episodes", total=len(jobs))
+        for one in run_traces(jobs, workers):
+            traced.append(one)
+            bar.advance(task)
+    return traced
+
+
+def failed(judged: Sequence[Judged]) -> list[Judged]:
+    """Returns the failed episodes."""
+    return [one for one in judged if not one.traced.episode.success]
+
+
+def good(judged: Sequence[Judged]) -> list[Judged]:
+    """Returns the successful episodes."""
+    return [one for one in judged if one.traced.episode.success]
+
+
+def print_areas(
+    title: str, bad: Sequence[Judged], fine: Sequence[Judged]
+) -> dict[str, tuple[np.ndarray, np.ndarray, float]]:
+    """Prints the areas under the ROC curves of each score and returns the curves."""
+    print(f"\n{title}: {len(bad)} failed, {len(fine)} successful episodes")
+    curves = {}
+    for name in NAMES:
+        pair = [[one.largest(name) for one in group] for group in (bad, fine)]
+        early = [[one.largest(name, EARLY) for one in group] for group in (bad, fine)]
+        curves[name] = roc(*pair)
+        low, high = area_interval(*pair)
+        print(f"  {name:12s} AUC {curves[name][2]:.3f} [{low:.3f}, {high:.3f}]   first 4 s only {roc(*early)[2]:.3f}")
+    return curves
+
+
+def print_cases(cases: dict[str, list[Judged]]) -> None:
+    """Prints one row a case."""
+    print(
+        "\n| case | success | failures with an alarm | by consistency | by novelty | median lead [s] | hold | stop "
+        "| successes with an alarm |\n|---|---|---|---|---|---|---|---|---|"
+    )
+    for name, judged in cases.items():
+        bad, fine = failed(judged), good(judged)
+        leads = [one.lead_s for one in bad if one.lead_s is not None]
+        by = [sum(one.first_alarm_s[score] is not None for one in bad) for score in NAMES]
+        reached = [sum(one.strictest >= level for one in bad) for level in (Response.HOLD, Response.STOP)]
+        wrong = sum(one.first_alarm_s[COMBINED] is not None for one in fine)
+        lead = f"{np.median(leads):.1f}" if leads else "-"
+        print(
+            f"| {name} | {len(fine)}/{len(judged)} | {by[2]}/{len(bad)} | {by[0]} | {by[1]} | {lead} | {reached[0]} "
+            f"| {reached[1]} | {wrong}/{len(fine)} |"
+        )
+
+
+def print_cost(calibration: Calibration, traced: Sequence[Traced]) -> None:
+    """Times the detector on real traces."""
+    times = []
+    for one in traced[:60]:
+        begin = time.perf_counter()
+        assess(one.trace, calibration)
+        times.append((time.perf_counter() - begin) / len(one.trace.start_ns) * 1e3)
+    p50, most = np.percentile(times, [50, 100])
+    print(f"\ncost of one update, mean of an episode: p50 {p50:.3f} ms, max {most:.3f} ms over {len(times)} episodes")
+
+
+def report(traced: Sequence[Traced], calibration: Calibration, alpha: float, out: Path) -> None:
+    """Prints all tables and draws both pictures."""
+    cases = {
+        name: [judge(one, calibration) for one in traced if one.job.perturbation.name == name]
+        for name in (p.name for p in (NOMINAL, *PERTURBATIONS))
+    }
+    cases = {name: judged for name, judged in cases.items() if judged}
+    nominal = cases[NOMINAL.name]
+    perturbed = [one for name, judged in cases.items() for one in judged if name != NOMINAL.name]
+    everything = nominal + perturbed
+    wrong = sum(one.first_alarm_s[COMBINED] is not None for one in good(nominal))
+    print(f"successful nominal episodes with an alarm: {wilson(wrong, len(good(nominal)))}; promise {100 * alpha:g} %")
+    stopped = sum(one.strictest is Response.STOP for one in good(nominal))
+    held = sum(one.strictest >= Response.HOLD for one in good(nominal))
+    print(f"  of them held or stopped: {held}, stopped: {stopped}")
+    caught = sum(one.first_alarm_s[COMBINED] is not None for one in failed(everything))
+    print(f"failed episodes with an alarm, all cases: {wilson(caught, len(failed(everything)))}")
+    leads = [one.lead_s for one in failed(everything) if one.lead_s is not None]
+    print(f"first alarm before the end of a failed episode: median {np.median(leads):.1f} s")
+    print_cases(cases)
+    groups = {
+        "nominal": (failed(nominal), good(nominal)),
+        "nominal and perturbed": (failed(everything), good(everything)),
+        "perturbed failures, nominal successes": (failed(perturbed), good(nominal)),
+    }
+    curves = {
+        f"{title}\n{len(bad)} failures, {len(fine)} successes": print_areas(title, bad, fine)
+        for title, (bad, fine) in groups.items()
+    }
+    print_cost(calibration, traced)
+    draw_roc(curves, out / "detector-roc.png")
+    lead = {
+        name: (np.array([one.lead_s for one in failed(judged) if one.lead_s is not None]), len(failed(judged)))
+        for name, judged in cases.items()
+    }
+    draw_lead_time(lead, Setting().limit_s, out / "detector-lead-time.png")
+    print(f"pictures: {out}/detector-roc.png, {out}/detector-lead-time.png")
+
+
+def main() -> None:
+    """Runs and reports."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("bundle", nargs="?", type=Path, default=Path("bundles/tabletop"), help="(%(default)s)")
+    parser.add_argument("--nominal", type=int, default=180, help="episodes without a perturbation (%(default)s)")
+    parser.add_argument("--each", type=int, default=30, help="episodes of each perturbation (%(default)s)")
+    parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("outputs"), help="folder for the pictures (%(default)s)")
+    options = parser.parse_args()
+    bundle = load_bundle(options.bundle)
+    calibration = load_detector(bundle)
+    if calibration is None:
+        parser.error(f"{options.bundle} has no detector: run `tendon calibrate-detector {options.bundle}`")
+    record = read_record(bundle.content[DETECTOR_FILE])
+    print(f"{options.bundle} ({bundle.digest[:12]}), calibrated on {record.scenes}, thresholds {record.thresholds}")
+    traced = run_all(options.bundle, options.nominal, options.each, options.workers)
+    report(traced, calibration, record.alpha, options.out)
+
+
+if __name__ == "__main__":
+    main()
