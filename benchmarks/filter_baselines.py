@@ -91,6 +91,8 @@ class Unfiltered(SafetyFilter):
         moving = isinstance(target, np.ndarray)
         position = np.clip(target, self._limit_lower, self._limit_upper) if moving else self._position
         velocity = target_velocity if moving and target_velocity is not None else still
+        change = (position - self._position) / self.period_s
+        acceleration, self._rate = (change - getattr(self, "_rate", still)) / self.period_s, change
         self._position, self._velocity = position, velocity
         stop = Stop(
             ticks=np.array([0, 1]),
@@ -101,7 +103,7 @@ class Unfiltered(SafetyFilter):
         return Verdict(
             position=position,
             velocity=velocity,
-            acceleration=still,
+            acceleration=acceleration,
             jerk=still,
             stop=stop,
             reasons=(),

@@ -73,7 +73,8 @@ def main() -> int:
         done = sum(episode.success for episode in episodes)
         seconds = np.median([e.duration_s for e in episodes if e.success] or [np.nan])
         print(
-            f"| {variant} | {wilson(done, len(episodes))} | {seconds:.1f} | {max(e.peak_acceleration for e in episodes):.2f} | "
+            f"| {variant} | {wilson(done, len(episodes))} | {seconds:.1f} | "
+            f"{max(e.peak_acceleration for e in episodes):.2f} | "
             f"{np.mean([e.rms_jerk for e in episodes]):.0f} | {sum(bool(e.stop) for e in episodes)} |",
             flush=True,
         )
