@@ -1,0 +1,174 @@
+"""Cameras and joint states that only look alive are found, and a robot at rest raises no alarm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tendon.control.liveness import CameraWatch, Frame, JointWatch, PoseHistory
+from tendon.control.response import GradedResponse, Requests, Response
+from tendon.core.profile import Camera, load_profile
+
+MS = 1_000_000
+PERIOD = 50 * MS
+PROFILE = load_profile("panda")
+HOME = PROFILE.vector("home")
+NOISE = np.random.default_rng(0).integers(0, 255, 3000, dtype=np.uint8)
+
+
+def picture(stamp_ns: int, number: int = 0) -> Frame:
+    return Frame.of(stamp_ns, np.roll(NOISE, number).tobytes())
+
+
+class Scene:
+    """A camera, the robot it looks at, and their clock. `real` slows the robot's time down, as lock-step may."""
+
+    def __init__(self, real: int = 1) -> None:
+        self.now_ns, self.real, self.needed = 10**12, real, True
+        self.poses = PoseHistory(list(range(7)))
+        self.pose = HOME.copy()
+        camera = Camera(name="wrist", width=32, height=32, rate_hz=20.0, frame="w")
+        self.watch = CameraWatch(camera, lambda: self.needed, lambda: self.poses.newest_ns, self.poses.at)
+
+    def run(self, periods: int, speed: float = 0.0, frozen: bool = False, silent: bool = False, **image: int) -> int:
+        """Returns after how many periods the first fault is seen, `periods` when none is."""
+        for k in range(periods):
+            for _ in range(5):
+                self.now_ns += 10 * MS * self.real
+                self.pose = self.pose + speed * 0.01
+                self.poses.add(self.stamp(), self.pose)
+                if self.found():
+                    return k
+            if not silent:
+                number = 1 if frozen else round(1000 * float(self.pose[0]))
+                stamp_ns = self.stamp() + image.get("offset", 0)
+                frame = picture(stamp_ns, number)
+                if "grey" in image:
+                    frame = Frame.of(stamp_ns, bytes([image["grey"]]) * 3000)
+                self.watch.take(frame, self.now_ns)
+                if self.found():
+                    return k + 1
+        return periods + 1
+
+    def stamp(self) -> int:
+        return self.now_ns // self.real
+
+    def found(self) -> list:
+        return list(self.watch.findings(self.now_ns))
+
+
+def test_equal_pictures_of_a_robot_at_rest_are_no_fault_and_nor_is_its_start() -> None:
+    scene = Scene()
+    assert scene.run(20) == 21
+    assert scene.run(20, speed=2.0) == 21
+
+
+def test_equal_pictures_of_a_robot_that_moves_are_seen_within_three_periods() -> None:
+    scene = Scene()
+    scene.run(10, speed=0.5)
+    assert scene.run(10, speed=0.5, frozen=True) <= 4  # the first of the equal frames was still new
+    (finding,) = scene.found()
+    assert finding.response is Response.HOLD and "camera wrist is frozen" in finding.reason
+
+
+@pytest.mark.parametrize(("grey", "words"), [(0, "is black"), (128, "nothing but grey value 128")])
+def test_a_black_or_constant_picture_is_seen_at_once(grey: int, words: str) -> None:
+    scene = Scene()
+    scene.run(5)
+    assert scene.run(5, grey=grey) == 1
+    assert words in scene.found()[0].reason
+
+
+def test_silence_is_seen_within_three_periods_and_stops_after_two_seconds() -> None:
+    scene = Scene()
+    scene.run(5)
+    assert scene.run(10, silent=True) == 3
+    assert "sent nothing" in scene.found()[0].reason
+    scene.now_ns += 2100 * MS
+    scene.poses.add(scene.stamp(), scene.pose)
+    assert scene.found()[0].response is Response.STOP
+
+
+def test_a_camera_that_never_sends_is_silent_and_one_nobody_needs_is_not() -> None:
+    scene = Scene()
+    assert scene.run(10, silent=True) == 3
+    scene.needed = False
+    assert scene.found() == []
+    scene.needed = True
+    assert scene.run(2, silent=True) == 3
+
+
+@pytest.mark.parametrize(("offset", "words"), [(-PERIOD, "same stamp again"), (-2 * PERIOD, "goes back in time")])
+def test_a_stamp_that_does_not_advance_is_a_fault(offset: int, words: str) -> None:
+    scene = Scene()
+    scene.run(5)
+    assert scene.run(1, offset=offset) == 1
+    assert words in scene.found()[0].reason
+
+
+def test_a_slow_simulation_is_no_dead_camera() -> None:
+    assert Scene(real=20).run(10, speed=0.5) == 11
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 5), st.floats(-2.0, 2.0)), max_size=8))
+def test_a_good_camera_is_never_a_fault_however_the_robot_moves(moves: list[tuple[int, float]]) -> None:
+    scene = Scene()
+    scene.run(3)
+    for periods, speed in moves:
+        assert scene.run(periods, speed=0.0 if abs(speed) < 0.1 else speed) == periods + 1
+
+
+class Arm:
+    """Joint states and commands, 100 a second."""
+
+    def __init__(self) -> None:
+        self.watch, self.now_ns, self.q = JointWatch(PROFILE), 10**12, HOME.copy()
+
+    def run(self, ticks: int, speed: float, frozen: bool = False) -> int | None:
+        """Returns after how many ms a fault is seen."""
+        goal = self.q.copy()
+        for k in range(ticks):
+            self.now_ns += 10 * MS
+            goal[0] += speed * 0.01
+            self.watch.commanded(list(range(8)), goal)
+            if not frozen:
+                self.q = goal.copy()
+            self.watch.measured(self.q, np.full(8, speed) * (not frozen), self.now_ns)
+            if list(self.watch.findings(self.now_ns)):
+                return (k + 1) * 10
+        return None
+
+
+def test_frozen_joint_states_are_seen_within_100_ms_of_motion() -> None:
+    arm = Arm()
+    assert arm.run(50, 0.5) is None
+    seen_ms = arm.run(50, 0.5, frozen=True)
+    assert seen_ms is not None and seen_ms <= 100
+
+
+def test_joint_states_may_stay_the_same_while_nothing_is_commanded() -> None:
+    arm = Arm()
+    assert arm.run(100, 0.0) is None
+    assert arm.run(100, 0.0, frozen=True) is None
+    assert arm.run(50, 0.5) is None
+
+
+def test_the_most_restrictive_finding_counts_and_is_released_late() -> None:
+    requests, graded = Requests(), GradedResponse()
+    requests.ask("policy_node", "slow", "unsure", 0)
+    requests.ask("other", "hold", "far off", 0)
+    assert graded.update(requests.findings(0), 0).response is Response.HOLD
+    requests.ask("other", "full", "", 10 * MS)
+    assert graded.update(requests.findings(10 * MS), 10 * MS).response is Response.HOLD
+    assert graded.update(requests.findings(520 * MS), 520 * MS).response is Response.SLOW
+    assert graded.update(requests.findings(3000 * MS), 3000 * MS) is None
+
+
+def test_an_unknown_response_is_a_stop() -> None:
+    requests = Requests()
+    requests.ask("policy_node", "sloww", "", 0)
+    (finding,) = requests.findings(0)
+    assert finding.response is Response.STOP and "sloww" in finding.reason
