@@ -175,7 +175,7 @@ class SimNode(NodeShell):
         while self._commands:
             controller, message = self._commands.popleft()
             try:
-                robot.accept(controller, conversion.trajectory(message), self._now_ns())
+                robot.accept(controller, conversion.trajectory(message), now_ns)
                 self._rejected = ""
             except TendonError as error:
                 self._received.drop()
