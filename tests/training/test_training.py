@@ -13,9 +13,11 @@ from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle import load_bundle
 from tendon.policies.export import bundle as export
 from tendon.policies.policy import BundlePolicy
+from tendon.policies.runtime import OnnxModel
 from tendon.policies.training.data import Demonstrations
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
+from tendon.policies.training.recover import recover_run
 from tendon.policies.training.train import Recipe, Run
 from tendon.sim import demonstrations
 
@@ -152,3 +154,23 @@ def test_a_camera_on_the_tool_sees_a_point_move_when_the_tool_moves() -> None:
     state[1, 0] = 0.5
     seen = project(view, point, state)
     torch.testing.assert_close(seen[:, 0], torch.tensor([[0.0, 0.0], [-0.5, 0.0]]))
+
+
+def test_an_exported_bundle_is_recovered_as_a_run_that_answers_the_same(run: Path, tmp_path: Path) -> None:
+    profile = load_profile("panda")
+    bundle = export.export_bundle(run, tmp_path / "first", profile, "tiny")
+    recover_run(bundle, tmp_path / "run", json.loads((run / "run.json").read_text())["cameras"])
+    again = export.export_bundle(tmp_path / "run", tmp_path / "second", profile, "tiny")
+    example = export._example(Shape(**json.loads((run / "run.json").read_text())["shape"]), 1)
+    feeds = {name: value.numpy() for name, value in example.items()}
+    answers = [OnnxModel(one.content, "policy.onnx").run(feeds) for one in (bundle, again)]
+    assert set(answers[0]) == {"actions", "points", "embedding"}
+    for name, value in answers[0].items():
+        np.testing.assert_allclose(answers[1][name], value, atol=1e-4)
+
+
+def test_a_run_with_frozen_norm_leaves_it_alone(shards: Path, run: Path, tmp_path: Path) -> None:
+    child = Run(tmp_path / "child", [shards], Recipe(steps=2, batch=4, freeze_norm=True), run)
+    before = child.model.trunks["scene"][1].running_mean.clone()
+    child.train()
+    torch.testing.assert_close(child.model.trunks["scene"][1].running_mean, before)
