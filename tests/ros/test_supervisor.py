@@ -38,13 +38,19 @@ def quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RESPAWN_DELAY_S", 0.0)
 
 
-def run(*scripts: Script, stop_robot: Callable[[], bool] | None = None, until: str = "", seconds: float = 0.0) -> tuple:
+def run(
+    *scripts: Script,
+    stop_robot: Callable[[], bool] | None = None,
+    until: str = "",
+    times: int = 1,
+    seconds: float = 0.0,
+) -> tuple:
     output = io.StringIO()
     supervisor = Supervisor(Graph(processes=scripts, environment={}), stop_robot, output)
 
     def end() -> None:
         deadline = time.monotonic() + 20
-        while until not in output.getvalue() and time.monotonic() < deadline:
+        while output.getvalue().count(until) < times and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(seconds)
         supervisor.request_end()
@@ -63,7 +69,7 @@ def alive(pid: int) -> bool:
 
 
 def test_lines_are_prefixed_and_an_asked_end_is_exit_code_zero() -> None:
-    code, text = run(Script(name="a", code=WAIT), Script(name="long_name", code=WAIT), until="long_name | up")
+    code, text = run(Script(name="a", code=WAIT), Script(name="long_name", code=WAIT), until=" | up", times=2)
     assert code == 0
     assert "        a | up" in text and "long_name | up" in text
 
