@@ -1,0 +1,277 @@
+"""The latch: it survives whatever ends the monitor, a stop always wins, and nothing but `arm` ever arms."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from tendon.control.latch_file import LatchFile, LatchRecord, state_folder
+from tendon.control.latency import HOLD_NS, SLOW_NS, LatencyWatch
+from tendon.control.monitor import PermissionState, SafetyMonitor
+from tendon.control.response import Requests, Response
+from tendon.control.sources import REMEMBERED_NS, BreachWatch, SourceWatch
+from tendon.control.supervisor import Mode, Supervisor
+from tendon.core.errors import StoppedError
+from tendon.core.profile import load_profile
+
+MS = 1_000_000
+PROFILE = load_profile("panda")
+HOME, STILL = PROFILE.vector("home"), np.zeros(8)
+TOPIC = "panda_arm_controller/joint_trajectory"
+
+
+class MonitorAndController(RuleBasedStateMachine):
+    """A monitor, its latch file and a controller's supervisor, each of which may die at any moment."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="tendon-latch-")
+        self.now_ns, self.starts = 10**12, 0
+        self.velocity, self.beats, self.joints = STILL, True, True
+        self.asked_to_arm = False
+        self.controller, self.known = Supervisor(), None
+        self.start_monitor()
+        self.time_passes(60)
+
+    def start_monitor(self) -> None:
+        self.file = LatchFile(Path(self.folder.name) / "latch.json")
+        self.requests, self.breaches = Requests(), BreachWatch()
+        inherited = self.file.inherited()
+        watches = (self.requests, self.breaches)
+        self.monitor = SafetyMonitor(PROFILE, ("control_node",), watches=watches, latched=inherited)
+        self.inherited, self.asked_to_arm = inherited, False
+        self.kept = (PermissionState.STANDBY, "")
+
+    @rule(milliseconds=st.integers(10, 200))
+    def time_passes(self, milliseconds: int) -> None:
+        for _ in range(milliseconds // 10):
+            self.now_ns += 10 * MS
+            self.step()
+
+    def step(self) -> None:
+        if self.beats:
+            self.monitor.beat("control_node", str(self.starts), self.now_ns)
+        if self.joints:
+            self.monitor.measured(HOME, self.velocity, self.now_ns)
+        permission = self.monitor.permission(self.now_ns)
+        kept = permission.state, permission.reason if permission.state is PermissionState.LATCHED else ""
+        if kept != self.kept:
+            self.kept = kept
+            self.file.save(LatchRecord(state=kept[0].value, reason=kept[1]))
+        changed = self.known is not None and permission.event > self.known
+        if permission.state is PermissionState.LATCHED:
+            self.controller.stop(permission.reason)
+            self.controller.rest()
+        elif changed and permission.state is PermissionState.STANDBY and self.controller.mode is Mode.LATCHED:
+            self.controller.reset([])
+        elif changed and permission.armed and self.controller.mode is Mode.STANDBY:
+            self.controller.arm([])
+        if permission.state is not PermissionState.LATCHED:
+            self.known = max(permission.event, self.known or 0)
+        if self.beats:
+            self.monitor.report(self.controller.mode.value, self.known or 0, self.controller.reason)
+
+    @rule()
+    def stop(self) -> None:
+        self.monitor.stop("asked")
+        self.step()
+        assert self.monitor.permission(self.now_ns).state is PermissionState.LATCHED
+        assert self.controller.mode is Mode.LATCHED
+
+    @rule()
+    def reset(self) -> None:
+        latched = self.monitor.permission(self.now_ns).state is PermissionState.LATCHED
+        try:
+            self.monitor.reset(self.now_ns)
+        except StoppedError:
+            return
+        if latched:
+            found = [*self.breaches.findings(self.now_ns), *self.requests.findings(self.now_ns)]
+            assert not any(finding.response is Response.STOP for finding in found), "its cause was there"
+            assert self.monitor.at_rest and not self.monitor.silent(self.now_ns)
+            self.asked_to_arm = False
+        assert latched or self.monitor.permission(self.now_ns).state is not PermissionState.LATCHED
+
+    @rule()
+    def arm(self) -> None:
+        latched = self.monitor.permission(self.now_ns).state is PermissionState.LATCHED
+        try:
+            self.monitor.arm(self.now_ns)
+        except StoppedError:
+            return
+        assert not latched
+        self.asked_to_arm = True
+
+    @rule(beats=st.booleans(), joints=st.booleans(), moves=st.booleans())
+    def world_changes(self, beats: bool, joints: bool, moves: bool) -> None:
+        self.beats, self.joints, self.velocity = beats, joints, STILL + 0.2 * moves
+
+    @rule()
+    def law_is_broken(self) -> None:
+        self.breaches.add("panda_arm_controller", "too fast", self.now_ns)
+        armed = self.monitor.permission(self.now_ns).state
+        assert armed is not PermissionState.ARMED
+
+    @rule(wish=st.sampled_from(["full", "slow", "hold", "stop"]))
+    def node_asks(self, wish: str) -> None:
+        self.requests.ask("policy_node", wish, "unsure", self.now_ns)
+        permission = self.monitor.permission(self.now_ns)
+        if wish == "stop":
+            assert not permission.armed
+        elif permission.armed:
+            assert permission.speed <= Response[wish.upper()].speed
+
+    @rule(clean=st.booleans())
+    def monitor_restarts(self, clean: bool) -> None:
+        before = self.monitor.permission(self.now_ns)
+        self.step()
+        if clean and not before.armed:
+            self.file.save(LatchRecord(state="standby"))
+        self.file.close(5.0)
+        self.start_monitor()
+        after = self.monitor.permission(self.now_ns)
+        assert after.state is not PermissionState.ARMED
+        if before.state is PermissionState.LATCHED and not clean:
+            assert after.state is PermissionState.LATCHED and after.reason == before.reason
+        if before.armed:
+            assert after.state is PermissionState.LATCHED
+
+    @rule()
+    def controller_restarts(self) -> None:
+        self.starts += 1
+        self.controller, self.known = Supervisor(), None
+        self.now_ns += 1000 * MS
+        self.monitor.beat("control_node", str(self.starts), self.now_ns)
+        assert self.monitor.permission(self.now_ns).state is not PermissionState.ARMED
+        self.asked_to_arm = False
+
+    @invariant()
+    def only_arm_arms(self) -> None:
+        if not hasattr(self, "monitor"):
+            return
+        if self.monitor.permission(self.now_ns).armed:
+            assert self.asked_to_arm
+        if self.monitor.permission(self.now_ns).state is PermissionState.LATCHED:
+            self.asked_to_arm = False
+
+    def teardown(self) -> None:
+        if hasattr(self, "file"):
+            self.file.close(5.0)
+            self.folder.cleanup()
+
+
+TestMonitorAndController = MonitorAndController.TestCase
+TestMonitorAndController.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def record_of(path: Path, state: str, reason: str = "") -> str:
+    file = LatchFile(path)
+    file.save(LatchRecord(state=state, reason=reason))
+    file.close(5.0)
+    return LatchFile(path).inherited()
+
+
+def test_a_latch_is_found_again_and_standby_is_no_latch(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "latch-panda-0.json"
+    assert LatchFile(path).inherited() == ""
+    assert record_of(path, "latched", "panda_joint1 is too fast") == "panda_joint1 is too fast"
+    assert "was armed when it ended" in record_of(path, "armed")
+    assert record_of(path, "standby") == ""
+    assert [p.name for p in path.parent.iterdir()] == [path.name], "a half-written file was left"
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"state": "latched"}', "\0\0\0"])
+def test_a_latch_file_that_cannot_be_read_is_a_latch(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "latch.json"
+    path.write_text(content)
+    assert "cannot be read" in LatchFile(path).inherited()
+
+
+def test_a_disk_that_takes_nothing_is_said_and_delays_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    file = LatchFile(tmp_path / "file" / "latch.json")
+    file.save(LatchRecord(state="latched"))
+    file.close(5.0)
+    assert "would not survive" in file.problem
+    monkeypatch.setattr(os, "fsync", lambda _: time.sleep(0.5))
+    slow = LatchFile(tmp_path / "latch.json")
+    begin = time.perf_counter()
+    for _ in range(100):
+        slow.save(LatchRecord(state="latched", reason="the last"))
+    assert time.perf_counter() - begin < 0.2
+    slow.close(5.0)
+    assert LatchFile(tmp_path / "latch.json").inherited() == "the last"
+
+
+def test_where_state_is_kept() -> None:
+    assert state_folder({"TENDON_STATE": "/a", "XDG_STATE_HOME": "/b"}) == Path("/a")
+    assert state_folder({"XDG_STATE_HOME": "/b"}) == Path("/b/tendon")
+    assert state_folder({}) == Path.home() / ".local" / "state" / "tendon"
+
+
+def senders() -> SourceWatch:
+    return SourceWatch({TOPIC: "control_node", "policy/action_chunk": ""}, ("policy_node",), 0)
+
+
+def test_a_second_publisher_of_commands_is_named() -> None:
+    watch = senders()
+    watch.publishers(TOPIC, [("control_node", "a")], 0)
+    assert not list(watch.findings(0))
+    watch.publishers(TOPIC, [("control_node", "a"), ("rogue", "b")], 0)
+    (finding,) = watch.findings(0)
+    assert finding.response is Response.STOP and "rogue may publish" in finding.reason
+
+
+def test_a_publisher_without_a_name_counts_when_it_stays_so() -> None:
+    watch = senders()
+    for now_ns in (0, 200 * MS):
+        watch.publishers(TOPIC, [("control_node", "a"), ("", "b")], now_ns)
+        assert not list(watch.findings(now_ns))
+    watch.publishers(TOPIC, [("control_node", "a"), ("", "b")], 400 * MS)
+    assert "without a name" in next(iter(watch.findings(400 * MS))).reason
+
+
+def test_a_killed_control_node_is_remembered_by_the_middleware_and_forgiven_for_that_long() -> None:
+    watch, now_ns = senders(), 10**12
+    both = [("control_node", "a"), ("control_node", "b")]
+    watch.beat("control_node", "new", now_ns)
+    watch.publishers(TOPIC, both, now_ns)
+    assert not list(watch.findings(now_ns))
+    watch.publishers(TOPIC, both, now_ns + REMEMBERED_NS + 1)
+    assert "2 publishers called control_node" in next(iter(watch.findings(now_ns + REMEMBERED_NS + 1))).reason
+
+
+@pytest.mark.parametrize("node", ["control_node", "policy_node"])
+def test_two_processes_of_one_name_are_found_and_a_restart_is_not(node: str) -> None:
+    watch, now_ns = senders(), 10**12
+    watch.beat(node, "1", now_ns)
+    watch.beat(node, "2", now_ns + 1000 * MS)
+    assert not list(watch.findings(now_ns + 1000 * MS))
+    watch.beat(node, "1", now_ns + 1010 * MS)
+    assert f"2 of {node} run at once" in next(iter(watch.findings(now_ns + 1010 * MS))).reason
+
+
+def test_two_who_propose_chunks_are_named() -> None:
+    watch = senders()
+    watch.publishers("policy/action_chunk", [("policy_node", "a"), ("replay", "b")], 0)
+    assert "policy_node and replay both publish" in next(iter(watch.findings(0))).reason
+
+
+def test_latency_over_its_budget_slows_and_far_over_it_holds() -> None:
+    watch = LatencyWatch()
+    watch.chunk(HOLD_NS + MS, 0)
+    assert not list(watch.findings(0)), "one late chunk is none"
+    for k in range(3):
+        watch.chunk(SLOW_NS + MS, k * MS)
+    assert next(iter(watch.findings(3 * MS))).response is Response.SLOW
+    watch.report("observation to command", HOLD_NS + MS, 3 * MS)
+    assert max(finding.response for finding in watch.findings(3 * MS)) is Response.HOLD
+    assert not list(watch.findings(10**10))
