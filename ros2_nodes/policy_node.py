@@ -45,7 +45,7 @@ CLOCK_RACE_NS = 30_000_000
 RESPONSE_PERIOD_S = 0.1
 SLOWED_NS = 500_000_000
 """How long after the robot was slowed or held its plans may be late."""
-LEVELS = {Response.FULL: OK, Response.SLOW: WARN, Response.HOLD: WARN, Response.STOP: ERROR}
+LEVELS = {Response.SLOW: WARN, Response.HOLD: WARN, Response.STOP: ERROR}
 
 REPLAN_STEPS = 2
 """Steps of a chunk between inferences: one is so few that the arm hesitates (docs/results.md)."""
@@ -121,6 +121,8 @@ class PolicyNode(NodeShell):
             return ERROR, f"joint_states: {silent}; no inference without them"
         if self._instruction_error or self._inference_error:
             return ERROR, self._instruction_error or self._inference_error
+        if self._assessment and (response := self._response()) is not Response.FULL:
+            return LEVELS[response], f"asks to {response.name.lower()}: {self._assessment.reason}"
         if not self._instruction:
             return WARN, "waiting for an instruction"
         if self._inference.status().prefix_capped:
@@ -246,15 +248,18 @@ class PolicyNode(NodeShell):
         if assessment.response is not (before.response if before else Response.FULL):
             self._respond()
 
+    def _response(self) -> Response:
+        assessment = self._assessment
+        return assessment.response if assessment and self._armed else Response.FULL
+
     def _respond(self) -> None:
         """Says what the detector asks for; without an assessment of this run, nothing is held against the policy."""
         assessment = self._assessment
-        response = assessment.response if assessment and self._armed else Response.FULL
+        response = self._response()
         values: dict[str, object] = {"response": response.name.lower()}
         if assessment is not None:
             values |= {name: f"{score:.3f}" for name, score in assessment.scores.items()}
-        reason = assessment.reason if assessment and response is not Response.FULL else ""
-        status = conversion.status(self.get_name(), LEVELS[response], reason, values)
+        status = conversion.status(self.get_name(), *self.health(), values)
         self._states.publish(conversion.diagnostics(self.time.now_ns(), status))
 
     def _failed(self, error: Exception) -> None:
