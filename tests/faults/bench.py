@@ -1,0 +1,163 @@
+"""One graph of real processes that is set in motion, broken, watched and healed, again and again."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from limits_check import Table
+from running_graph import STEP_NS, RunningGraph
+from tiny_bundle import write_tiny_bundle
+from witness import PROFILE, Witness
+
+from tendon.core.errors import StoppedError
+from tendon.core.kinematics import Kinematics
+from tendon.core.types import ActionChunk, Array
+from tendon.graph.description import RESPAWN_LIMIT, RESPAWN_WINDOW_S
+from tendon.ros2_nodes import conversion
+
+HIGH_M, LOW_M = (0.40, -0.25, 0.35), (0.55, 0.25, 0.05)
+"""Ends of the path on which faults happen; the lower one is near the table."""
+SWING_S = 1.6
+"""From one end to the other."""
+BLEND_S = 1.0
+TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
+CHUNK_ROWS = 10
+SEND_S = 0.1
+
+
+class Bench:
+    """A running graph, a witness, and what makes the robot move. Starts another graph when another kind is asked for.
+
+    Args:
+        folder: logs and bundles go there.
+        seed: of the moments at which faults happen.
+    """
+
+    def __init__(self, folder: Path | None = None, seed: int = 0) -> None:
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="tendon-faults-"))
+        self.random = random.Random(seed)
+        self.kinematics = Kinematics(PROFILE)
+        self.table = Table()
+        seed_pose = PROFILE.vector("home")
+        self._ends = [self.kinematics.inverse(np.array(end), TOOL_DOWN, seed_pose) for end in (HIGH_M, LOW_M)]
+        self._kind = ""
+        self._running: RunningGraph | None = None
+        self._count = 0
+        self._swinging = threading.Event()
+        self._begin_ns, self._phase, self._offset = 0, 0.0, np.zeros(len(PROFILE.joint_names))
+        self._side = "left"
+        self._deaths: dict[str, list[float]] = {}
+        self.witness: Witness
+
+    @property
+    def graph(self) -> RunningGraph:
+        """The graph that runs.
+
+        Raises:
+            LookupError: none does.
+        """
+        if self._running is None:
+            raise LookupError("no graph runs: call `use` first")
+        return self._running
+
+    def use(self, kind: str) -> RunningGraph:
+        """Returns a graph of a kind that is ready to be armed: "swing" has no policy node, "policy" has a tiny one."""
+        if self._running is None or self._kind != kind or self._worn_out():
+            self.end()
+            self._count += 1
+            self._deaths.clear()
+            arguments = ["policy:=none"]
+            if kind == "policy":
+                arguments = [f"policy:={write_tiny_bundle(self.folder / 'tiny')}", "instruction:=left"]
+            self._running = RunningGraph(self.folder / f"graph-{self._count}.log", *arguments)
+            self._kind = kind
+            self.witness = Witness(self._running.operator.node)
+            self._running.ready()
+        return self._running
+
+    def end(self) -> None:
+        """Ends the graph, if one runs."""
+        self.hold_still()
+        if self._running is not None:
+            with contextlib.suppress(Exception):  # whatever is left of a graph that was broken on purpose
+                self._running.end()
+            self._running = None
+
+    def set_in_motion(self) -> None:
+        """Resets, arms and moves the robot; what came before is forgotten."""
+        graph = self.use(self._kind)
+        graph.states[:] = graph.states[-100:]
+        self.witness.forget()
+        graph.wait(self._moves, "motion")
+
+    def _moves(self) -> bool:
+        """Arms and gives a task; overload may end the motion at once, which is right and not the point here."""
+        graph = self.graph
+        graph.arm()
+        if self._kind == "policy":
+            self._side = "right" if self._side == "left" else "left"
+            graph.operator.say(self._side)
+        else:
+            self.swing()
+        return graph.operator.wait(lambda: bool(np.abs(graph.states[-1][2][:7]).max() > 0.05), 3.0)
+
+    def swing(self) -> None:
+        """Sends chunks that swing the arm between `HIGH_M` and `LOW_M` with constant speed, until `hold_still`."""
+        self.hold_still()
+        self._swinging = swinging = threading.Event()
+        swinging.set()
+        self._begin_ns, self._phase = time.time_ns(), self.random.random() * 2 * SWING_S
+        self._offset = self.graph.states[-1][1] - self._at(self._phase)
+
+        def send() -> None:
+            while swinging.is_set():
+                stamp_ns = time.time_ns()
+                self.graph.chunks.publish(conversion.chunk_message(self.chunk(stamp_ns), PROFILE.joint_names))
+                time.sleep(SEND_S)
+
+        threading.Thread(target=send, daemon=True).start()
+
+    def chunk(self, stamp_ns: int) -> ActionChunk:
+        """Returns the chunk of an observation: the swing, which starts where the robot was."""
+        times_s = (stamp_ns + STEP_NS * np.arange(1, CHUNK_ROWS + 1) - self._begin_ns) * 1e-9
+        rows = [self._at(self._phase + t) + self._offset * max(0.0, 1.0 - t / BLEND_S) for t in times_s]
+        return ActionChunk(
+            actions=np.array(rows), start_ns=stamp_ns + STEP_NS, step_ns=STEP_NS, observation_stamp_ns=stamp_ns
+        )
+
+    def _at(self, time_s: float) -> Array:
+        share = abs((time_s / SWING_S) % 2 - 1)
+        return np.asarray(self._ends[0] * share + self._ends[1] * (1 - share))
+
+    def hold_still(self) -> None:
+        """Ends `swing`."""
+        self._swinging.clear()
+
+    def died(self, node: str) -> None:
+        """Counts a death: a supervisor starts a node only so often, and `use` starts another graph before that."""
+        self._deaths.setdefault(node, []).append(time.monotonic())
+
+    def _worn_out(self) -> bool:
+        since_s = time.monotonic() - RESPAWN_WINDOW_S
+        return any(sum(death > since_s for death in deaths) >= RESPAWN_LIMIT for deaths in self._deaths.values())
+
+    def wait_for_restart(self, node: str, old: int) -> None:
+        """Waits until a killed node runs again and is heard of."""
+        self.graph.wait(lambda: self.graph.pid(node) not in (None, old), f"the restart of {node}")
+
+    def stand(self, patience_s: float = 5.0) -> bool:
+        """Returns whether the robot comes to stand in time."""
+        return self.graph.operator.wait(self.graph.operator.at_rest, patience_s)
+
+    def stop(self) -> None:
+        """Ends the motion by the stop service, if it answers."""
+        self.hold_still()
+        with contextlib.suppress(StoppedError):
+            self.graph.operator.stop(1.0)
+        self.stand()

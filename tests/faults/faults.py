@@ -1,0 +1,237 @@
+"""The faults of `docs/safety.md` that strike a moving robot: how each is made, undone, and what must follow.
+
+A fault is one entry of `FAULTS`. It is made by a function of the bench, which returns when the fault is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+
+import chunks
+import impostors
+from bench import Bench
+
+from tendon.core.errors import StoppedError
+
+Make = Callable[[Bench], None]
+
+
+class Expect(Enum):
+    """What a fault must lead to."""
+
+    STOP = "stop"
+    """The robot comes to rest and stays there until reset and arm."""
+    REST = "rest"
+    """It comes to rest, and may go on when the fault is gone."""
+    SHAPED = "shaped"
+    """It moves on inside its limits, or holds: the fault has no other effect."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """One way to break a graph in motion.
+
+    Attributes:
+        row: of the table in `docs/safety.md`.
+        name: of this fault.
+        make: makes it.
+        undo: takes it away.
+        expect: what must follow.
+        graph: the kind it strikes, see `Bench.use`.
+        lasts_s: how long it is there at least.
+        restarts: the node that a supervisor starts again.
+        quick: part of the subset that CI runs.
+        namespace: needs a network namespace of its own.
+    """
+
+    row: str
+    name: str
+    make: Make
+    undo: Make = lambda bench: None
+    expect: Expect = Expect.STOP
+    graph: str = "swing"
+    lasts_s: float = 0.0
+    restarts: str = ""
+    quick: bool = False
+    namespace: bool = False
+
+
+def _signals(node: str, number: signal.Signals) -> Make:
+    return lambda bench: bench.graph.signal(node, number)
+
+
+def _frozen(row: str, node: str, **more: object) -> Fault:
+    name = more.pop("name", f"{node} frozen (-STOP)")
+    return Fault(  # type: ignore[arg-type]
+        row=row, name=name, make=_signals(node, signal.SIGSTOP), undo=_signals(node, signal.SIGCONT), **more
+    )
+
+
+def _killed(row: str, node: str, **more: object) -> Fault:
+    name = f"{node} killed (-9)"
+    return Fault(row=row, name=name, make=_signals(node, signal.SIGKILL), restarts=node, **more)  # type: ignore[arg-type]
+
+
+def _late(bench: Bench) -> None:
+    """From now on a chunk takes 1.5 s from its observation, and covers 1 s."""
+    bench.hold_still()
+    chunks.start_sending(bench, lambda: bench.chunk(time.time_ns() - 1_500_000_000))
+
+
+def _replayed(bench: Bench) -> None:
+    """The same chunk again and again, older ones, in any order, between the true ones."""
+    chunks.start_replaying(bench)
+
+
+def _clocks(bench: Bench) -> None:
+    """Chunks of a machine whose clock is an hour off between the true ones, and a `/clock` that jumps."""
+    impostors.start_clock(bench)
+
+
+def _link(state: str) -> Make:
+    return lambda _: subprocess.run(["ip", "link", "set", "lo", state], check=True) and None
+
+
+def _starved(bench: Bench) -> None:
+    """The control process gets no CPU for 60 to 300 ms."""
+    bench.graph.signal("control_node", signal.SIGSTOP)
+    time.sleep(0.06 + 0.24 * bench.random.random())
+    bench.graph.signal("control_node", signal.SIGCONT)
+
+
+def _jam(joint: str) -> Make:
+    return lambda bench: impostors.set_simulator(bench, "jammed", joint)
+
+
+POLICY, CAMERA, STATES, KILLED = (
+    "policy killed, frozen, out of memory",
+    "camera stopped, frozen, black, duplicate stamp",
+    "joint states stale or frozen",
+    "control_node or safety_monitor killed",
+)
+
+_ALL = (
+    _killed(POLICY, "policy_node", graph="policy", quick=True),
+    _frozen(POLICY, "policy_node", graph="policy", lasts_s=1.5, expect=Expect.REST),
+    Fault(
+        row="inference slower than the chunk",
+        name="chunks 1.5 s late",
+        make=_late,
+        undo=chunks.stop_sending,
+        expect=Expect.REST,
+        lasts_s=1.5,
+        quick=True,
+    ),
+    Fault(
+        row="NaN, Inf, wrong size, dtype, joint order in a chunk",
+        name="invalid chunks only",
+        make=chunks.start_invalid,
+        undo=chunks.stop_invalid,
+        lasts_s=0.5,
+        quick=True,
+    ),
+    Fault(
+        row="out-of-range, jumping, bang-bang actions",
+        name="wild chunks only",
+        make=chunks.start_wild,
+        undo=chunks.stop_sending,
+        expect=Expect.SHAPED,
+        lasts_s=2.0,
+        quick=True,
+    ),
+    _frozen(CAMERA, "camera_node", name="cameras stopped", graph="policy", lasts_s=1.5, expect=Expect.REST),
+    *(
+        Fault(
+            row=CAMERA,
+            name=f"camera frames {kind}",
+            make=impostors.start_camera(kind),
+            undo=impostors.stop_camera,
+            graph="policy",
+            lasts_s=1.5,
+            expect=Expect.REST,
+        )
+        for kind in ("frozen", "black", "of one stamp")
+    ),
+    _frozen(STATES, "sim_node", name="joint states stopped", lasts_s=0.4, quick=True),
+    Fault(
+        row=STATES,
+        name="joint states frozen",
+        make=impostors.start_joint_states,
+        undo=impostors.stop_joint_states,
+        lasts_s=0.4,
+    ),
+    Fault(
+        row="tracking error beyond its bound",
+        name="a joint jammed",
+        make=_jam("panda_joint1"),
+        undo=_jam(""),
+        lasts_s=1.0,
+        quick=True,
+    ),
+    Fault(
+        row="clock jump +-1 h, ROS time reset",
+        name="chunks an hour off, /clock resets",
+        make=_clocks,
+        undo=impostors.stop_clock,
+        expect=Expect.SHAPED,
+        lasts_s=1.0,
+        quick=True,
+    ),
+    Fault(
+        row="duplicate, reordered or older chunk",
+        name="old chunks replayed",
+        make=_replayed,
+        undo=chunks.stop_sending,
+        expect=Expect.SHAPED,
+        lasts_s=1.0,
+        quick=True,
+    ),
+    Fault(
+        row="two command publishers",
+        name="a second publisher of commands",
+        make=impostors.start_rival,
+        undo=impostors.stop_rival,
+        lasts_s=0.5,
+    ),
+    Fault(
+        row="discovery or network loss",
+        name="network down for 0.5 s",
+        make=_link("down"),
+        undo=_link("up"),
+        lasts_s=0.5,
+        namespace=True,
+    ),
+    _killed(KILLED, "control_node", quick=True),
+    _killed(KILLED, "safety_monitor", quick=True),
+    Fault(row="controller starved of CPU", name="control_node without CPU, 60-300 ms", make=_starved, quick=True),
+)
+
+FAULTS = {fault.name: fault for fault in _ALL}
+
+
+@contextmanager
+def stopping(bench: Bench) -> Iterator[threading.Event]:
+    """Calls the stop service in a thread at a random moment up to 150 ms from now; the event says that it answered."""
+    answered = threading.Event()
+    delay_s = 0.15 * bench.random.random()
+
+    def stop() -> None:
+        time.sleep(delay_s)
+        with contextlib.suppress(StoppedError):
+            bench.graph.operator.stop(1.0)
+            answered.set()
+
+    thread = threading.Thread(target=stop, daemon=True)
+    thread.start()
+    try:
+        yield answered
+    finally:
+        thread.join(3.0)

@@ -1,0 +1,184 @@
+"""Nodes that should not be there: a camera, a robot, a clock or a controller that is not the real one."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import chunks
+from bench import Bench
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParametersAtomically
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Image, JointState
+from trajectory_msgs.msg import JointTrajectory
+from witness import PROFILE
+
+from tendon.ros2_nodes import conversion, qos
+
+FRAME_S, STATE_S = 0.05, 0.01
+SETTLE_S = 1.0
+"""How long a new publisher is given to be discovered before the fault begins."""
+
+ARM_TOPIC = "panda_arm_controller/joint_trajectory"
+
+_running: dict[str, threading.Event] = {}
+
+
+def _repeat(name: str, period_s: float, act: Callable[[], None]) -> None:
+    _running[name] = going = threading.Event()
+    going.set()
+
+    def work() -> None:
+        while going.is_set():
+            with contextlib.suppress(Exception):  # the graph may have ended under it
+                act()
+            time.sleep(period_s)
+
+    threading.Thread(target=work, daemon=True).start()
+
+
+class Extras:
+    """Publishers and last messages of a graph that impostors need, made once a graph, before any fault."""
+
+    def __init__(self, bench: Bench) -> None:
+        node = bench.graph.operator.node
+        self.frames: dict[str, Image] = {}
+        self.images = {}
+        if bench.graph.pid("policy_node") is not None:
+            for camera in PROFILE.cameras:
+                topic = f"camera/{camera.name}/image_raw"
+                self.images[camera.name] = node.create_publisher(Image, topic, qos.NEWEST)
+                node.create_subscription(
+                    Image, topic, lambda frame, name=camera.name: self.frames.setdefault(name, frame), qos.STREAM
+                )
+        self.states = node.create_publisher(JointState, "joint_states", qos.NEWEST)
+        self.clock = node.create_publisher(Clock, "clock", qos.NEWEST)
+        client = node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
+        self.simulator = client
+        bench.graph.wait(client.service_is_ready, "the simulator's parameters")
+        time.sleep(SETTLE_S)
+
+
+_extras: dict[int, Extras] = {}
+
+
+def extras(bench: Bench) -> Extras:
+    """Returns the extras of the graph that runs."""
+    key = id(bench.graph)
+    if key not in _extras:
+        _extras.clear()
+        _extras[key] = Extras(bench)
+    return _extras[key]
+
+
+def set_simulator(bench: Bench, name: str, value: str) -> None:
+    """Sets a text parameter of the simulator."""
+    text = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
+    request = SetParametersAtomically.Request(parameters=[Parameter(name=name, value=text)])
+    future = extras(bench).simulator.call_async(request)
+    bench.graph.wait(future.done, f"{name} to be set")
+
+
+def start_camera(kind: str) -> Callable[[Bench], None]:
+    """Returns what replaces the cameras by one that keeps sending, at the same rate, but nothing new."""
+
+    def start(bench: Bench) -> None:
+        more = extras(bench)
+        bench.graph.wait(lambda: len(more.frames) == len(PROFILE.cameras), "a frame of each camera")
+        frames = dict(more.frames)
+        bench.graph.signal("camera_node", signal.SIGSTOP)
+        if kind == "black":
+            for name, frame in frames.items():
+                frames[name] = Image(
+                    header=frame.header,
+                    height=frame.height,
+                    width=frame.width,
+                    encoding=frame.encoding,
+                    step=frame.step,
+                    data=bytes(len(frame.data)),
+                )
+
+        stamp = conversion.time_message(time.time_ns())
+
+        def send() -> None:
+            for name, frame in frames.items():
+                frame.header.stamp = stamp if kind == "of one stamp" else conversion.time_message(time.time_ns())
+                more.images[name].publish(frame)
+
+        _repeat("camera", FRAME_S, send)
+
+    return start
+
+
+def stop_camera(bench: Bench) -> None:
+    """Brings the real cameras back."""
+    _running["camera"].clear()
+    extras(bench).frames.clear()
+    bench.graph.signal("camera_node", signal.SIGCONT)
+
+
+def start_joint_states(bench: Bench) -> None:
+    """The driver sends its last joint state for ever, with new stamps."""
+    more = extras(bench)
+    _, position, velocity = bench.graph.states[-1]
+    bench.graph.signal("sim_node", signal.SIGSTOP)
+
+    def send() -> None:
+        message = conversion.joint_state_message(time.time_ns(), PROFILE.joint_names, position, velocity)
+        more.states.publish(message)
+
+    _repeat("states", STATE_S, send)
+
+
+def stop_joint_states(bench: Bench) -> None:
+    """Brings the real driver back."""
+    _running["states"].clear()
+    bench.graph.signal("sim_node", signal.SIGCONT)
+
+
+def start_clock(bench: Bench) -> None:
+    """Publishes a `/clock` that jumps, and chunks of a machine whose clock is an hour off."""
+    more = extras(bench)
+    _repeat("clock", STATE_S, lambda: more.clock.publish(Clock(clock=conversion.time_message(_any_time_ns(bench)))))
+    chunks.start_sending(bench, lambda: chunks.of_another_clock(bench), 0.05)
+
+
+def _any_time_ns(bench: Bench) -> int:
+    return bench.random.choice((0, time.time_ns() - chunks.HOUR_NS, time.time_ns() + chunks.HOUR_NS))
+
+
+def stop_clock(bench: Bench) -> None:
+    """Ends `start_clock`."""
+    _running["clock"].clear()
+    chunks.stop_sending(bench)
+
+
+def start_rival(bench: Bench) -> None:
+    """A second publisher of arm commands repeats what the first one sends: harmless in content, but a second master."""
+    node = bench.graph.operator.node
+    rival = node.create_publisher(JointTrajectory, ARM_TOPIC, qos.NEWEST)
+    own: set[bytes] = set()
+
+    def repeat(message: JointTrajectory) -> None:
+        key = bytes(memoryview(message.points[-1].positions)) + str(message.header.stamp).encode()
+        if key not in own:
+            own.add(key)
+            rival.publish(message)
+
+    listener = node.create_subscription(JointTrajectory, ARM_TOPIC, repeat, qos.STREAM)
+    _rivals.append((rival, listener))
+
+
+_rivals: list[tuple[object, object]] = []
+
+
+def stop_rival(bench: Bench) -> None:
+    """Removes it."""
+    node = bench.graph.operator.node
+    rival, listener = _rivals.pop()
+    node.destroy_subscription(listener)  # type: ignore[arg-type]
+    node.destroy_publisher(rival)  # type: ignore[arg-type]

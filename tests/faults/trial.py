@@ -1,0 +1,161 @@
+"""One trial: set in motion, break, watch, heal, and say what happened."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import impostors
+import numpy as np
+from bench import Bench
+from faults import Expect, Fault, stopping
+from limits_check import Worst, worst_of
+from witness import Motion, Sign
+
+from tendon.core.errors import StoppedError
+
+SETTLE_NS = 350_000_000
+"""After arming the robot settles from where it was held to where it is measured, outside the laws of motion."""
+LONGEST_S = 4.0
+QUIET_S = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What one fault did.
+
+    Attributes:
+        reaction_s: from the fault to the first sign that motion ends, or to the braking; `None` without one.
+        sign: what the first sign was.
+        rest_s: from the fault to rest; `None` when it did not come to rest or did not have to.
+        tool_m: path of the tool after the fault until rest.
+        joint: largest travel of a joint after the fault until rest, rad or m.
+        worst: limits, over the whole motion.
+        table_m: smallest distance of the arm to the table, at most 0.05.
+        problem: what did not go as expected; empty when all did.
+        details: more, for the record.
+    """
+
+    reaction_s: float | None = None
+    sign: str = ""
+    rest_s: float | None = None
+    tool_m: float | None = None
+    joint: float | None = None
+    worst: Worst | None = None
+    table_m: float | None = None
+    problem: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def broken(self) -> int:
+        """How many limits were broken, a contact with the table among them."""
+        return (self.worst.broken if self.worst else 0) + (self.table_m is not None and self.table_m <= 0.0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
+    """Runs a fault once, at a random moment of a motion.
+
+    Args:
+        bench: starts the graph the fault needs.
+        fault: what to break.
+        stop: call the stop service while the fault is there; times count from that call then.
+    """
+    graph = bench.use(fault.graph)
+    impostors.extras(bench)
+    bench.set_in_motion()
+    armed_ns = min(sign.at_ns for sign in bench.witness.signs.copy() if sign.text == "mode armed")
+    time.sleep(0.3 + 0.9 * bench.random.random())
+    old = graph.pid(fault.restarts) if fault.restarts else None
+    if fault.restarts:
+        bench.died(fault.restarts)
+    answered = None
+    began_ns = time.time_ns()
+    fault.make(bench)
+    expect = Expect.STOP if stop else fault.expect
+    try:
+        if stop:
+            with stopping(bench) as answered:
+                began_ns = time.time_ns()
+                time.sleep(fault.lasts_s)
+        else:
+            time.sleep(fault.lasts_s)
+        undone_ns = time.time_ns()
+    finally:
+        fault.undo(bench)
+    if expect is Expect.STOP:
+        bench.stand(LONGEST_S)
+        bench.hold_still()
+    elif expect is Expect.REST and fault.graph == "swing":
+        bench.stand(LONGEST_S)
+    seen_ns = undone_ns if expect is not Expect.STOP else time.time_ns()
+    time.sleep(QUIET_S)
+    problem = _problem(bench, expect, began_ns, undone_ns)
+    if old is not None:
+        bench.wait_for_restart(fault.restarts, old)
+        time.sleep(QUIET_S)
+        if not graph.operator.at_rest():
+            problem = problem or "it moves after the restart"
+    bench.stop()
+    graph.wait(lambda: bench.witness.newest_ns() > time.time_ns() - 300_000_000, "the simulator's record")
+    whole = bench.witness.motion()
+    moving = whole.between(armed_ns + SETTLE_NS, whole.time_ns[-1])
+    measured = [position for _, position in bench.witness.measured[::3]]
+    first = bench.witness.first_sign(began_ns)
+    found = _measure(bench, whole, began_ns, first, expect, seen_ns)
+    return Trial(
+        **found,
+        worst=worst_of(moving),
+        table_m=bench.table.least_m(measured),
+        problem=problem,
+        details={"stop answered": answered.is_set()} if answered is not None else {},
+    )
+
+
+def _measure(
+    bench: Bench, motion: Motion, began_ns: int, first: Sign | None, expect: Expect, seen_ns: int
+) -> dict[str, Any]:
+    if expect is Expect.SHAPED:
+        return {}
+    if expect is Expect.REST:  # what comes after the fault is gone is another motion
+        motion = motion.between(motion.time_ns[0], seen_ns)
+    rest_ns, braking_ns = motion.rest_ns(began_ns), motion.braking_ns(began_ns)
+    times = [(braking_ns, "braking")] if braking_ns is not None else []
+    times += [(first.at_ns, f"{first.node}: {first.text}")] if first is not None else []
+    reaction_ns, sign = min(times, default=(None, ""))
+    part = motion.between(began_ns, motion.time_ns[-1] if rest_ns is None else rest_ns)
+    tool = np.array([bench.kinematics.tool_pose(position)[0] for position in part.position[::3]]).reshape(-1, 3)
+    travel = np.abs(np.diff(part.position, axis=0)).sum(axis=0).max(initial=0.0)
+    return {
+        "reaction_s": None if reaction_ns is None else (reaction_ns - began_ns) * 1e-9,
+        "sign": sign,
+        "rest_s": None if rest_ns is None else (rest_ns - began_ns) * 1e-9,
+        "tool_m": float(np.linalg.norm(np.diff(tool, axis=0), axis=1).sum()),
+        "joint": float(travel),
+    }
+
+
+def _problem(bench: Bench, expect: Expect, began_ns: int, undone_ns: int) -> str:
+    graph = bench.graph
+    signs = [sign for sign in bench.witness.signs.copy() if sign.at_ns >= began_ns]
+    stopped = [sign.text for sign in signs if sign.node in ("control_node", "safety_monitor") and sign.stops]
+    if expect is Expect.SHAPED:
+        return f"it stopped: {stopped[0]}" if any(text.startswith("mode") for text in stopped) else ""
+    if expect is Expect.REST:
+        if bench.witness.motion().between(began_ns, undone_ns).rest_ns(began_ns) is None:
+            return "it was not at rest when the fault went away"
+        return ""
+    if not graph.operator.at_rest():
+        return "it did not come to rest"
+    before = len(bench.witness.motion().time_ns)
+    with contextlib.suppress(StoppedError):
+        graph.operator.arm(0.5)
+        if graph.operator.wait(lambda: graph.mode() in ("armed", "running"), 0.2):
+            return "it could be armed without a reset"
+    del before
+    return ""

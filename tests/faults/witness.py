@@ -1,0 +1,155 @@
+"""Sees what the robot really did: what its controllers commanded in every physics step, and what every node said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from tendon.core.profile import load_profile
+from tendon.core.types import Array
+from tendon.ros2_nodes import conversion, qos
+from tendon.ros2_nodes.world_state import COMMANDED_TOPIC
+
+PROFILE = load_profile("panda")
+STOPPED = ("stopping", "latched")
+REST = 1e-3
+"""Part of the speed limit below which the robot is commanded to stand."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sign:
+    """Something a node said that it had not said before.
+
+    Attributes:
+        at_ns: the message's stamp, ROS time.
+        node: of whom.
+        text: what, in short.
+        stops: whether it says that motion ends.
+    """
+
+    at_ns: int
+    node: str
+    text: str
+    stops: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Motion:
+    """What the controllers commanded.
+
+    Attributes:
+        time_ns: (k,) ROS time of each physics step.
+        position: (k, n) rad or m.
+        velocity: (k, n) rad/s or m/s.
+    """
+
+    time_ns: Array
+    position: Array
+    velocity: Array
+
+    def between(self, start_ns: float, end_ns: float) -> Motion:
+        """Returns the part from start to end."""
+        inside = (self.time_ns >= start_ns) & (self.time_ns <= end_ns)
+        return Motion(time_ns=self.time_ns[inside], position=self.position[inside], velocity=self.velocity[inside])
+
+    @property
+    def speed(self) -> Array:
+        """(k,) the fastest joint's speed, as a part of its limit."""
+        return np.asarray(np.abs(self.velocity / PROFILE.vector("velocity")).max(axis=1))
+
+    def rest_ns(self, after_ns: float) -> int | None:
+        """Returns when it came to rest for good after a moment; `None` when it did not, that moment when it stood."""
+        moving = np.flatnonzero((self.time_ns >= after_ns) & (self.speed >= REST))
+        if not len(moving):
+            return round(after_ns)
+        last = int(moving[-1])
+        return None if last + 1 >= len(self.time_ns) else int(self.time_ns[last + 1])
+
+    def braking_ns(self, after_ns: float) -> int | None:
+        """Returns when the braking to rest began that ends the motion after a moment."""
+        rest_ns = self.rest_ns(after_ns)
+        if rest_ns is None or rest_ns <= after_ns:
+            return None
+        part = self.between(after_ns, rest_ns)
+        high = np.flatnonzero(part.speed >= 0.95 * part.speed.max())
+        return int(part.time_ns[high[-1]])
+
+
+class Witness:
+    """Records from its creation on; `forget` starts anew. Its callbacks run in the node's own thread.
+
+    Args:
+        node: subscribes with it.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._reader = conversion.JointStateReader(PROFILE.joint_names)
+        self._said: dict[tuple[str, str], str] = {}
+        self.forget()
+        node.create_subscription(JointTrajectory, COMMANDED_TOPIC, self._commanded, qos.EACH)
+        node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
+        for topic in ("safety/state", "diagnostics"):
+            node.create_subscription(DiagnosticArray, topic, self._heard, qos.EACH)
+
+    def forget(self) -> None:
+        """Drops what was recorded."""
+        self._samples: list[tuple[int, Array, Array]] = []
+        self.measured: list[tuple[int, Array]] = []
+        self.signs: list[Sign] = []
+
+    def motion(self) -> Motion:
+        """Returns what has been commanded since `forget`, without a sample twice."""
+        samples = sorted(self._samples.copy(), key=lambda sample: sample[0])
+        times = np.array([sample[0] for sample in samples], dtype=np.int64)
+        count = len(PROFILE.joint_names)
+        rows = [np.array([s[k] for s in samples]).reshape(len(samples), count) for k in (1, 2)]
+        return Motion(time_ns=times, position=rows[0], velocity=rows[1])
+
+    def newest_ns(self) -> int:
+        """Returns the time of the newest commanded sample; 0 before the first."""
+        return self._samples[-1][0] if self._samples else 0
+
+    def first_sign(self, after_ns: float) -> Sign | None:
+        """Returns the first sign since a moment that says that motion ends."""
+        found = [sign for sign in self.signs.copy() if sign.stops and sign.at_ns >= after_ns]
+        return min(found, key=lambda sign: sign.at_ns, default=None)
+
+    def _commanded(self, message: JointTrajectory) -> None:
+        first_ns = conversion.time_ns(message.header.stamp)
+        for point in message.points:
+            at_ns = first_ns + conversion.time_ns(point.time_from_start)
+            self._samples.append((at_ns, np.array(point.positions), np.array(point.velocities)))
+
+    def _measured(self, message: JointState) -> None:
+        stamp_ns, position, _ = self._reader.read(message)
+        self.measured.append((stamp_ns, position))
+
+    def _heard(self, message: DiagnosticArray) -> None:
+        at_ns = conversion.time_ns(message.header.stamp)
+        for status in message.status:
+            for key, text, stops in _said(status.name, conversion.values_of(status), status):
+                if self._said.get((status.name, key)) != text:
+                    self._said[status.name, key] = text
+                    self.signs.append(Sign(at_ns=at_ns, node=status.name, text=text, stops=stops))
+
+
+def _said(name: str, values: dict[str, str], status: Any) -> Iterator[tuple[str, str, bool]]:
+    """Yields (what it is about, what it says, whether motion ends) of one status."""
+    if "mode" in values:
+        yield "mode", f"mode {values['mode']}", values["mode"] in STOPPED
+    if "state" in values:
+        yield "state", f"permission {values['state']}", values["state"] == "latched"
+    if "response" in values:
+        yield "response", f"asks for {values['response']}", values["response"] in ("hold", "stop")
+    if "stale" in values:
+        yield "stale", f"stale {values['stale']}" if values["stale"] else "", bool(values["stale"])
+    if name == "policy_node":
+        failed = status.level[0] == 2
+        yield "health", f"error: {status.message}" if failed else "", failed
