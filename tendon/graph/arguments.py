@@ -51,6 +51,11 @@ ARGUMENTS = (
     Argument(name="scene", default="100003", description="seed of the simulated scene", whole=True),
     Argument(name="family", default="", description="task family of the simulated scene; by default the seed decides"),
     Argument(
+        name="environment",
+        default="",
+        description="what the arm keeps clear of: a name in environments/ or a YAML file; sim has its table",
+    ),
+    Argument(
         name="clock",
         default="realtime",
         description="lockstep: the simulation waits for each control tick and publishes /clock",

@@ -96,7 +96,11 @@ def describe(given: Mapping[str, str]) -> Graph:
         ]
     processes += [
         Process(name="safety_monitor", module=f"{nodes}.safety_monitor", parameters=robot),
-        Process(name="control_node", module=f"{nodes}.control_node", parameters=common),
+        Process(
+            name="control_node",
+            module=f"{nodes}.control_node",
+            parameters={**common, "environment": values["environment"] or ("tabletop" if simulated else "")},
+        ),
     ]
     if values["policy"] != "none":
         bundle = {"bundle": str(find_bundle(values["policy"])), "instruction": values["instruction"]}
