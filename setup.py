@@ -63,7 +63,7 @@ setup(
         "pin>=3.0",
         "onnxruntime>=1.19",
         "opencv-python-headless>=4.9",
-        "cryptography>=42",
+        "coal>=3.0",
         "daqp>=0.5",
         "PyYAML>=6",
         "rich>=13",

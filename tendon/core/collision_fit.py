@@ -20,6 +20,7 @@ from tendon.core.urdf import mimics
 BOX_SHARE = 0.7
 """A box is taken where it needs at most this share of the capsules' volume: a gripper's flat fingers."""
 DECIMALS = 4
+FAR = 3.0
 RING = 24
 """Corners of the polygon around a cylinder's circle: 1 % wider."""
 
@@ -47,7 +48,9 @@ def load_meshes(urdf: Path, package_folder: Path | None) -> list[LinkMesh]:
     folders = [package_folder] if package_folder is not None else list(urdf.resolve().parents)[:5]
     model = pin.buildModelFromUrdf(str(urdf))
     try:
-        geometry = pin.buildGeomFromUrdf(model, str(urdf), pin.GeometryType.COLLISION, [str(f) for f in folders])
+        geometry = pin.buildGeomFromUrdf(
+            model, str(urdf), pin.GeometryType.COLLISION, package_dirs=[str(folder) for folder in folders]
+        )
     except ValueError as error:
         raise ConfigError(f"{urdf}: {error}; --package-dir names the folder that package:// stands for") from error
     parts: dict[str, list[Array]] = {}
@@ -90,56 +93,66 @@ class PairSampler:
     ) -> None:
         self._model = pin.buildModelFromUrdf(str(urdf))
         self._data = self._model.createData()
-        self._links = [mesh.link for mesh in meshes]
+        self._names, links = list(lower), [mesh.link for mesh in meshes]
         self._columns = [self._model.joints[self._model.getJointId(name)].idx_q for name in lower]
         self._lower, self._upper = np.array(list(lower.values())), np.array([upper[name] for name in lower])
-        leaders = list(lower)
         self._mimics = [
-            (self._model.joints[self._model.getJointId(mimic.joint)].idx_q, leaders.index(mimic.leader), mimic)
+            (self._model.joints[self._model.getJointId(mimic.joint)].idx_q, self._names.index(mimic.leader), mimic)
             for mimic in mimics(urdf)
-            if mimic.leader in leaders
+            if mimic.leader in self._names
         ]
         self._geometry = pin.GeometryModel()
         for mesh in meshes:
             frame = self._model.frames[self._model.getFrameId(mesh.link)]
             shape = _convex(mesh.triangles)
             self._geometry.addGeometryObject(pin.GeometryObject(mesh.link, frame.parentJoint, frame.placement, shape))
-        self._pairs = []
-        for i, a in enumerate(self._links):
-            for j in range(i + 1, len(self._links)):
+        self.pairs = []
+        for i, a in enumerate(links):
+            for j in range(i + 1, len(links)):
                 shapes = self._geometry.geometryObjects
                 if shapes[i].parentJoint != shapes[j].parentJoint:
                     self._geometry.addCollisionPair(pin.CollisionPair(i, j))
-                    self._pairs.append(frozenset((a, self._links[j])))
+                    self.pairs.append(frozenset((a, links[j])))
         self._geometry_data = pin.GeometryData(self._geometry)
-        self.smallest: Array = np.full(len(self._pairs), np.inf)
-        self.largest: Array = np.full(len(self._pairs), -np.inf)
+        self.smallest: Array = np.full(len(self.pairs), np.inf)
+        self.largest: Array = np.full(len(self.pairs), -np.inf)
 
     def sample(self, count: int) -> Iterator[None]:
         """Looks at `count` configurations, uniform inside the limits; yields after each."""
         rng = np.random.default_rng(0)
         for _ in range(count):
-            q = pin.neutral(self._model)
-            values = rng.uniform(self._lower, self._upper)
-            q[self._columns] = values
-            for column, leader, mimic in self._mimics:
-                q[column] = mimic.multiplier * values[leader] + mimic.offset
-            pin.computeDistances(self._model, self._data, self._geometry, self._geometry_data, q)
-            distances = [result.min_distance for result in self._geometry_data.distanceResults]
+            distances = self._distances(rng.uniform(self._lower, self._upper))
             self.smallest = np.minimum(self.smallest, distances)
             self.largest = np.maximum(self.largest, distances)
             yield
 
-    def allowed(self, margin: float) -> dict[Pair, str]:
+    def overlapping_at(self, home: Mapping[str, float]) -> set[Pair]:
+        """Returns the pairs whose hulls overlap at joint positions that are known to be free of collision."""
+        distances = self._distances(np.array([home[name] for name in self._names]))
+        return {pair for pair, distance in zip(self.pairs, distances, strict=True) if distance <= 0}
+
+    def _distances(self, values: Array) -> list[float]:
+        q = pin.neutral(self._model)
+        q[self._columns] = values
+        for column, leader, mimic in self._mimics:
+            q[column] = mimic.multiplier * values[leader] + mimic.offset
+        pin.computeDistances(self._model, self._data, self._geometry, self._geometry_data, q)
+        return [result.min_distance for result in self._geometry_data.distanceResults]
+
+    def allowed(self, margin: float, overlapping: set[Pair]) -> dict[Pair, str]:
         """Returns the pairs that need no check, with the reason.
 
-        "never" is a pair that stayed further apart than twice the margin; "always" one that never was a margin apart.
+        Args:
+            margin: "never" is a pair that stayed further apart than twice this [m].
+            overlapping: "always" are these, whose hulls say nothing, and pairs that were never `FAR` margins apart,
+                like two links of a wrist with a short one between them: shapes cannot tell there.
         """
         allowed = {}
-        for pair, least, most in zip(self._pairs, self.smallest, self.largest, strict=True):
-            if pair in self._neighbours():
+        neighbours = self._neighbours()
+        for pair, least, most in zip(self.pairs, self.smallest, self.largest, strict=True):
+            if pair in neighbours:
                 allowed[pair] = "adjacent"
-            elif most < margin:
+            elif pair in overlapping or most < FAR * margin:
                 allowed[pair] = "always"
             elif least > 2 * margin:
                 allowed[pair] = "never"

@@ -1,0 +1,150 @@
+"""Fitted shapes contain the mesh, the sampled pairs are the right ones, and the command writes what loads again."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tendon.cli import main
+from tendon.core.capsules import FittedCapsule, clip, fit_capsule, fit_capsules
+from tendon.core.collision import load_collisions
+from tendon.core.errors import ConfigError
+from tendon.core.types import Array
+
+TOLERANCE = 1e-9
+
+ARM = """<robot name="stick">
+  <link name="base"><collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
+  <link name="upper"><collision><origin xyz="0 0 0.2"/><geometry><cylinder radius="0.03" length="0.3"/></geometry>
+  </collision></link>
+  <link name="lower"><collision><origin xyz="0 0 0.15"/><geometry><box size="0.01 0.1 0.3"/></geometry>
+  </collision></link>
+  <link name="tip"><collision><origin xyz="0 0 0.1"/><geometry><sphere radius="0.02"/></geometry></collision></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.1"/>
+    <axis xyz="0 1 0"/><limit lower="-1.5" upper="1.5" velocity="1" effort="1"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0 0 0.4"/>
+    <axis xyz="0 1 0"/><limit lower="-2.8" upper="2.8" velocity="1" effort="1"/></joint>
+  <joint name="wrist" type="revolute"><parent link="lower"/><child link="tip"/><origin xyz="0 0 0.3"/>
+    <axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="1" effort="1"/></joint>
+</robot>"""
+
+
+def outside(points: Array, capsules: list[FittedCapsule]) -> float:
+    """Returns how far the worst of (k, 3) points is outside all capsules [m]."""
+    gaps = []
+    for capsule in capsules:
+        axis = capsule.b - capsule.a
+        square = float(axis @ axis)
+        share = np.clip((points - capsule.a) @ axis / square, 0, 1) if square else np.zeros(len(points))
+        gaps.append(np.linalg.norm(points - capsule.a - share[:, None] * axis, axis=1) - capsule.radius)
+    return float(np.min(gaps, axis=0).max())
+
+
+class TestCapsules:
+    @settings(max_examples=40, deadline=None)
+    @given(seed=st.integers(0, 2**32 - 1), count=st.integers(4, 60))
+    def test_contain_any_points(self, seed: int, count: int) -> None:
+        rng = np.random.default_rng(seed)
+        points = rng.normal(size=(count, 3)) * rng.uniform(0.01, 1.0, 3)
+        assert outside(points, [fit_capsule(points, steps=100)]) <= TOLERANCE
+
+    def test_around_a_capsule_is_that_capsule(self) -> None:
+        rng = np.random.default_rng(0)
+        sphere = rng.normal(size=(400, 3))
+        sphere *= 0.05 / np.linalg.norm(sphere, axis=1, keepdims=True)
+        points = sphere + np.where(sphere[:, :1] > 0, 1.0, -1.0) * [0.2, 0.0, 0.0]
+        truth = math.pi * 0.05**2 * 0.4 + 4 / 3 * math.pi * 0.05**3
+        assert fit_capsule(points).volume == pytest.approx(truth, rel=0.05)
+
+    def test_of_an_angle_are_two_and_contain_its_surface(self) -> None:
+        corners = [[0, 0, 0], [1, 0, 0], [0, 0, 1]]
+        arms = [np.array(corners) * [1.0, 1.0, 0.1], np.array(corners) * [0.1, 1.0, 1.0]]
+        triangles = np.array(arms)
+        capsules = fit_capsules(triangles, 2)
+        rng = np.random.default_rng(0)
+        weights = rng.dirichlet(np.ones(3), 500)
+        assert len(capsules) == 2
+        assert outside(np.concatenate([weights @ triangle for triangle in triangles]), capsules) <= 1e-6
+
+    @settings(max_examples=50, deadline=None)
+    @given(seed=st.integers(0, 2**32 - 1))
+    def test_cutting_a_mesh_keeps_its_area(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        triangles, normal = rng.normal(size=(5, 3, 3)), rng.normal(size=3)
+        parts = [clip(triangles, normal, 0.1), clip(triangles, -normal, -0.1)]
+        assert sum(map(area, parts)) == pytest.approx(area(triangles))
+
+
+def area(triangles: Array) -> float:
+    edges = triangles[:, 1:] - triangles[:, :1]
+    return float(np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1).sum()) / 2
+
+
+class TestCommand:
+    @pytest.fixture
+    def urdf(self, tmp_path: Path) -> Path:
+        path = tmp_path / "stick.urdf"
+        path.write_text(ARM)
+        return path
+
+    def make(self, urdf: Path, *options: str) -> Path:
+        out = urdf.parent / "made.yaml"
+        assert main(["robot", "collisions", "--urdf", str(urdf), "--out", str(out), "--samples", "1000", *options]) == 0
+        return out
+
+    def test_writes_a_model_that_loads(self, urdf: Path) -> None:
+        model = load_collisions(self.make(urdf))
+        assert list(model.bodies) == ["base", "upper", "lower", "tip"]
+        assert model.allowed[frozenset(("base", "upper"))] == "adjacent"
+        assert model.allowed[frozenset(("upper", "lower"))] == "adjacent"
+        assert frozenset(("base", "tip")) not in model.allowed
+
+    def test_takes_a_box_for_a_flat_link(self, urdf: Path) -> None:
+        model = load_collisions(self.make(urdf))
+        assert type(model.bodies["lower"][0]).__name__ == "Cuboid"
+        assert type(model.bodies["upper"][0]).__name__ == "Capsule"
+
+    def test_keeps_the_margins_of_the_file_that_was_there(self, urdf: Path) -> None:
+        out = self.make(urdf)
+        text = (
+            out.read_text()
+            .replace("margin: 0.01 ", "margin: 0.02 ")
+            .replace("margins: []", "margins:\n  - [tip, table, 0.003]")
+        )
+        out.write_text(text)
+        model = load_collisions(self.make(urdf))
+        assert model.margin == 0.02 and model.margins == {frozenset(("tip", "table")): 0.003}
+
+    def test_draws_a_picture(self, urdf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tendon.evaluation.robot_picture.SIZE", 96)
+        picture = urdf.parent / "arm.png"
+        self.make(urdf, "--picture", str(picture), "--environment", "tabletop")
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["robot", "collisions"], "name a robot"),
+            (["robot", "collisions", "--urdf", "nowhere.urdf"], "no URDF at nowhere.urdf"),
+            (["robot", "collisions", "panda"], "no link of .* has a collision shape"),
+            (["robot", "collisions", "panda", "--samples", "10"], "at least 1000"),
+            (["robot", "show", "pand"], "did you mean panda"),
+            (["robot", "show", "panda", "--environment", "tabletopp"], "known there: .*tabletop"),
+        ],
+    )
+    def test_says_what_is_wrong(self, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(arguments) == 2
+        pattern = pytest.raises(ConfigError, match=message)
+        with pattern:
+            raise ConfigError(capsys.readouterr().err)
+
+    def test_help_shows_examples(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for action in ("collisions", "show"):
+            with pytest.raises(SystemExit):
+                main(["robot", action, "--help"])
+            assert "examples:" in capsys.readouterr().out
