@@ -7,9 +7,11 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 TRAINING := $(VENV)/installed-train
 METADATA := setup.py setup.cfg pyproject.toml
+REPEATS ?= 20
+KILLS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-train demo test test-train lint types bench clean
+.PHONY: help setup setup-train demo test test-train faults lint types bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +28,10 @@ test: $(INSTALLED)  ## run every test
 
 test-train: $(TRAINING)  ## the tests of training and export, with torch
 	$(BIN)/python -m pytest tests/training
+
+faults: $(INSTALLED)  ## break the running graph in every known way, 20 times each; table in outputs/faults (1-2 hours)
+	PYTHONPATH=tests/ros $(BIN)/python tests/faults/matrix.py --repeats $(REPEATS)
+	PYTHONPATH=tests/ros $(BIN)/python tests/faults/kill.py --count $(KILLS)
 
 lint: $(INSTALLED)  ## style, formatting, and who may import whom
 	$(BIN)/ruff check .

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
+import signal
 import tempfile
 import threading
 import time
@@ -28,6 +30,7 @@ SWING_S = 1.6
 BLEND_S = 1.0
 TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
 CHUNK_ROWS = 10
+NODES = ("sim_node", "control_node", "safety_monitor", "camera_node", "policy_node")
 SEND_S = 0.1
 
 
@@ -53,6 +56,7 @@ class Bench:
         self._begin_ns, self._phase, self._offset = 0, 0.0, np.zeros(len(PROFILE.joint_names))
         self._side = "left"
         self._deaths: dict[str, list[float]] = {}
+        self.pids: dict[str, int] = {}
         self.witness: Witness
 
     @property
@@ -138,6 +142,15 @@ class Bench:
     def hold_still(self) -> None:
         """Ends `swing`."""
         self._swinging.clear()
+
+    def find(self) -> None:
+        """Looks up the processes of the graph, so that `signal` loses no time."""
+        found = {node: self.graph.pid(node) for node in NODES}
+        self.pids = {node: pid for node, pid in found.items() if pid is not None}
+
+    def signal(self, node: str, number: signal.Signals) -> None:
+        """Signals a process as `find` found it."""
+        os.kill(self.pids[node], number)
 
     def died(self, node: str) -> None:
         """Counts a death: a supervisor starts a node only so often, and `use` starts another graph before that."""

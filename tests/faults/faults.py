@@ -31,6 +31,8 @@ class Expect(Enum):
     """The robot comes to rest and stays there until reset and arm."""
     REST = "rest"
     """It comes to rest, and may go on when the fault is gone."""
+    GONE = "gone"
+    """The robot side is alone: the simulator plays its stop to the end and leaves."""
     SHAPED = "shaped"
     """It moves on inside its limits, or holds: the fault has no other effect."""
 
@@ -65,7 +67,7 @@ class Fault:
 
 
 def _signals(node: str, number: signal.Signals) -> Make:
-    return lambda bench: bench.graph.signal(node, number)
+    return lambda bench: bench.signal(node, number)
 
 
 def _frozen(row: str, node: str, **more: object) -> Fault:
@@ -102,9 +104,9 @@ def _link(state: str) -> Make:
 
 def _starved(bench: Bench) -> None:
     """The control process gets no CPU for 60 to 300 ms."""
-    bench.graph.signal("control_node", signal.SIGSTOP)
+    bench.signal("control_node", signal.SIGSTOP)
     time.sleep(0.06 + 0.24 * bench.random.random())
-    bench.graph.signal("control_node", signal.SIGCONT)
+    bench.signal("control_node", signal.SIGCONT)
 
 
 def _jam(joint: str) -> Make:
@@ -217,21 +219,35 @@ _ALL = (
 FAULTS = {fault.name: fault for fault in _ALL}
 
 
+@dataclass
+class StopRequest:
+    """A call of the stop service that is made while a fault is there.
+
+    Attributes:
+        called_ns: when it was made, ROS time.
+        answered: whether the monitor answered.
+    """
+
+    called_ns: int = 0
+    answered: bool = False
+
+
 @contextmanager
-def stopping(bench: Bench) -> Iterator[threading.Event]:
-    """Calls the stop service in a thread at a random moment up to 150 ms from now; the event says that it answered."""
-    answered = threading.Event()
+def stopping(bench: Bench) -> Iterator[StopRequest]:
+    """Calls the stop service in a thread, at a random moment up to 150 ms from now."""
+    request = StopRequest()
     delay_s = 0.15 * bench.random.random()
 
     def stop() -> None:
         time.sleep(delay_s)
+        request.called_ns = time.time_ns()
         with contextlib.suppress(StoppedError):
             bench.graph.operator.stop(1.0)
-            answered.set()
+            request.answered = True
 
     thread = threading.Thread(target=stop, daemon=True)
     thread.start()
     try:
-        yield answered
+        yield request
     finally:
         thread.join(3.0)

@@ -90,7 +90,7 @@ def start_camera(kind: str) -> Callable[[Bench], None]:
         more = extras(bench)
         bench.graph.wait(lambda: len(more.frames) == len(PROFILE.cameras), "a frame of each camera")
         frames = dict(more.frames)
-        bench.graph.signal("camera_node", signal.SIGSTOP)
+        bench.signal("camera_node", signal.SIGSTOP)
         if kind == "black":
             for name, frame in frames.items():
                 frames[name] = Image(
@@ -118,14 +118,14 @@ def stop_camera(bench: Bench) -> None:
     """Brings the real cameras back."""
     _running["camera"].clear()
     extras(bench).frames.clear()
-    bench.graph.signal("camera_node", signal.SIGCONT)
+    bench.signal("camera_node", signal.SIGCONT)
 
 
 def start_joint_states(bench: Bench) -> None:
     """The driver sends its last joint state for ever, with new stamps."""
     more = extras(bench)
     _, position, velocity = bench.graph.states[-1]
-    bench.graph.signal("sim_node", signal.SIGSTOP)
+    bench.signal("sim_node", signal.SIGSTOP)
 
     def send() -> None:
         message = conversion.joint_state_message(time.time_ns(), PROFILE.joint_names, position, velocity)
@@ -137,7 +137,7 @@ def start_joint_states(bench: Bench) -> None:
 def stop_joint_states(bench: Bench) -> None:
     """Brings the real driver back."""
     _running["states"].clear()
-    bench.graph.signal("sim_node", signal.SIGCONT)
+    bench.signal("sim_node", signal.SIGCONT)
 
 
 def start_clock(bench: Bench) -> None:

@@ -14,6 +14,8 @@ from tendon.sim.world import World
 
 TOLERANCE = 1e-3
 """Part of each limit that is forgiven: a period of the simulator is a whole number of nanoseconds."""
+OUTSIDE = 1e-5
+"""How far beyond a position limit is rounding, rad or m."""
 NEAR_M = 0.05
 BASE_LINKS = (-1, 0)
 """They stand on the table."""
@@ -52,7 +54,7 @@ def worst_of(motion: Motion) -> Worst:
         "acceleration": np.abs(acceleration / PROFILE.vector("acceleration")).max(axis=1),
         "jerk": np.abs(jerk / PROFILE.vector("jerk")).max(axis=1),
     }
-    broken = int((outside > TOLERANCE).sum()) + sum(int((part > 1 + TOLERANCE).sum()) for part in shares.values())
+    broken = int((outside > OUTSIDE).sum()) + sum(int((part > 1 + TOLERANCE).sum()) for part in shares.values())
     return Worst(
         broken=broken,
         position=max(0.0, float(outside.max(initial=0.0))),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import impostors
@@ -14,12 +14,13 @@ from faults import Expect, Fault, stopping
 from limits_check import Worst, worst_of
 from witness import Motion, Sign
 
-from tendon.core.errors import StoppedError
-
 SETTLE_NS = 350_000_000
 """After arming the robot settles from where it was held to where it is measured, outside the laws of motion."""
 LONGEST_S = 4.0
 QUIET_S = 0.3
+GONE_S = 10.0
+LATCHED_S = 1.0
+STOPPED = ("latched", "standby")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,23 +72,26 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
     bench.set_in_motion()
     armed_ns = min(sign.at_ns for sign in bench.witness.signs.copy() if sign.text == "mode armed")
     time.sleep(0.3 + 0.9 * bench.random.random())
-    old = graph.pid(fault.restarts) if fault.restarts else None
+    bench.find()
+    old = bench.pids[fault.restarts] if fault.restarts else None
     if fault.restarts:
         bench.died(fault.restarts)
-    answered = None
+    request = None
     began_ns = time.time_ns()
     fault.make(bench)
     expect = Expect.STOP if stop else fault.expect
     try:
         if stop:
-            with stopping(bench) as answered:
-                began_ns = time.time_ns()
+            with stopping(bench) as request:
                 time.sleep(fault.lasts_s)
+            began_ns = request.called_ns
         else:
             time.sleep(fault.lasts_s)
         undone_ns = time.time_ns()
     finally:
         fault.undo(bench)
+    if expect is Expect.GONE:
+        return _alone(bench, began_ns, armed_ns)
     if expect is Expect.STOP:
         bench.stand(LONGEST_S)
         bench.hold_still()
@@ -99,8 +103,12 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
     if old is not None:
         bench.wait_for_restart(fault.restarts, old)
         time.sleep(QUIET_S)
+    if expect is Expect.STOP:
+        bench.hold_still()
+        if not problem and not graph.operator.wait(lambda: graph.mode() in STOPPED, LATCHED_S):
+            problem = f"it is {graph.mode()} and would go on"
         if not graph.operator.at_rest():
-            problem = problem or "it moves after the restart"
+            problem = problem or "it moves after the stop"
     bench.stop()
     graph.wait(lambda: bench.witness.newest_ns() > time.time_ns() - 300_000_000, "the simulator's record")
     whole = bench.witness.motion()
@@ -113,8 +121,29 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
         worst=worst_of(moving),
         table_m=bench.table.least_m(measured),
         problem=problem,
-        details={"stop answered": answered.is_set()} if answered is not None else {},
+        details={"fault": fault.name, "stop answered": request.answered} if request is not None else {},
     )
+
+
+def _alone(bench: Bench, began_ns: int, armed_ns: int) -> Trial:
+    """What can be seen of the end of a graph without its supervisor."""
+    bench.hold_still()
+    bench.graph.operator.wait(lambda: not any(map(_lives, bench.pids.values())), GONE_S)
+    left = sum(map(_lives, bench.pids.values()))
+    whole = bench.witness.motion()
+    moving = whole.between(armed_ns + SETTLE_NS, whole.time_ns[-1])
+    found = _measure(bench, whole, began_ns, bench.witness.first_sign(began_ns), Expect.STOP, began_ns)
+    bench.end()
+    return Trial(
+        **found,
+        worst=worst_of(moving),
+        table_m=bench.table.least_m([position for _, position in bench.witness.measured[::3]]),
+        problem=f"{left} nodes are still there" if left else "",
+    )
+
+
+def _lives(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").exists()
 
 
 def _measure(
@@ -152,10 +181,4 @@ def _problem(bench: Bench, expect: Expect, began_ns: int, undone_ns: int) -> str
         return ""
     if not graph.operator.at_rest():
         return "it did not come to rest"
-    before = len(bench.witness.motion().time_ns)
-    with contextlib.suppress(StoppedError):
-        graph.operator.arm(0.5)
-        if graph.operator.wait(lambda: graph.mode() in ("armed", "running"), 0.2):
-            return "it could be armed without a reset"
-    del before
     return ""

@@ -1,0 +1,104 @@
+"""Kills the processes of a graph at random moments of a motion, and counts what broke. `make faults` calls it.
+
+Each time: reset, arm, move, kill -9 one process, see the robot come to rest and stay there, wait for the restart. Every
+process of the graph is a victim but the simulator, which is the robot; `tendon run` too, whose death ends the graph.
+Leaves outputs/faults/kill.json. Exit code 1 when a limit was broken, the table was touched, or it did not go on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from statistics import median
+
+from tendon.graph.domain import free_domain
+
+if __name__ == "__main__":
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
+
+from bench import Bench
+from faults import Expect, Fault
+from trial import Trial, try_fault
+
+OUTPUT = Path("outputs/faults/kill.json")
+VICTIMS = {
+    "control_node": ("swing", Expect.STOP),
+    "safety_monitor": ("swing", Expect.STOP),
+    "policy_node": ("policy", Expect.STOP),
+    "camera_node": ("policy", Expect.REST),
+    "tendon run": ("swing", Expect.GONE),
+}
+"""Process to the kind of graph it is killed in, and what must follow."""
+
+
+def fault_of(victim: str) -> Fault:
+    """Returns the fault that kills a process."""
+    graph, expect = VICTIMS[victim]
+    if expect is Expect.GONE:
+        return Fault(row="kill", name=victim, make=lambda bench: bench.graph.kill(), expect=expect, graph=graph)
+
+    def kill(bench: Bench) -> None:
+        bench.signal(victim, signal.SIGKILL)
+
+    lasts_s = 1.5 if expect is Expect.REST else 0.0
+    return Fault(row="kill", name=victim, make=kill, expect=expect, graph=graph, restarts=victim, lasts_s=lasts_s)
+
+
+def plan(count: int) -> list[str]:
+    """Returns who dies, in an order that starts few graphs: a node may be restarted three times a minute."""
+    swing = ["control_node", "safety_monitor", "control_node", "safety_monitor", "control_node", "tendon run"]
+    policy = ["policy_node", "camera_node", "policy_node", "camera_node", "policy_node", "camera_node"]
+    rounds = [*(swing * 3), *(policy * 2)]
+    return [rounds[k % len(rounds)] for k in range(count)]
+
+
+def main() -> int:
+    """Runs the kills."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=200, help="kills (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
+    args = parser.parse_args()
+    bench = Bench(seed=args.seed)
+    trials: list[tuple[str, Trial]] = []
+    began_s = time.monotonic()
+    try:
+        for number, victim in enumerate(plan(args.count), 1):
+            try:
+                trial = try_fault(bench, fault_of(victim))
+            except (AssertionError, LookupError, OSError, ValueError) as error:
+                trial = Trial(problem=f"{type(error).__name__}: {str(error).splitlines()[:1]}")
+                bench.end()
+            trials.append((victim, trial))
+            rest = "" if trial.rest_s is None else f"{trial.rest_s * 1e3:.0f} ms to rest"
+            print(f"{number}/{args.count} {victim}: {trial.problem or rest}, limits broken {trial.broken}", flush=True)
+    finally:
+        bench.end()
+    took_s = time.monotonic() - began_s
+    OUTPUT.parent.mkdir(parents=True, exist_ok=True)
+    OUTPUT.write_text(json.dumps([{"victim": victim, **trial.as_dict()} for victim, trial in trials], indent=1))
+    for victim, count in Counter(victim for victim, _ in trials).items():
+        own = [trial for name, trial in trials if name == victim]
+        rests = [trial.rest_s * 1e3 for trial in own if trial.rest_s is not None]
+        spread = f"{median(rests):.0f} / {max(rests):.0f} ms" if rests else "not seen"
+        print(f"{victim:16} {count:4} kills, to rest p50 / max {spread}, problems {sum(bool(t.problem) for t in own)}")
+    broken = sum(trial.worst.broken for _, trial in trials if trial.worst)
+    near = [trial.table_m for _, trial in trials if trial.table_m is not None]
+    problems = sum(bool(trial.problem) for _, trial in trials)
+    touched = sum(distance <= 0.0 for distance in near)
+    least = f"{min(near) * 1e3:.0f} mm" if near else "not seen"
+    print(
+        f"{len(trials)} kills in {took_s:.0f} s: {broken} limits broken, {touched} contacts with the table "
+        f"(nearest {least}), {problems} problems"
+    )
+    return int(bool(broken or touched or problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
