@@ -12,7 +12,7 @@ ROS = [
     "ros-jazzy-common-interfaces",
 ]
 SIM = ["pybullet>=3.2.6", "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
-TRAIN = ["torch==2.13.0", "safetensors>=0.4", "onnx>=1.17", "onnxscript>=0.5"]
+TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
 DEV = [
     "pytest>=8",
     "hypothesis>=6.100",
@@ -68,6 +68,7 @@ setup(
         "PyYAML>=6",
         "rich>=13",
         "cryptography>=42",
+        "safetensors>=0.4",
     ],
     extras_require={
         "ros": ROS,
