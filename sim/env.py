@@ -13,13 +13,15 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from tendon.control.clearance import Clearance
 from tendon.control.filter import SafetyFilter, Verdict
+from tendon.core.environment import load_environment
 from tendon.core.profile import load_profile
 from tendon.core.types import Array, Command, Trajectory, freeze
 from tendon.sim.backend import SimBackend
 from tendon.sim.cameras import CameraRig
 from tendon.sim.pilot import STEP_S
-from tendon.sim.scene import sample_scene
+from tendon.sim.scene import ENVIRONMENT, sample_scene
 from tendon.sim.world import World
 
 ENV_ID = "Tendon/Tabletop-v0"
@@ -60,7 +62,7 @@ class TabletopEnv(gymnasium.Env[dict[str, Any], Array]):
         self._cameras = profile.cameras if images else ()
         self.backend = SimBackend(World(sample_scene(0, family), profile))
         self._rig = CameraRig(self.backend.world)
-        self._filter = SafetyFilter(profile)
+        self._filter = SafetyFilter(profile, Clearance(profile, load_environment(ENVIRONMENT)))
         self._period_ns = round(1e9 / profile.control_hz)
         joints = (len(profile.joint_names),)
         self.action_space = spaces.Box(profile.vector("lower"), profile.vector("upper"), joints, np.float64)

@@ -27,6 +27,8 @@ BESIDE = 0.095
 DRAWER_TRAVEL = 0.11
 DRAWER_FRONT_X = 0.72
 HANDLE_STANDOFF = 0.05
+ENVIRONMENT = "tabletop"
+"""What stands around the robot in every scene, as `environments/` has it for the safety filter."""
 AREA = ((0.35, 0.60), (-0.26, 0.26))
 
 

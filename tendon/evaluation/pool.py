@@ -14,13 +14,11 @@ from tendon.evaluation.episode import Episode, Runner, Setting
 from tendon.policies.bundle import load_bundle
 from tendon.policies.policy import BundlePolicy
 from tendon.sim.backend import SimBackend
-from tendon.sim.scene import sample_scene
+from tendon.sim.scene import ENVIRONMENT, sample_scene
 from tendon.sim.world import World
 
 ANY_SEED = 100_000
 """The scene a world starts with; every episode loads its own."""
-ENVIRONMENT = "tabletop"
-"""What stands around the simulated robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
