@@ -17,9 +17,14 @@ from enum import Enum
 
 import chunks
 import impostors
+import numpy as np
 from bench import Bench
+from witness import PROFILE
 
 from tendon.core.errors import StoppedError
+
+JAMMED = "panda_joint7"
+"""It travels furthest in a swing."""
 
 Make = Callable[[Bench], None]
 
@@ -52,6 +57,7 @@ class Fault:
         restarts: the node that a supervisor starts again.
         quick: part of the subset that CI runs.
         namespace: needs a network namespace of its own.
+        counts_from: returns when the fault is there for a node that looks; by default when it was made.
     """
 
     row: str
@@ -64,6 +70,7 @@ class Fault:
     restarts: str = ""
     quick: bool = False
     namespace: bool = False
+    counts_from: Callable[[Bench, int], int] = lambda bench, began_ns: began_ns
 
 
 def _signals(node: str, number: signal.Signals) -> Make:
@@ -111,6 +118,18 @@ def _starved(bench: Bench) -> None:
 
 def _jam(joint: str) -> Make:
     return lambda bench: impostors.set_simulator(bench, "jammed", joint)
+
+
+def _error_too_large_ns(bench: Bench, began_ns: int) -> int:
+    """Returns when the jammed joint was first further from its command than the profile allows."""
+    joint = PROFILE.joint_names.index(JAMMED)
+    tolerance = PROFILE.joints[joint].tracking_tolerance
+    motion = bench.witness.motion()
+    for stamp_ns, position in bench.witness.measured.copy():
+        commanded = np.interp(stamp_ns, motion.time_ns, motion.position[:, joint])
+        if stamp_ns >= began_ns and tolerance is not None and abs(commanded - position[joint]) > tolerance:
+            return stamp_ns
+    return began_ns
 
 
 POLICY, CAMERA, STATES, KILLED = (
@@ -173,9 +192,10 @@ _ALL = (
     Fault(
         row="tracking error beyond its bound",
         name="a joint jammed",
-        make=_jam("panda_joint1"),
+        make=_jam(JAMMED),
         undo=_jam(""),
-        lasts_s=1.0,
+        counts_from=_error_too_large_ns,
+        lasts_s=1.5,
         quick=True,
     ),
     Fault(

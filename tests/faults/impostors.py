@@ -81,6 +81,8 @@ def set_simulator(bench: Bench, name: str, value: str) -> None:
     request = SetParametersAtomically.Request(parameters=[Parameter(name=name, value=text)])
     future = extras(bench).simulator.call_async(request)
     bench.graph.wait(future.done, f"{name} to be set")
+    if not future.result().result.successful:
+        raise LookupError(f"{name} was not set: {future.result().result.reason}")
 
 
 def start_camera(kind: str) -> Callable[[Bench], None]:

@@ -25,7 +25,7 @@ if __name__ == "__main__":
 
 from bench import Bench
 from faults import Expect, Fault
-from trial import Trial, try_fault
+from trial import AGREED_MS, Trial, try_fault
 
 OUTPUT = Path("outputs/faults/kill.json")
 VICTIMS = {
@@ -90,12 +90,13 @@ def main() -> int:
         print(f"{victim:16} {count:4} kills, to rest p50 / max {spread}, problems {sum(bool(t.problem) for t in own)}")
     broken = sum(trial.worst.broken for _, trial in trials if trial.worst)
     near = [trial.table_m for _, trial in trials if trial.table_m is not None]
+    late = sum(trial.late_ms > AGREED_MS for _, trial in trials)
     problems = sum(bool(trial.problem) for _, trial in trials)
     touched = sum(distance <= 0.0 for distance in near)
     least = f"{min(near) * 1e3:.0f} mm" if near else "not seen"
     print(
         f"{len(trials)} kills in {took_s:.0f} s: {broken} limits broken, {touched} contacts with the table "
-        f"(nearest {least}), {problems} problems"
+        f"(nearest {least}), {problems} problems; commands later than {AGREED_MS:.0f} ms in {late}"
     )
     return int(bool(broken or touched or problems))
 

@@ -29,7 +29,7 @@ if __name__ == "__main__":
 import start_faults
 from bench import Bench
 from faults import FAULTS, Fault
-from trial import Trial, try_fault
+from trial import AGREED_MS, Trial, try_fault
 
 OUTPUT = Path("outputs/faults")
 PAIRWISE = "stop during every other fault"
@@ -52,6 +52,7 @@ class Row:
         problems = sorted({trial.problem for trial in self.trials if trial.problem})
         count = sum(bool(trial.problem) for trial in self.trials)
         signs = [trial.sign for trial in self.trials if trial.sign]
+        late = sum(trial.late_ms > AGREED_MS for trial in self.trials)
         note = f"{count} of {len(self.trials)} not as expected: {'; '.join(problems)[:160]}" if count else self.note
         return [
             self.row,
@@ -62,7 +63,7 @@ class Row:
             _spread([trial.rest_s for trial in self.trials], 1e3, "ms"),
             _spread([trial.tool_m for trial in self.trials], 1e3, "mm"),
             str(sum(trial.broken for trial in self.trials)),
-            note or "as expected",
+            (note or "as expected") + (f"; commands later than {AGREED_MS:.0f} ms in {late}" if late else ""),
         ]
 
 

@@ -14,7 +14,7 @@ import start_faults
 from bench import Bench
 from faults import FAULTS, Fault
 from kill import fault_of
-from trial import Trial, try_fault
+from trial import AGREED_MS, Trial, try_fault
 
 pytestmark = pytest.mark.graph
 
@@ -30,6 +30,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     made.end()
 
 
+def tried(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
+    """Tries a fault; once more when the machine was so busy that a command reached the robot too late to join."""
+    trial = try_fault(bench, fault, stop)
+    return try_fault(bench, fault, stop) if trial.broken and trial.late_ms > AGREED_MS else trial
+
+
 def check(trial: Trial) -> None:
     """What holds after any fault, however slow the machine is."""
     assert trial.worst is not None and trial.worst.broken == 0, trial
@@ -39,12 +45,12 @@ def check(trial: Trial) -> None:
 
 @pytest.mark.parametrize("fault", QUICK, ids=lambda fault: fault.name)
 def test_a_fault_breaks_no_limit_and_ends_as_it_must(bench: Bench, fault: Fault) -> None:
-    check(try_fault(bench, fault))
+    check(tried(bench, fault))
 
 
 @pytest.mark.parametrize("name", ["wild chunks only", "joint states stopped"])
 def test_the_stop_service_wins_during_a_fault(bench: Bench, name: str) -> None:
-    check(try_fault(bench, FAULTS[name], stop=True))
+    check(tried(bench, FAULTS[name], stop=True))
 
 
 @pytest.mark.parametrize("start", QUICK_START, ids=lambda start: start.row)

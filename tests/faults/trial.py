@@ -17,9 +17,12 @@ from witness import Motion, Sign
 SETTLE_NS = 350_000_000
 """After arming the robot settles from where it was held to where it is measured, outside the laws of motion."""
 LONGEST_S = 4.0
+AGREED_MS = 20.0
 QUIET_S = 0.3
 GONE_S = 10.0
-LATCHED_S = 1.0
+LATCHED_S = 20.0
+GOOD_REASONS = ("tracking", "late", "missed", "silent", "stale", "heartbeat", "stop was requested")
+"""A robot that cannot follow, or a machine that is too slow, stops for a reason of its own."""
 STOPPED = ("latched", "standby")
 
 
@@ -36,6 +39,8 @@ class Trial:
         worst: limits, over the whole motion.
         table_m: smallest distance of the arm to the table, at most 0.05.
         problem: what did not go as expected; empty when all did.
+        late_ms: age of the oldest command when it reached the robot, in about the last 5 s. Later than `AGREED_MS` the
+            robot has left the points that two commands share, and joins the next with a jump.
         details: more, for the record.
     """
 
@@ -47,6 +52,7 @@ class Trial:
     worst: Worst | None = None
     table_m: float | None = None
     problem: str = ""
+    late_ms: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -115,12 +121,15 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
     moving = whole.between(armed_ns + SETTLE_NS, whole.time_ns[-1])
     measured = [position for _, position in bench.witness.measured[::3]]
     first = bench.witness.first_sign(began_ns)
+    if not stop:
+        began_ns = fault.counts_from(bench, began_ns)
     found = _measure(bench, whole, began_ns, first, expect, seen_ns)
     return Trial(
         **found,
         worst=worst_of(moving),
         table_m=bench.table.least_m(measured),
         problem=problem,
+        late_ms=_late_ms(graph.operator.said("sim_node")),
         details={"fault": fault.name, "stop answered": request.answered} if request is not None else {},
     )
 
@@ -140,6 +149,11 @@ def _alone(bench: Bench, began_ns: int, armed_ns: int) -> Trial:
         table_m=bench.table.least_m([position for _, position in bench.witness.measured[::3]]),
         problem=f"{left} nodes are still there" if left else "",
     )
+
+
+def _late_ms(said: dict[str, str]) -> float:
+    """Returns the largest latency of a command in what the simulator says of itself."""
+    return float(said.get("command latency_ms", "max 0").rpartition("max ")[2])
 
 
 def _lives(pid: int) -> bool:
@@ -172,9 +186,9 @@ def _measure(
 def _problem(bench: Bench, expect: Expect, began_ns: int, undone_ns: int) -> str:
     graph = bench.graph
     signs = [sign for sign in bench.witness.signs.copy() if sign.at_ns >= began_ns]
-    stopped = [sign.text for sign in signs if sign.node in ("control_node", "safety_monitor") and sign.stops]
     if expect is Expect.SHAPED:
-        return f"it stopped: {stopped[0]}" if any(text.startswith("mode") for text in stopped) else ""
+        why = next((sign.why for sign in signs if sign.node == "control_node" and sign.stops), "")
+        return f"it stopped: {why}" if why and not any(word in why for word in GOOD_REASONS) else ""
     if expect is Expect.REST:
         if bench.witness.motion().between(began_ns, undone_ns).rest_ns(began_ns) is None:
             return "it was not at rest when the fault went away"

@@ -32,12 +32,14 @@ class Sign:
         node: of whom.
         text: what, in short.
         stops: whether it says that motion ends.
+        why: its message.
     """
 
     at_ns: int
     node: str
     text: str
     stops: bool
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -137,7 +139,7 @@ class Witness:
             for key, text, stops in _said(status.name, conversion.values_of(status), status):
                 if self._said.get((status.name, key)) != text:
                     self._said[status.name, key] = text
-                    self.signs.append(Sign(at_ns=at_ns, node=status.name, text=text, stops=stops))
+                    self.signs.append(Sign(at_ns=at_ns, node=status.name, text=text, stops=stops, why=status.message))
 
 
 def _said(name: str, values: dict[str, str], status: Any) -> Iterator[tuple[str, str, bool]]:
