@@ -21,6 +21,8 @@ from tendon.graph.domain import domain_id, free_domain, in_use
 
 SHARED_MEMORY = Path("/dev/shm")
 LEAST_SHARED_MEMORY = 256 << 20
+RECEIVE_BUFFER = Path("/proc/sys/net/core/rmem_max")
+LEAST_RECEIVE_BUFFER = 4 << 20
 LEAST_CORES = 2
 
 
@@ -164,6 +166,15 @@ def _machine() -> Iterator[Finding]:
         size = shutil.disk_usage(SHARED_MEMORY).total
         advice = "" if size >= LEAST_SHARED_MEMORY else "in a container: --shm-size=1g, or --ipc=host"
         yield Finding(what="/dev/shm", found=f"{size / (1 << 20):.0f} MB", advice=advice, needed="images between nodes")
+    if RECEIVE_BUFFER.is_file():
+        most = int(RECEIVE_BUFFER.read_text())
+        advice = "for more than two cameras of 128x128: sysctl -w net.core.rmem_max=4194304"
+        yield Finding(
+            what="UDP receive buffer",
+            found=f"{most >> 10} KiB at most",
+            advice="" if most >= LEAST_RECEIVE_BUFFER else advice,
+            needed="frames the safety monitor looks at",
+        )
     try:
         policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))

@@ -218,17 +218,20 @@ class CommandLaws:
         # Where it is at its first point it came to by the commands before, outside of the limits too.
         lower = np.minimum(self._lower, np.maximum(p[0], self._found_lower))
         upper = np.maximum(self._upper, np.minimum(p[0], self._found_upper))
-        # The control points of a Bezier curve enclose it, so where they are inside no root has to be found.
-        hull = cubics.hull()
-        lowest, highest = hull.min(axis=0), hull.max(axis=0)
-        if not ((lowest >= lower) & (highest <= upper)).all():
-            lowest, highest = cubics.positions()
-        for extreme in (lowest, highest):
+        starts, ends = cubics.accelerations()
+        step = np.abs(starts[1:] - ends[:-1])
+        # Control points of Bezier curves enclose them, so where these are inside nothing has to be computed exactly.
+        hull, rates = cubics.hulls()
+        usage = np.concatenate(
+            [np.concatenate([starts, ends, step / TOLERANCE]) / self._acceleration, rates / self._velocity]
+        )
+        usage = np.concatenate([usage, cubics.jerk / self._jerk])
+        if np.abs(usage).max() <= 1.0 + TOLERANCE and ((hull >= lower) & (hull <= upper)).all():
+            return None
+        for extreme in cubics.positions():
             if not ((extreme >= lower) & (extreme <= upper)).all():
                 k, i = (int(index) for index in np.argwhere(~((extreme >= lower) & (extreme <= upper)))[0])
                 return self._position_breach(i, extreme[k], (lower, upper))
-        starts, ends = cubics.accelerations()
-        step = np.abs(starts[1:] - ends[:-1])
         for law, value, limit in (
             ("velocity", cubics.speeds(), self._velocity),
             ("acceleration", np.maximum(np.abs(starts), np.abs(ends)), self._acceleration),
@@ -278,12 +281,14 @@ class Cubics:
         """Returns (k, n) at the start and at the end of each; between them it is a line."""
         return 2.0 * self.c, 2.0 * self.c + 6.0 * self.d * self.h
 
-    def hull(self) -> Array:
-        """Returns (4, k, n) Bezier control points of the positions, which enclose each cubic."""
+    def hulls(self) -> tuple[Array, Array]:
+        """Returns Bezier control points that enclose the positions (4k, n) and the velocities (3k, n)."""
         third = self.h / 3.0
+        change = self.h * self.c
         second = self.p + third * self.v
-        last = self.p + self.h * (self.v + self.h * (self.c + self.h * self.d))
-        return np.array([self.p, second, second + third * (self.v + self.h * self.c), last])
+        last = self.p + self.h * (self.v + change + self.h * self.h * self.d)
+        positions = np.concatenate([self.p, second, second + third * (self.v + change), last])
+        return positions, np.concatenate([self.v, self.v + change, self._rate(self.h)])
 
     def speeds(self) -> Array:
         """Returns the largest |velocity| of each (k, n): at an end, or where the acceleration is zero."""

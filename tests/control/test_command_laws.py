@@ -105,8 +105,9 @@ def test_extrema_are_those_of_a_dense_sampling(position: Array, velocity: Array)
     np.testing.assert_allclose(high[0], p.max(axis=0), atol=1e-4)
     assert (low[0] <= p.min(axis=0) + 1e-12).all() and (high[0] >= p.max(axis=0) - 1e-12).all()
     assert (cubics.speeds()[0] >= np.abs(v).max(axis=0) - 1e-9).all()
-    hull = cubics.hull()
+    hull, rates = cubics.hulls()
     assert (hull.min(axis=0) <= low + 1e-12).all() and (hull.max(axis=0) >= high - 1e-12).all()
+    assert (np.abs(rates).max(axis=0) >= cubics.speeds() - 1e-9).all()
 
 
 def test_a_smooth_motion_passes() -> None:
