@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from disk import StateDisk
 from limits_check import Table
 from running_graph import STEP_NS, RunningGraph
 from tiny_bundle import write_tiny_bundle
@@ -45,6 +46,7 @@ class Bench:
     def __init__(self, folder: Path | None = None, seed: int = 0) -> None:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="tendon-faults-"))
         self.random = random.Random(seed)
+        self.disk = StateDisk(self.folder / "state")
         self.kinematics = Kinematics(PROFILE)
         self.table = Table()
         seed_pose = PROFILE.vector("home")
@@ -82,7 +84,9 @@ class Bench:
             self._running = RunningGraph(self.folder / f"graph-{self._count}.log", *arguments)
             self._kind = kind
             self.witness = Witness(self._running.operator.node)
-            self._running.ready()
+            # Latched when the graph before it was killed: the latch outlives it.
+            known = ("standby", "latched")
+            self._running.wait(lambda: self.graph.mode() in known and len(self.graph.states) > 10, "ready")
         return self._running
 
     def end(self) -> None:
@@ -92,6 +96,11 @@ class Bench:
             with contextlib.suppress(Exception):  # whatever is left of a graph that was broken on purpose
                 self._running.end()
             self._running = None
+
+    def close(self) -> None:
+        """Ends the graph and gives back what it was given."""
+        self.end()
+        self.disk.close()
 
     def set_in_motion(self) -> None:
         """Resets, arms and moves the robot; what came before is forgotten."""

@@ -79,7 +79,7 @@ def main() -> int:
             rest = "" if trial.rest_s is None else f"{trial.rest_s * 1e3:.0f} ms to rest"
             print(f"{number}/{args.count} {victim}: {trial.problem or rest}, limits broken {trial.broken}", flush=True)
     finally:
-        bench.end()
+        bench.close()
     took_s = time.monotonic() - began_s
     OUTPUT.parent.mkdir(parents=True, exist_ok=True)
     OUTPUT.write_text(json.dumps([{"victim": victim, **trial.as_dict()} for victim, trial in trials], indent=1))

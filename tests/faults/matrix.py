@@ -144,7 +144,7 @@ def run(only: str, repeats: int, seed: int, quick: bool, say: bool = True) -> li
                 trials = [start.run(random.Random(seed + k), bench.folder) for k in range(repeats * bool(start.run))]
                 add(Row(row=start.row, name=start.name, trials=tuple(trials), note=start.note))
     finally:
-        bench.end()
+        bench.close()
     return rows
 
 
@@ -177,7 +177,7 @@ def main() -> int:
         try:
             trials = run_fault(bench, FAULTS[args.only], args.repeats)
         finally:
-            bench.end()
+            bench.close()
         print(json.dumps([trial.as_dict() for trial in trials]))
         return 0
     rows = run(args.only, args.repeats, args.seed, args.quick)

@@ -27,7 +27,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """One graph for all of this file, as long as it lives."""
     made = Bench(tmp_path_factory.mktemp("faults"))
     yield made
-    made.end()
+    made.close()
 
 
 def tried(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
