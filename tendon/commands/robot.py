@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from rich.progress import track
 from rich.table import Table
 
 from tendon.control.clearance import Clearance
-from tendon.core.collision import CollisionModel, Pair, load_collisions
+from tendon.core.collision import CollisionModel, load_collisions
 from tendon.core.collision_file import to_yaml
 from tendon.core.collision_fit import LinkMesh, PairSampler, fit_shapes, load_meshes
 from tendon.core.environment import Environment, load_environment
@@ -28,12 +27,11 @@ COLLISIONS_EXAMPLES = """examples:
       shapes from the manufacturer's meshes, joints and limits from robots/panda: writes robots/panda/collisions.yaml
   tendon robot collisions --urdf my_arm.urdf --out collisions.yaml --picture arm.png
       a robot without a profile yet
-The margins of a file that is there already are kept."""
+Margins, and allowed pairs with a body of an environment, are kept from a file that is there already."""
 SHOW_EXAMPLES = """examples:
   tendon robot show panda --picture panda.png
   tendon robot show panda --environment tabletop"""
 LEAST_SAMPLES = 1000
-MOST_SHAPES = 2
 DEFAULT_MARGIN = 0.01
 SHOWN_ROWS = 8
 
@@ -103,21 +101,24 @@ def _make(args: argparse.Namespace) -> tuple[RobotProfile, list[LinkMesh]]:
     lower = dict(zip(profile.joint_names, profile.vector("lower").tolist(), strict=True))
     upper = dict(zip(profile.joint_names, profile.vector("upper").tolist(), strict=True))
     home = dict(zip(profile.joint_names, profile.vector("home").tolist(), strict=True))
-    bodies = {mesh.link: fit_shapes(mesh, MOST_SHAPES) for mesh in track(meshes, "fitting shapes", transient=True)}
+    bodies = {mesh.link: fit_shapes(mesh) for mesh in track(meshes, "fitting shapes", transient=True)}
     sampler = PairSampler(profile.urdf, meshes, lower, upper)
     overlapping = sampler.overlapping_at(home)
     for _ in track(sampler.sample(args.samples), "sampling", total=args.samples, transient=True):
         pass
     beside = profile.urdf.parent if args.robot is None else _folder(args.robot, profile)
     out = args.out or (Path("collisions.yaml") if args.robot is None else beside / "collisions.yaml")
-    margin, margins = _kept_margins(out)
+    before = load_collisions(out) if out.is_file() else None
+    margin, margins = (before.margin, before.margins) if before is not None else (DEFAULT_MARGIN, {})
     allowed = sampler.allowed(margin, overlapping)
+    checked = len(sampler.pairs) - len(allowed)
+    # The sampling knows no environment: a person wrote these.
+    allowed |= {pair: why for pair, why in (before.allowed if before is not None else {}).items() if pair - set(bodies)}
     model = CollisionModel(bodies=bodies, allowed=allowed, margin=margin, margins=margins)
     try:
         out.write_text(to_yaml(model, _comments(args, profile, meshes)), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot write {out}: {error}") from error
-    checked = len(sampler.pairs) - len(allowed)
     print(f"wrote {out}: {sum(map(len, bodies.values()))} shapes on {len(bodies)} links, {checked} pairs to check")
     return replace(profile, collisions=out), meshes
 
@@ -132,15 +133,8 @@ def _comments(args: argparse.Namespace, profile: RobotProfile, meshes: list[Link
         f"Pairs that need no check were found with the meshes' convex hulls in {args.samples} random configurations:",
         "adjacent: a joint, or a mirrored finger; always: they overlap at home or never were three margins apart, so",
         "shapes cannot tell; never: they stayed further apart than twice the margin.",
-        "Margins are yours to change; the rest is replaced the next time.",
+        "Margins and pairs with a body of an environment are yours to change; the rest is replaced the next time.",
     ]
-
-
-def _kept_margins(out: Path) -> tuple[float, Mapping[Pair, float]]:
-    if not out.is_file():
-        return DEFAULT_MARGIN, {}
-    before = load_collisions(out)
-    return before.margin, before.margins
 
 
 def _folder(robot: str, profile: RobotProfile) -> Path:

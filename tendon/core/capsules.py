@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import coal
 import numpy as np
 
 from tendon.core.types import Array
@@ -11,6 +12,7 @@ from tendon.core.types import Array
 SEARCH_STEPS = 1500
 SPLIT_STEPS = 300
 SPLIT_PLACES = (0.25, 0.375, 0.5, 0.625, 0.75)
+FLAT_M = 1e-5
 WORTH_SPLITTING = 0.9
 """A second capsule must leave at most this share of the volume: each costs time in every control step."""
 
@@ -60,62 +62,50 @@ def fit_capsule(points: Array, steps: int = SEARCH_STEPS) -> FittedCapsule:
     return FittedCapsule(a=best[:3] + low * best[3:6], b=best[:3] + high * best[3:6], radius=radius)
 
 
-def fit_capsules(triangles: Array, most: int) -> list[FittedCapsule]:
-    """Returns capsules that together contain a mesh: one, or more where that saves much volume.
+def fit_capsules(triangles: Array) -> list[FittedCapsule]:
+    """Returns capsules that together contain a mesh: one, or two where that saves volume.
 
-    Each part of a split mesh is cut out along a plane, cut edges included, so no part of the surface is left out.
+    A split mesh is cut along a plane, cut edges included, so no part of the surface is left out.
 
     Args:
         triangles: (k, 3, 3) corners [m].
-        most: how many capsules at most.
     """
-    parts = [(triangles, fit_capsule(_corners(triangles)))]
-    while len(parts) < most:
-        parts.sort(key=lambda part: -part[1].volume)
-        halves = _split(*parts[0])
-        if halves is None:
-            break
-        parts[0:1] = halves
-    return [capsule for _, capsule in parts]
-
-
-def _split(triangles: Array, whole: FittedCapsule) -> list[tuple[Array, FittedCapsule]] | None:
-    """Returns two parts of a mesh with their capsules, or `None` where that saves too little."""
-    corners = _corners(triangles)
-    middle = corners.mean(axis=0)
-    _, _, directions = np.linalg.svd(corners - middle, full_matrices=False)
+    corners = hull(triangles)
+    whole = fit_capsule(corners)
+    _, _, directions = np.linalg.svd(corners - corners.mean(axis=0), full_matrices=False)
     best, least = None, WORTH_SPLITTING * whole.volume
     for normal in directions:
         along = corners @ normal
         for place in SPLIT_PLACES:
             offset = along.min() + place * np.ptp(along)
-            sides = [clip(triangles, normal, offset), clip(triangles, -normal, -offset)]
-            if any(len(side) == 0 for side in sides):
-                continue
-            volume = sum(fit_capsule(_corners(side), SPLIT_STEPS).volume for side in sides)
+            sides = [hull(clip(triangles, normal, offset)), hull(clip(triangles, -normal, -offset))]
+            volume = sum(fit_capsule(side, SPLIT_STEPS).volume for side in sides)
             if volume < least:
                 best, least = sides, volume
-    return None if best is None else [(side, fit_capsule(_corners(side))) for side in best]
+    return [whole] if best is None else [fit_capsule(side) for side in best]
 
 
 def clip(triangles: Array, normal: Array, offset: float) -> Array:
-    """Returns the (k, 3, 3) triangles of the part of a mesh where normal . p <= offset."""
-    kept = []
-    for triangle in triangles:
-        height = triangle @ normal - offset
-        polygon = []
-        for i in range(3):
-            j = (i + 1) % 3
-            if height[i] <= 0:
-                polygon.append(triangle[i])
-            if height[i] * height[j] < 0:
-                polygon.append(triangle[i] + (triangle[j] - triangle[i]) * height[i] / (height[i] - height[j]))
-        kept += [(polygon[0], polygon[k], polygon[k + 1]) for k in range(1, len(polygon) - 1)]
-    return np.array(kept).reshape(-1, 3, 3)
+    """Returns the (k, 3) corners of the part of a mesh where normal . p <= offset."""
+    height = triangles @ normal - offset
+    parts = [triangles[height <= 0]]
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        cut = height[:, i] * height[:, j] < 0
+        share = height[cut, i] / (height[cut, i] - height[cut, j])
+        parts.append(triangles[cut, i] + share[:, None] * (triangles[cut, j] - triangles[cut, i]))
+    return np.concatenate(parts)
 
 
-def _corners(triangles: Array) -> Array:
-    return np.unique(triangles.reshape(-1, 3).round(7), axis=0)
+def hull(points: Array) -> Array:
+    """Returns the corners (k, 3) of the convex hull of points; all of them where they are few or in one plane."""
+    distinct = np.unique(points.reshape(-1, 3).round(7), axis=0)
+    if len(distinct) < 5 or np.linalg.matrix_rank(distinct - distinct.mean(axis=0), tol=FLAT_M) < 3:
+        return distinct  # Qhull has no answer for these
+    corners = coal.StdVec_Vec3s()
+    for point in distinct:
+        corners.append(point)
+    body = coal.Convex.convexHull(corners, True, "Qt")
+    return np.array([body.point(i) for i in range(body.num_points)])
 
 
 def _span(points: Array, state: Array) -> tuple[float, float, float]:

@@ -24,7 +24,7 @@ class CollisionModel:
 
     Attributes:
         bodies: link -> its shapes, in the link's frame.
-        allowed: pairs of links that are not checked, with the reason.
+        allowed: pairs that are not checked, of links or of a link and a body of the environment, with the reason.
         margin: smallest allowed distance [m] between two bodies.
         margins: other smallest distances [m], for pairs of links, or of a link and a body of the environment.
     """
@@ -60,13 +60,13 @@ def load_collisions(path: Path) -> CollisionModel:
             raise ConfigError(f"{path.name} link {link} is a half space: only an environment may have one")
     allowed = {}
     for where, names, reason in _rows(f"{path.name} allowed", file.allowed):
-        _check_known(where, names, bodies, 2)
+        _check_known(where, names, bodies)
         if reason not in REASONS:
             raise ConfigError(f"{where} gives the reason {reason!r}, known: {', '.join(REASONS)}")
         allowed[frozenset(names)] = reason
     margins = {}
     for where, names, margin in _rows(f"{path.name} margins", file.margins):
-        _check_known(where, names, bodies, 1)
+        _check_known(where, names, bodies)
         margins[frozenset(names)] = _margin(where, margin)
     return CollisionModel(
         bodies=bodies, allowed=allowed, margin=_margin(f"{path.name} margin", file.margin), margins=margins
@@ -83,9 +83,9 @@ def _rows(where: str, rows: Any) -> list[tuple[str, Sequence[str], Any]]:
     return [(f"{where}[{i}]", row[:2], row[2]) for i, row in enumerate(rows)]
 
 
-def _check_known(where: str, names: Sequence[str], bodies: Mapping[str, object], least: int) -> None:
-    unknown = [name for name in names if name not in bodies]
-    if len(unknown) > 2 - least or names[0] == names[1]:
+def _check_known(where: str, names: Sequence[str], bodies: Mapping[str, object]) -> None:
+    # The other one may be a body of an environment, which is not known here.
+    if not any(name in bodies for name in names) or names[0] == names[1]:
         raise ConfigError(f"{where} names {' and '.join(names)}; known links: {', '.join(bodies)}")
 
 

@@ -10,7 +10,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from tendon.core.capsules import fit_capsules
+from tendon.core.capsules import fit_capsules, hull
 from tendon.core.collision import Pair
 from tendon.core.errors import ConfigError
 from tendon.core.shapes import Capsule, Cuboid, Shape
@@ -64,9 +64,9 @@ def load_meshes(urdf: Path, package_folder: Path | None) -> list[LinkMesh]:
     return [LinkMesh(link=link, triangles=np.concatenate(found)) for link, found in parts.items()]
 
 
-def fit_shapes(mesh: LinkMesh, most: int) -> tuple[Shape, ...]:
+def fit_shapes(mesh: LinkMesh) -> tuple[Shape, ...]:
     """Returns capsules, or one box where that is much tighter, that contain a link; numbers rounded outward."""
-    capsules = fit_capsules(mesh.triangles, most)
+    capsules = fit_capsules(mesh.triangles)
     corners = mesh.triangles.reshape(-1, 3)
     low, high = corners.min(axis=0), corners.max(axis=0)
     if np.prod(high - low) <= BOX_SHARE * sum(capsule.volume for capsule in capsules):
@@ -211,7 +211,7 @@ def _points_around(shape: coal.CollisionGeometry) -> Array:
 
 def _convex(points: Array, triangles: bool = False) -> coal.ShapeBase:
     corners = coal.StdVec_Vec3s()
-    for point in np.unique(points.reshape(-1, 3).round(7), axis=0):
+    for point in hull(points):
         corners.append(point)
     return coal.Convex.convexHull(corners, triangles, "Qt" if triangles else "")
 

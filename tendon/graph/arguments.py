@@ -53,7 +53,7 @@ ARGUMENTS = (
     Argument(
         name="environment",
         default="",
-        description="what the arm keeps clear of: a name in environments/ or a YAML file; sim has its table",
+        description="what the arm keeps clear of: a name in environments/, a YAML file or none; sim has its table",
     ),
     Argument(
         name="clock",

@@ -99,7 +99,7 @@ def describe(given: Mapping[str, str]) -> Graph:
         Process(
             name="control_node",
             module=f"{nodes}.control_node",
-            parameters={**common, "environment": values["environment"] or ("tabletop" if simulated else "")},
+            parameters={**common, "environment": _place(values["environment"], simulated)},
         ),
     ]
     if values["policy"] != "none":
@@ -108,6 +108,13 @@ def describe(given: Mapping[str, str]) -> Graph:
     if values["arm"] == "true":
         processes.append(Process(name="arm_once", module=f"{nodes}.arm_once", once=True))
     return Graph(processes=tuple(processes), environment=_environment(simulated))
+
+
+def _place(environment: str, simulated: bool) -> str:
+    """Returns what stands around the robot, empty for nothing."""
+    if environment == "none":
+        return ""
+    return environment or ("tabletop" if simulated else "")
 
 
 def _environment(simulated: bool) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,11 @@ from tendon.control.clearance import Clearance
 from tendon.core.collision import load_collisions
 from tendon.core.environment import Environment, load_environment
 from tendon.core.errors import ConfigError
-from tendon.core.profile import load_profile
+from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.shapes import Capsule, Cuboid, Sphere
 
-ROBOTS = ("panda",)
+ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
+ON_A_TABLE = ("panda", "fr3", "ur5e", "so101")
 ROUNDED = Environment(
     name="rounded",
     bodies={
@@ -28,9 +29,19 @@ ROUNDED = Environment(
 )
 
 
+@dataclass(frozen=True)
+class Case:
+    """A robot with its clearance."""
+
+    profile: RobotProfile
+    clearance: Clearance
+
+
 @pytest.fixture(scope="module", params=ROBOTS)
-def clearance(request: pytest.FixtureRequest) -> Clearance:
-    return Clearance(load_profile(request.param), load_environment("tabletop"))
+def case(request: pytest.FixtureRequest) -> Case:
+    profile = load_profile(request.param)
+    environment = load_environment("tabletop") if request.param in ON_A_TABLE else None
+    return Case(profile, Clearance(profile, environment))
 
 
 def _limits(robot: str) -> tuple[np.ndarray, np.ndarray]:
@@ -49,6 +60,7 @@ class TestReach:
     @pytest.mark.parametrize("surroundings", [load_environment("tabletop"), ROUNDED], ids=["tabletop", "rounded"])
     @pytest.mark.parametrize("robot", ROBOTS)
     def test_bounds_every_change_of_distance(self, robot: str, surroundings: Environment) -> None:
+        """For random configurations and motions of any size, inside the limits."""
         clearance = Clearance(load_profile(robot), surroundings)
         lower, upper = _limits(robot)
 
@@ -86,13 +98,13 @@ class TestReach:
 
 
 class TestGradients:
-    def test_equal_finite_differences(self, clearance: Clearance) -> None:
-        n = clearance.reach.shape[1]
-        lower, upper = _limits("panda")
+    def test_equal_finite_differences(self, case: Case) -> None:
+        clearance, n = case.clearance, case.clearance.reach.shape[1]
+        lower, upper = case.profile.vector("lower"), case.profile.vector("upper")
         rng = np.random.default_rng(1)
         step = 1e-6 * np.eye(n)
         wrong = 0
-        for _ in range(50):
+        for _ in range(20):
             q = rng.uniform(lower, upper)
             numeric = np.array([(clearance.distances(q + s) - clearance.distances(q - s)) / 2e-6 for s in step]).T
             exact = clearance.gradients(q, range(len(clearance.names)))
@@ -142,8 +154,8 @@ class TestDistances:
         change = panda.distances_to(open_, beside, 0.05) - panda.distances_to(closed, beside, 0.05)
         assert sorted([change[left], change[right]]) == pytest.approx([-0.04, 0.04], abs=2e-3)
 
-    def test_are_clear_at_home(self, clearance: Clearance) -> None:
-        q = load_profile("panda").vector("home")
+    def test_are_clear_at_home(self, case: Case) -> None:
+        q, clearance = case.profile.vector("home"), case.clearance
         short = [n for n, d, m in zip(clearance.names, clearance.distances(q), clearance.margin, strict=True) if d < m]
         assert not short
 

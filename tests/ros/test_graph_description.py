@@ -63,6 +63,21 @@ def test_hardware_starts_no_simulator_and_arming_is_one_process_that_never_respa
     assert [p.name for p in graph.processes if p.once] == ["arm_once"]
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "tabletop"),
+        ({"backend": "hardware"}, ""),
+        ({"environment": "none"}, ""),
+        ({"backend": "hardware", "environment": "cell.yaml"}, "cell.yaml"),
+    ],
+)
+def test_only_the_control_node_is_told_what_stands_around_the_robot(given: dict[str, str], expected: str) -> None:
+    told = {p.name: p.parameters.get("environment") for p in describe({"policy": "none", **given}).processes}
+    assert told.pop("control_node") == expected
+    assert set(told.values()) == {None}
+
+
 @pytest.mark.parametrize("words", ['put "it": in', "yes", "12", "a: b # c", "naïve 青"])
 def test_an_instruction_of_any_characters_stays_the_same_text_as_a_ros_parameter(bundle: str, words: str) -> None:
     process = describe({"policy": bundle, "instruction": words}).processes[-1]
