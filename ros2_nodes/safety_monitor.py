@@ -151,8 +151,8 @@ class SafetyMonitorNode(NodeShell):
             return
         before, self._noted = self._noted, permission
         known = before is not None and replace(before, reason=permission.reason) == permission
-        if known and permission.state is PermissionState.STANDBY:
-            return  # in standby the reason lists what is missing, and changes with every node that starts
+        if known and permission.state is not PermissionState.LATCHED:
+            return  # the reason alone has changed: what was found is logged above
         values = {"state": permission.state.value, "speed": permission.speed, "reason": permission.reason}
         self._log.put("permission", event=permission.event, **values)
         kept = permission.state, permission.reason if permission.state is PermissionState.LATCHED else ""

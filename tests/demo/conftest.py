@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +18,9 @@ from tendon.evaluation.recording import Attempt, Motion, Outcome, Recording, Str
 from tendon.evaluation.story import FAMILY, Approach, Step, tell_story
 from tendon.sim.scene import Scene, sample_scene
 from tendon.sim.world import WorldState
+
+os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
+atexit.register(shutil.rmtree, os.environ["TENDON_STATE"], ignore_errors=True)
 
 MS = 1_000_000
 SECOND = 1_000 * MS
