@@ -147,16 +147,16 @@ def _early_reset(random: Random, folder: Path) -> Trial:
         began_s = time.monotonic()
         graph.wait(lambda: graph.mode() == "latched", "latched")
         took_s = time.monotonic() - began_s
-        try:
-            graph.operator.reset()
+        time.sleep(0.2)  # both sides know by now
+        if not _refuses(graph):
             problem = "reset while the joint states were gone"
-        except StoppedError:
-            pass
         graph.signal("sim_node", signal.SIGCONT)
         graph.wait(lambda: not _refuses(graph), "reset when they are back")
-        time.sleep(0.3)
-        if graph.mode() != "standby":
+        if not graph.operator.wait(lambda: graph.mode() == "standby", 5.0):
             problem = f"after the reset it is {graph.mode()}"
+        time.sleep(0.3)
+        if not graph.operator.at_rest() or graph.mode() != "standby":
+            problem = "the reset moved or armed it"
         return Trial(reaction_s=took_s, sign="latched, reset refused", problem=problem)
     finally:
         graph.end()
