@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pinocchio as pin
 from rich.console import Console
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """
     environment = load_environment(args.environment) if args.environment else None
     if args.action == "show":
-        profile, meshes = load_profile(args.robot), []
+        profile, meshes = load_profile(args.robot), list[LinkMesh]()
         if profile.collisions is None:
             raise ConfigError(f"profile {profile.name} has no collisions; make them with `tendon robot collisions`")
     else:
@@ -74,7 +75,9 @@ def run(args: argparse.Namespace) -> int:
     return int(short)
 
 
-def _action(actions: argparse._SubParsersAction, name: str, summary: str, examples: str) -> argparse.ArgumentParser:  # type: ignore[type-arg]
+def _action(
+    actions: argparse._SubParsersAction[Any], name: str, summary: str, examples: str
+) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(
         name,
         help=summary,
