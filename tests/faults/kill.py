@@ -65,6 +65,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200, help="kills (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the graph has to end with this process
     bench = Bench(seed=args.seed)
     trials: list[tuple[str, Trial]] = []
     began_s = time.monotonic()

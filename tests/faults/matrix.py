@@ -12,6 +12,7 @@ import os
 import platform
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -172,6 +173,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
     parser.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the graph has to end with this process
     if args.inner:
         bench = Bench(seed=args.seed)
         try:
