@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alpha", type=float, default=0.05, help="largest share of good episodes with an alarm (%(default)s)"
     )
+    parser.add_argument(
+        "--delay-ms", type=float, default=0.0, help="inference delay as it will be, in simulated time (%(default)s)"
+    )
     parser.add_argument("--robot", default="panda", help="robot profile (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     parser.add_argument(
@@ -54,12 +57,13 @@ def run(args: argparse.Namespace) -> int:
     from tendon.policies.detector_file import detector_files
 
     seeds = parse_seeds(args.seeds, FIRST_SEED, END_SEED)
-    if args.workers < 1:
-        raise ConfigError(f"--workers is {args.workers}, must be at least 1")
+    if args.workers < 1 or args.delay_ms < 0:
+        raise ConfigError(f"--workers is {args.workers} and --delay-ms {args.delay_ms}: need at least 1 and 0")
     if not 0 < args.alpha < 1:
         raise ConfigError(f"--alpha is {args.alpha}, must be between 0 and 1")
     bundle = load_bundle(args.bundle)
-    jobs = [TraceJob(bundle=args.bundle, robot=args.robot, seed=seed) for seed in seeds]
+    delay_ns = round(args.delay_ms * 1e6)
+    jobs = [TraceJob(bundle=args.bundle, robot=args.robot, seed=seed, delay_ns=delay_ns) for seed in seeds]
     traced = sorted(_run_with_bar(jobs, args.workers), key=lambda one: one.job.seed)
     good = [one.trace for one in traced if one.episode.success]
     failed = [one.trace for one in traced if not one.episode.success]
@@ -77,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"failed episodes with an alarm: {wilson(int(seen.sum()), len(failed))}")
     print(f"picture: {args.picture}")
     if not args.dry_run:
-        files = detector_files(calibration, bundle, args.alpha, episodes, f"simulated scenes {args.seeds}")
+        files = detector_files(
+            calibration, bundle, args.alpha, episodes, f"simulated scenes {args.seeds}, delay {args.delay_ms:g} ms"
+        )
         written = write_bundle(args.bundle, bundle.manifest, {**bundle.content, **files})
         size = sum(len(data) for data in files.values()) / 1e3
         print(f"{args.bundle}: detector of {size:.0f} kB written, digest {written.digest[:12]}")

@@ -27,12 +27,13 @@ ANY_SEED = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class TraceJob:
-    """One episode to trace: a policy on a scene, under a perturbation of `PERTURBATIONS`."""
+    """One episode to trace: a policy on a scene, under a perturbation, with an inference delay in simulated time."""
 
     bundle: Path
     robot: str
     seed: int
     perturbation: Perturbation = NOMINAL
+    delay_ns: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,7 +116,7 @@ def trace_episode(job: TraceJob) -> Traced:
     runner, policy, world = _tools(job.bundle, job.robot)
     policy.begin(job.perturbation, job.seed)
     rng = np.random.default_rng([job.seed, 19])
-    episode = runner.run(job.perturbation.change(sample_scene(job.seed), rng), Setting())
+    episode = runner.run(job.perturbation.change(sample_scene(job.seed), rng), Setting(delay_ns=job.delay_ns))
     trace, observed_ns = policy.trace()
     items = np.array(list(world.item_positions().values()))
     return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_items=items)
