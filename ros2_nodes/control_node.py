@@ -39,6 +39,8 @@ from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
 SECOND_NS = 1_000_000_000
 REPORT_EVERY = 10
+LATEST_NS = 15_000_000
+"""A command parts from the one before it 20 ms after its tick; what is ready later than this may not arrive by then."""
 FINISH_S = 2.0
 STATE_WAIT_S = 0.5
 KINDS = {
@@ -182,8 +184,10 @@ class ControlNode(NodeShell):
         while self._chunks:
             self._submit(*self._chunks.popleft(), now_ns)
         self._tick = tick = self._controller.tick(now_ns, observation)
-        sent = 0
-        if tick.command is not None:
+        sent, late_ns = 0, self.time.now_ns() - now_ns
+        if tick.command is not None and late_ns > LATEST_NS and not self.time.simulated:
+            self._controller.abandon(f"a command was ready {late_ns * 1e-6:.0f} ms after its tick: too late to send")
+        elif tick.command is not None:
             for controller, message in conversion.command_messages(tick.command, self.profile):
                 self._commands[controller.name].publish(message)
                 sent += 1

@@ -27,6 +27,8 @@ REST_FRACTION = 0.05
 """Measured speed, as a part of the limit, below which a joint counts as at rest."""
 INVALID_LIMIT = 3
 """Invalid chunks in a row that latch a stop."""
+INVALID_NS = 1_000_000_000
+"""How long after the last of them their cause counts as present: a policy at rest sends no valid one either."""
 LATE_LIMIT = 5
 """Late ticks in a row that latch a stop."""
 GAP_TICKS = 10
@@ -113,7 +115,7 @@ class Controller:
         self._observation: Observation | None = None
         self._now_ns: int | None = None
         self._settled_ns = 0
-        self._invalid_in_a_row = 0
+        self._invalid_in_a_row, self._invalid_ns = 0, 0
         self._late_in_a_row = 0
 
     @property
@@ -189,6 +191,7 @@ class Controller:
     def reject(self, reason: str) -> None:
         """Counts a message that was no valid chunk; `INVALID_LIMIT` in a row latch a stop."""
         self._invalid_in_a_row += 1
+        self._invalid_ns = self._now_ns or 0
         if self._invalid_in_a_row >= INVALID_LIMIT and self.mode in (Mode.ARMED, Mode.RUNNING):
             self.stop(f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}")
 
@@ -223,6 +226,15 @@ class Controller:
         if self.mode is Mode.STOPPING and not self._reference:
             self._supervisor.rest()
 
+    def abandon(self, reason: str) -> None:
+        """Stops and latches without a command: the robot plays the stop it holds, and the reference follows it there.
+
+        For a command that is ready too late to be sent: the robot may have left the way that it continues.
+        """
+        self.stop(reason)
+        if self._reference and self._now_ns is not None:
+            self._reference.halt(self._now_ns)
+
     def reset(self) -> None:
         """Leaves a completed stop for standby. Moves nothing.
 
@@ -231,6 +243,7 @@ class Controller:
         """
         self._supervisor.reset(self._standing_causes())
         self._reference.clear()
+        self._invalid_in_a_row = 0
 
     def tick(self, now_ns: int, observation: Observation | None) -> Tick:
         """Advances the reference to `now_ns` plus the lead.
@@ -344,7 +357,8 @@ class Controller:
         if self._observation is not None:
             moving = np.flatnonzero(np.abs(self._observation.joint_velocity) > self._rest_speed)
             causes += [f"{self._names[i]} moves" for i in moving]
-        if self._invalid_in_a_row >= INVALID_LIMIT:
+        recent = self._now_ns is not None and self._now_ns - self._invalid_ns < INVALID_NS
+        if self._invalid_in_a_row >= INVALID_LIMIT and recent:
             causes.append(f"{self._invalid_in_a_row} invalid chunks in a row and no valid one since")
         return causes
 

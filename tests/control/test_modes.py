@@ -137,3 +137,42 @@ def test_reset_and_arm_are_refused_while_a_cause_is_there() -> None:
     supervisor.arm([])
     with pytest.raises(StoppedError, match="arm needs standby, mode is armed"):
         supervisor.arm([])
+
+
+def test_after_invalid_chunks_it_can_be_reset_when_none_comes_any_more() -> None:
+    """A policy at rest sends no valid chunk either, so waiting for one would lock it for ever."""
+    robot = Robot()
+    robot.arm()
+    for _ in range(3):
+        robot.controller.reject("NaN")
+        robot.tick()
+    for _ in range(5):
+        tick = robot.tick()
+    assert tick.mode is Mode.LATCHED
+    with pytest.raises(StoppedError, match="invalid chunks"):
+        robot.controller.reset()
+    for _ in range(100):
+        robot.tick()
+    robot.controller.reset()
+    assert robot.controller.mode is Mode.STANDBY
+
+
+def test_a_command_that_is_too_late_to_send_is_given_up_and_the_robot_plays_its_stop() -> None:
+    robot = Robot()
+    robot.arm()
+    for _ in range(40):
+        robot.tick()
+    rows = PROFILE.vector("home") + np.linspace(0.0, 0.5, 16)[:, None]
+    rows[:, -1] = 0.04
+    robot.controller.submit(make_chunk(rows, robot.now_ns), robot.now_ns)
+    for _ in range(60):
+        robot.tick()
+    assert np.abs(robot.velocities[-1]).max() > 0.1
+    robot.controller.tick(robot.now_ns + 10_000_000, robot.observe())  # its command is not sent
+    robot.controller.abandon("late")
+    for _ in range(60):
+        tick = robot.tick()
+        assert tick.command is None
+    assert tick.mode is Mode.LATCHED and tick.reasons[0] == "late"
+    assert not robot.velocities[-1].any()
+    robot.assert_inside()
