@@ -31,6 +31,7 @@ from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 
 REQUIRED, WATCHED = ("control_node",), ("policy_node",)
 REPORT_EVERY = 5
+REQUESTED = "stop was requested"
 
 
 class SafetyMonitorNode(NodeShell):
@@ -88,7 +89,10 @@ class SafetyMonitorNode(NodeShell):
             return WARN, problem
         if state is PermissionState.ARMED:
             restricted = self._permission.speed < 1.0
-            return (WARN, f"armed, {self._response()}: {reason}") if restricted else (OK, "armed")
+            if restricted:
+                return WARN, f"armed, {self._response()}: {reason}"
+            silent = ", ".join(self._monitor.silent(time.monotonic_ns()))
+            return (WARN, f"armed, but silent: {silent}") if silent else (OK, "armed")
         return WARN, f"standby: {reason}" if reason else "standby"
 
     def facts(self) -> dict[str, object]:
@@ -176,7 +180,7 @@ class SafetyMonitorNode(NodeShell):
         self.beat()
 
     def _stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._monitor.stop("stop was requested")
+        self._monitor.stop(REQUESTED)
         self._log.put("request", request="stop", answer="stopping")
         self._publish()
         response.success, response.message = True, "stopping; latched until safety/reset"
@@ -208,11 +212,11 @@ class SafetyMonitorNode(NodeShell):
         return response
 
     def finish(self, spin: Callable[[], None]) -> None:
-        """Keeps no latch of a graph that was ended on request: the next one starts in standby, and is armed anew."""
+        """Ends on request: a stop that somebody asked for ends with the graph, the latch of a fault does not."""
         del spin
-        armed = self._permission.armed
-        self._log.put("end", state=self._permission.state.value, reason=self._permission.reason)
-        if not armed:
+        permission = self._permission
+        self._log.put("end", state=permission.state.value, reason=permission.reason)
+        if permission.state is PermissionState.STANDBY or permission.reason == REQUESTED:
             self._file.save(LatchRecord(state=PermissionState.STANDBY.value))
 
     def close(self) -> None:

@@ -37,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--alpha", type=float, default=0.05, help="largest share of good episodes with an alarm (%(default)s)"
     )
     parser.add_argument(
-        "--delay-ms", type=float, default=0.0, help="inference delay as it will be, in simulated time (%(default)s)"
+        "--delay-ms",
+        type=float,
+        nargs="+",
+        default=[0.0, 50.0, 100.0, 200.0],
+        help="inference delays as they will be, in simulated time; one is drawn for each episode (%(default)s)",
     )
     parser.add_argument("--robot", default="panda", help="robot profile (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
@@ -57,17 +61,21 @@ def run(args: argparse.Namespace) -> int:
     from tendon.policies.detector_file import detector_files
 
     seeds = parse_seeds(args.seeds, FIRST_SEED, END_SEED)
-    if args.workers < 1 or args.delay_ms < 0:
+    if args.workers < 1 or min(args.delay_ms) < 0:
         raise ConfigError(f"--workers is {args.workers} and --delay-ms {args.delay_ms}: need at least 1 and 0")
     if not 0 < args.alpha < 1:
         raise ConfigError(f"--alpha is {args.alpha}, must be between 0 and 1")
     bundle = load_bundle(args.bundle)
-    delay_ns = round(args.delay_ms * 1e6)
-    jobs = [TraceJob(bundle=args.bundle, robot=args.robot, seed=seed, delay_ns=delay_ns) for seed in seeds]
+    rng = np.random.default_rng(seeds.start)
+    delays_ns = (1e6 * rng.choice(args.delay_ms, len(seeds))).astype(int).tolist()
+    jobs = [
+        TraceJob(bundle=args.bundle, robot=args.robot, seed=seed, delay_ns=delay_ns)
+        for seed, delay_ns in zip(seeds, delays_ns, strict=True)
+    ]
     traced = sorted(_run_with_bar(jobs, args.workers), key=lambda one: one.job.seed)
     good = [one.trace for one in traced if one.episode.success]
     failed = [one.trace for one in traced if not one.episode.success]
-    order = np.random.default_rng(seeds.start).permutation(len(good))
+    order = rng.permutation(len(good))
     calibration, largest = calibrate([good[k] for k in order], args.alpha)
     episodes = len(next(iter(largest.values())))
     failures = largest_scores(failed, calibration)
@@ -81,9 +89,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"failed episodes with an alarm: {wilson(int(seen.sum()), len(failed))}")
     print(f"picture: {args.picture}")
     if not args.dry_run:
-        files = detector_files(
-            calibration, bundle, args.alpha, episodes, f"simulated scenes {args.seeds}, delay {args.delay_ms:g} ms"
-        )
+        source = f"simulated scenes {args.seeds}, delays {', '.join(f'{delay:g}' for delay in args.delay_ms)} ms"
+        files = detector_files(calibration, bundle, args.alpha, episodes, source)
         written = write_bundle(args.bundle, bundle.manifest, {**bundle.content, **files})
         size = sum(len(data) for data in files.values()) / 1e3
         print(f"{args.bundle}: detector of {size:.0f} kB written, digest {written.digest[:12]}")

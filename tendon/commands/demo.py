@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from tendon.control.latch_file import STATE_VARIABLE
 from tendon.core.errors import ConfigError
 from tendon.core.profile import load_profile
 from tendon.graph.description import describe, find_bundle
@@ -80,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
     prepare_process()
     clean_shared_memory()
     args.out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(args.out / "state", ignore_errors=True)  # a demo begins anew, whatever stopped the last one
+    os.environ[STATE_VARIABLE] = str((args.out / "state").resolve())
     log_file = args.out / "graph.log"
     console = Console()
     title = f"Tendon demo · {ROBOT} · scene {args.seed} · policy {bundle.manifest.name}"

@@ -94,13 +94,10 @@ def describe(given: Mapping[str, str]) -> Graph:
             ),
             Process(name="camera_node", module=f"{nodes}.camera_node", parameters=common),
         ]
+    place: dict[str, Value] = {"environment": _place(values["environment"], simulated)}
     processes += [
-        Process(name="safety_monitor", module=f"{nodes}.safety_monitor", parameters=robot),
-        Process(
-            name="control_node",
-            module=f"{nodes}.control_node",
-            parameters={**common, "environment": _place(values["environment"], simulated)},
-        ),
+        Process(name="safety_monitor", module=f"{nodes}.safety_monitor", parameters={**robot, **place}),
+        Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place}),
     ]
     if values["policy"] != "none":
         bundle = {"bundle": str(find_bundle(values["policy"])), "instruction": values["instruction"]}

@@ -133,13 +133,14 @@ class MonitorAndController(RuleBasedStateMachine):
     def monitor_restarts(self, clean: bool) -> None:
         before = self.monitor.permission(self.now_ns)
         self.step()
-        if clean and not before.armed:
+        asked = clean and (before.state is PermissionState.STANDBY or before.reason == "stop was requested")
+        if asked:
             self.file.save(LatchRecord(state="standby"))
         self.file.close(5.0)
         self.start_monitor()
         after = self.monitor.permission(self.now_ns)
         assert after.state is not PermissionState.ARMED
-        if before.state is PermissionState.LATCHED and not clean:
+        if before.state is PermissionState.LATCHED and not asked:
             assert after.state is PermissionState.LATCHED and after.reason == before.reason
         if before.armed:
             assert after.state is PermissionState.LATCHED

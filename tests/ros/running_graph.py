@@ -87,8 +87,15 @@ class RunningGraph:
         return self.operator.said("control_node").get("mode", "")
 
     def ready(self) -> None:
-        """Waits until the graph could be armed."""
-        self.wait(lambda: self.mode() == "standby" and len(self.states) > 10, "ready")
+        """Waits until the graph could be armed; the latch of a fault that ended the graph before is reset."""
+
+        def standby() -> bool:
+            if self.operator.said("safety_monitor").get("state") == "latched":
+                with contextlib.suppress(StoppedError):
+                    self.operator.reset()
+            return self.mode() == "standby" and len(self.states) > 10
+
+        self.wait(standby, "ready")
 
     def arm(self) -> None:
         """Resets if need be, and arms; on a machine with other work it may take more than one attempt."""

@@ -72,10 +72,10 @@ def test_hardware_starts_no_simulator_and_arming_is_one_process_that_never_respa
         ({"backend": "hardware", "environment": "cell.yaml"}, "cell.yaml"),
     ],
 )
-def test_only_the_control_node_is_told_what_stands_around_the_robot(given: dict[str, str], expected: str) -> None:
+def test_filter_and_monitor_are_told_what_stands_around_the_robot(given: dict[str, str], expected: str) -> None:
     told = {p.name: p.parameters.get("environment") for p in describe({"policy": "none", **given}).processes}
-    assert told.pop("control_node") == expected
-    assert set(told.values()) == {None}
+    assert told.pop("control_node") == told.pop("safety_monitor") == expected
+    assert set(told.values()) <= {None}
 
 
 @pytest.mark.parametrize("words", ['put "it": in', "yes", "12", "a: b # c", "naïve 青"])
