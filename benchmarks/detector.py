@@ -1,7 +1,7 @@
 """How well the failure detector of a bundle works: ROC, lead time, false alarms, under eleven perturbations.
 
 Run: `python benchmarks/detector.py [bundles/tabletop] [--nominal 120] [--each 20] [--out docs/images]`. Scenes from
-200 000 on, which neither training nor calibration saw. A failed episode lasts to its time limit, a good one ends
+200 000 on, which neither training nor calibration saw, with inference delays of 0 to 200 ms as in calibration. A failed episode lasts to its time limit, a good one ends
 early, so a score's largest value has more time to grow in failures: the second column of areas looks at the first
 4 s of both only. Nothing acts on the detector here: the policy goes on after an alarm.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from tendon.commands.calibrate_detector import DELAYS_MS
 from tendon.control.response import Response
 from tendon.evaluation.detection import COMBINED, Judged, area_interval, judge, roc
 from tendon.evaluation.detection_pictures import draw_lead_time, draw_roc
@@ -36,10 +37,15 @@ NAMES = (*SCORES, COMBINED)
 
 def run_all(bundle: Path, nominal: int, each: int, workers: int) -> list[Traced]:
     """Runs all episodes; the perturbed ones are on scenes of their own."""
-    jobs = [TraceJob(bundle=bundle, robot="panda", seed=FIRST_SEED + k) for k in range(nominal)]
+    rng = np.random.default_rng(0)
+
+    def delay_ns() -> int:
+        return int(1e6 * rng.choice(DELAYS_MS))
+
+    jobs = [TraceJob(bundle=bundle, robot="panda", seed=FIRST_SEED + k, delay_ns=delay_ns()) for k in range(nominal)]
     seeds = range(FIRST_SEED + nominal, FIRST_SEED + nominal + each)
     jobs += [
-        TraceJob(bundle=bundle, robot="panda", seed=seed, perturbation=perturbation)
+        TraceJob(bundle=bundle, robot="panda", seed=seed, perturbation=perturbation, delay_ns=delay_ns())
         for perturbation, seed in itertools.product(PERTURBATIONS, seeds)
     ]
     traced: list[Traced] = []

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tendon.evaluation.tracing import Traced, TraceJob
 
 FIRST_SEED, END_SEED = 100_000, 200_000
+DELAYS_MS = (0.0, 50.0, 100.0, 200.0)
+"""Inference delays that the promise is to hold for, one drawn for each episode."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--delay-ms",
         type=float,
         nargs="+",
-        default=[0.0, 50.0, 100.0, 200.0],
+        default=DELAYS_MS,
         help="inference delays as they will be, in simulated time; one is drawn for each episode (%(default)s)",
     )
     parser.add_argument("--robot", default="panda", help="robot profile (%(default)s)")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tendon.core.environment import load_environment
 from tendon.core.errors import ConfigError
 from tendon.core.profile import load_profile
 from tendon.core.types import ActionChunk, Array, Observation
@@ -19,7 +20,7 @@ from tendon.policies.bundle import load_bundle
 from tendon.policies.conformal import Trace
 from tendon.policies.policy import BundlePolicy
 from tendon.sim.backend import SimBackend
-from tendon.sim.scene import sample_scene
+from tendon.sim.scene import ENVIRONMENT, sample_scene
 from tendon.sim.world import World
 
 ANY_SEED = 100_000
@@ -108,7 +109,7 @@ def _tools(bundle: Path, robot: str) -> tuple[Runner, TracingPolicy, World]:
     profile = load_profile(robot)
     world = World(sample_scene(ANY_SEED), profile)
     policy = TracingPolicy(BundlePolicy(load_bundle(bundle), profile, threads=1), world)
-    return Runner(SimBackend(world), policy), policy, world
+    return Runner(SimBackend(world), policy, load_environment(ENVIRONMENT)), policy, world
 
 
 def trace_episode(job: TraceJob) -> Traced:

@@ -1,6 +1,5 @@
 """The failure detector: what its scores mean, what its thresholds promise, how alarms become a response."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -171,29 +170,6 @@ def test_what_was_not_calibrated_for_is_refused(calibration: Calibration) -> Non
 def test_too_few_episodes_for_a_promise_say_how_many_are_needed() -> None:
     with pytest.raises(ConfigError, match="at least 39 are needed"):
         conformal_quantile(np.arange(30.0), 0.025)
-
-
-def test_an_update_takes_less_than_0_3_ms(calibration: Calibration) -> None:
-    rng = np.random.default_rng(2)
-    big = replace(
-        calibration,
-        centre=np.zeros(512),
-        basis=np.linalg.qr(rng.normal(size=(512, 128)))[0],
-        variance=np.ones(129),
-    )
-    detector, times = Detector(big), []
-    for k in range(200):
-        begin = time.perf_counter()
-        detector.update(
-            start_ns=k * REPLAN_NS,
-            step_ns=STEP_NS,
-            targets=motion(k),
-            given=1,
-            embedding=np.zeros(512),
-            instruction="go",
-        )
-        times.append(time.perf_counter() - begin)
-    assert np.median(times) < 0.3e-3
 
 
 @pytest.fixture
