@@ -9,7 +9,7 @@ import numpy as np
 
 from tendon.control.avoidance import Avoidance
 from tendon.control.clearance import Clearance
-from tendon.control.separation import Path, Separation, check_separation
+from tendon.control.separation import MOST_QUERIES, Path, Separation, check_separation
 from tendon.control.stop import (
     History,
     Stop,
@@ -251,7 +251,7 @@ class SafetyFilter:
 
     def _judge(self, velocity: Array, reasons: tuple[str, ...]) -> Verdict:
         """Verifies a step and takes it; or half of it; or else the first step of the stored stop, verified before."""
-        braked, cause = self._braked(), ""
+        braked, cause, queries = self._braked(), "", MOST_QUERIES
         for share in SHARES:
             step = self._step_to(braked + share * (velocity - braked))
             # Written so that NaN fails too.
@@ -259,10 +259,11 @@ class SafetyFilter:
                 cause = "it left no stop inside the limits"
                 continue
             path = self._path(step)
-            separation = self._separation(path)
+            separation = self._separation(path, queries)
             cause = next(filter(None, (guard(path) for guard in self.guards)), "")
             if separation is not None and not separation.kept and self._clearance is not None:
                 cause = f"{self._clearance.names[separation.constraint]} too close"
+                queries -= separation.queries
             if not cause:
                 return self._take(step, reasons if share == 1.0 else (*reasons, "half a step"), separation)
         return self._take(self._step_to(braked), (*reasons, f"step refused: {cause}"), refused=True)
@@ -277,11 +278,11 @@ class SafetyFilter:
             acceleration=np.concatenate([self._acceleration[None], stop.acceleration]),
         )
 
-    def _separation(self, path: Path) -> Separation | None:
+    def _separation(self, path: Path, queries: int) -> Separation | None:
         if self._clearance is None:
             return None
-        clearance = self._clearance
-        return check_separation(path, clearance.distances, clearance.reach, clearance.margin, clearance.smooth)
+        c = self._clearance
+        return check_separation(path, c.distances, c.reach, c.margin, c.smooth, most=queries)
 
     def _take(
         self, step: _Step, reasons: tuple[str, ...], separation: Separation | None = None, refused: bool = False

@@ -18,11 +18,13 @@ import numpy.typing as npt
 
 from tendon.core.types import Array
 
-MOST_QUERIES = 80
+MOST_QUERIES = 48
 """A motion that needs more is refused: to look closer would take longer than a control period allows."""
 ESCAPE_STEP_S = 0.002
 """Interval at which clearances that are below their margin already are looked at."""
 ROUNDING_M = 1e-9
+PARTS = 4
+FRACTIONS = np.linspace(0.0, 1.0, PARTS + 1)[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,21 +62,18 @@ class Path:
         middle = before + 0.5 * np.diff(self.time_s)[:, None] * self.acceleration[:-1]
         return np.minimum(np.minimum(before, middle), after), np.maximum(np.maximum(before, middle), after)
 
-    def halved(self, piece: int) -> Path:
-        """Returns one piece as a path of two."""
-        begin_s, end_s = self.time_s[piece], self.time_s[piece + 1]
-        half_s = 0.5 * (end_s - begin_s)
+    def refined(self, piece: int) -> Path:
+        """Returns one piece as a path of `PARTS`."""
+        begin_s, duration = self.time_s[piece], self.time_s[piece + 1] - self.time_s[piece]
         q, v, a = self.position[piece], self.velocity[piece], self.acceleration[piece]
-        end = self.position[piece + 1], self.velocity[piece + 1], self.acceleration[piece + 1]
-        jerk = (end[2] - a) / (end_s - begin_s)
-        middle = (
-            q + half_s * (v + half_s * (0.5 * a + half_s * jerk * (1.0 / 6.0))),
-            v + half_s * (a + 0.5 * half_s * jerk),
-            0.5 * (a + end[2]),
+        jerk = (self.acceleration[piece + 1] - a) / duration
+        s = duration * FRACTIONS
+        return Path(
+            time_s=begin_s + s[:, 0],
+            position=q + s * (v + s * (0.5 * a + s * (jerk * (1.0 / 6.0)))),
+            velocity=v + s * (a + s * (0.5 * jerk)),
+            acceleration=a + s * jerk,
         )
-        position, velocity, acceleration = (np.array(rows) for rows in zip((q, v, a), middle, end, strict=True))
-        time_s = np.array([begin_s, begin_s + half_s, end_s])
-        return Path(time_s=time_s, position=position, velocity=velocity, acceleration=acceleration)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,11 +84,13 @@ class Separation:
         kept: whether every clearance stays above its threshold.
         constraint: index of the one that decides: the first that is not kept, or the one with the least room.
         room: its smallest known clearance beyond its margin [m].
+        queries: how often distances were asked for.
     """
 
     kept: bool
     constraint: int
     room: float
+    queries: int
 
 
 def check_separation(
@@ -99,6 +100,7 @@ def check_separation(
     margin: Array,
     smooth: npt.NDArray[np.bool_] | None = None,
     growth: float = 0.0,
+    most: int = MOST_QUERIES,
 ) -> Separation:
     """Returns whether the clearances of a motion stay above their margins.
 
@@ -113,6 +115,7 @@ def check_separation(
         smooth: (m,) whether a clearance is that of a point of the robot to a plane.
         growth: by how much the margins grow with time [m/s], for an obstacle that may come nearer at that speed.
             With it there is no escape: the obstacle is not where the robot can judge where to flee to.
+        most: queries that may be spent; at least the two ends are looked at.
     """
     last, duration_s = len(path.time_s) - 1, float(path.time_s[-1])
     begin, end = distances(path.position[0]), distances(path.position[-1])
@@ -122,26 +125,25 @@ def check_separation(
         threshold=np.where(inside, begin - ROUNDING_M, margin),
         smooth=np.zeros(len(margin), dtype=bool) if smooth is None else smooth,
         growth=growth,
-        finest_s=max(ESCAPE_STEP_S, 2.0 * duration_s / MOST_QUERIES) if inside.any() else np.inf,
+        finest_s=max(ESCAPE_STEP_S, 2.0 * duration_s / max(most, 1)) if inside.any() else np.inf,
     )
     worst = _Worst(margin)
     if not (worst.take(begin, law.needed(0.0)) and worst.take(end, law.needed(duration_s))):
         return worst.answer(False)
     spans = [(path, 0, last, begin, end)]
-    for _ in range(MOST_QUERIES - 2):
+    while True:
         while spans and law.covers(*spans[-1]):
             spans.pop()
-        if not spans:
-            return worst.answer(True)
+        if not spans or worst.queries >= most:
+            return worst.answer(not spans)
         way, i, j, begin, end = spans.pop()
         if j - i == 1:
-            way, i, j = way.halved(i), 0, 2
+            way, i, j = way.refined(i), 0, PARTS
         k = (i + j) // 2
         middle = distances(way.position[k])
         if not worst.take(middle, law.needed(way.time_s[k])):
             return worst.answer(False)
         spans += [(way, k, j, middle, end), (way, i, k, begin, middle)]
-    return worst.answer(False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -179,9 +181,11 @@ class _Worst:
     def __init__(self, margin: Array) -> None:
         self._margin = margin
         self._constraint, self._room = 0, np.inf
+        self.queries = 0
 
     def take(self, clearance: Array, threshold: Array) -> bool:
         """Notes (m,) clearances; returns whether all are at their thresholds or above. NaN is below."""
+        self.queries += 1
         room = clearance - self._margin
         tightest = int(room.argmin())
         broken = ~(clearance >= threshold)
@@ -193,4 +197,4 @@ class _Worst:
 
     def answer(self, kept: bool) -> Separation:
         """Returns the answer."""
-        return Separation(kept=kept, constraint=self._constraint, room=self._room)
+        return Separation(kept=kept, constraint=self._constraint, room=self._room, queries=self.queries)
