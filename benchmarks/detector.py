@@ -1,7 +1,7 @@
 """How well the failure detector of a bundle works: ROC, lead time, false alarms, under eleven perturbations.
 
 Run: `python benchmarks/detector.py [bundles/tabletop] [--nominal 120] [--each 20] [--out docs/images]`. Scenes from
-200 000 on, which neither training nor calibration saw, with inference delays of 0 to 200 ms as in calibration. A
+200 000 on, which neither training nor calibration saw, with inference delays of 0 to 100 ms as in calibration. A
 failed episode lasts to its time limit, a good one ends early, so a score's largest value has more time to grow in
 failures: the second column of areas looks at the first 4 s of both only. Nothing acts on the detector here: the
 policy goes on after an alarm.

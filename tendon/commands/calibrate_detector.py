@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tendon.evaluation.tracing import Traced, TraceJob
 
 FIRST_SEED, END_SEED = 100_000, 200_000
-DELAYS_MS = (0.0, 50.0, 100.0, 200.0)
+DELAYS_MS = (0.0, 50.0, 100.0)
 """Inference delays that the promise is to hold for, one drawn for each episode."""
 
 
