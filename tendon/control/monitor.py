@@ -224,6 +224,8 @@ class SafetyMonitor:
         Raises:
             StoppedError: the cause is still present, or the robot has not come to rest.
         """
+        if self._state is PermissionState.ARMED:
+            raise StoppedError("nothing to reset: the robot is armed and not latched")
         if self._state is PermissionState.STANDBY and self._report and self._report[0] == CONTROLLER_STANDBY:
             return  # nothing to release; another event would only make the controller report once more
         causes = self._causes(now_ns)

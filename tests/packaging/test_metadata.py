@@ -12,7 +12,7 @@ from load_probe import ROOT
 
 import tendon
 
-CORE_MAY_IMPORT = {"numpy", "pinocchio", "yaml"}
+CORE_MAY_IMPORT = {"numpy", "pinocchio", "coal", "yaml"}
 
 # Imports everything that deployment needs as if the optional dependencies were not there.
 IMPORT_WITHOUT = """
@@ -47,7 +47,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert {in_setup[1], in_changelog[1], in_package} == {tendon.__version__}
 
 
-def test_core_imports_numpy_pinocchio_and_yaml_only() -> None:
+def test_core_imports_numpy_pinocchio_with_its_coal_and_yaml_only() -> None:
     """Everything stands on core, so core stands on little."""
     assert imports(ROOT / "tendon" / "core") <= CORE_MAY_IMPORT
 

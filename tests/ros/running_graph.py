@@ -102,7 +102,7 @@ class RunningGraph:
 
         def armed() -> bool:
             requests = [self.operator.arm]
-            if self.operator.said("safety_monitor").get("state") == "latched":
+            if "latched" in (self.operator.said("safety_monitor").get("state"), self.mode()):
                 requests.insert(0, self.operator.reset)
             for request in requests:
                 with contextlib.suppress(StoppedError):
