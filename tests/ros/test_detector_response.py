@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from onnx import TensorProto, helper, numpy_helper
 from running_graph import RunningGraph
 from tiny_bundle import ROWS, write_tiny_bundle
@@ -15,6 +16,8 @@ from tiny_bundle import ROWS, write_tiny_bundle
 from tendon.policies.bundle import load_bundle, write_bundle
 from tendon.policies.detector import Calibration
 from tendon.policies.detector_file import detector_files
+from tendon.ros2_nodes import qos
+from tendon.ros2_nodes.permission import STATE_TOPIC
 
 pytestmark = pytest.mark.graph
 EMBEDDING = 6
@@ -50,14 +53,16 @@ def graph(tmp_path: Path) -> Iterator[RunningGraph]:
 
 
 def test_a_policy_that_sees_something_new_is_slowed_then_stopped_and_can_be_reset(graph: RunningGraph) -> None:
-    graph.arm()
     responses: list[str] = []
 
-    def latched() -> bool:
-        responses.append(graph.operator.said("policy_node").get("response", ""))
-        return graph.operator.said("safety_monitor").get("state") == "latched"
+    def note(message: DiagnosticArray) -> None:
+        values = {value.key: value.value for s in message.status if s.name == "policy_node" for value in s.values}
+        responses.append(values.get("response", ""))
 
-    graph.wait(latched, "a latched stop")
+    graph.operator.node.create_subscription(DiagnosticArray, STATE_TOPIC, note, qos.EACH)
+    graph.wait(lambda: "full" in responses, "the policy node is heard")
+    graph.arm()
+    graph.wait(lambda: graph.operator.said("safety_monitor").get("state") == "latched", "a latched stop")
     said = graph.operator.said("safety_monitor")["message"]
     assert "policy_node" in said and "sees something new" in said, said
     assert {"slow", "hold"} <= set(responses), responses
