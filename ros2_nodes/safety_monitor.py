@@ -88,11 +88,11 @@ class SafetyMonitorNode(NodeShell):
         if problem := self._file.problem or self._log.problem:
             return WARN, problem
         if state is PermissionState.ARMED:
-            restricted = self._permission.speed < 1.0
-            if restricted:
-                return WARN, f"armed, {self._response()}: {reason}"
             silent = ", ".join(self._monitor.silent(time.monotonic_ns()))
-            return (WARN, f"armed, but silent: {silent}") if silent else (OK, "armed")
+            but = f", but silent: {silent}" if silent else ""
+            if self._permission.speed < 1.0:
+                return WARN, f"armed, {self._response()}: {reason}{but}"
+            return (WARN, f"armed{but}") if silent else (OK, "armed")
         return WARN, f"standby: {reason}" if reason else "standby"
 
     def facts(self) -> dict[str, object]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tendon.control.response import Finding, Response
 from tendon.core.profile import Camera, RobotProfile
@@ -35,6 +36,10 @@ LATCH_NS = 2_000_000_000
 FROZEN_NS = 80_000_000
 FROZEN_SHARE = 0.1
 """Commanded motion, as a part of the tracking tolerance, that joint states must show."""
+IMPLIED_SHARE = 0.02
+"""Motion that the measured velocity itself implies, as a part of the same, that the measured position must show."""
+REST_SHARE = 0.05
+"""Measured velocity, as a part of the limit, that may be no more than an offset of the sensor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +184,7 @@ class PoseHistory:
 
 
 class JointWatch:
-    """Joint states that stay the same, bit by bit, while commands move the robot.
+    """Joint states that stay the same, bit by bit, while commands, or they themselves, say that the robot moves.
 
     Only joints with a tracking tolerance are looked at, as others may rightly be held off their target.
 
@@ -190,7 +195,8 @@ class JointWatch:
     def __init__(self, profile: RobotProfile) -> None:
         self._names = profile.joint_names
         tolerance = [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
-        self._motion = FROZEN_SHARE * np.array(tolerance)
+        self._motion, self._implied = FROZEN_SHARE * np.array(tolerance), IMPLIED_SHARE * np.array(tolerance)
+        self._speed, self._rest = np.zeros(len(tolerance)), REST_SHARE * profile.vector("velocity")
         self._followed = np.isfinite(self._motion)
         self._commanded: Array | None = None
         self._content = b""
@@ -211,18 +217,24 @@ class JointWatch:
         self._newest_ns = now_ns
         if content != self._content:
             self._content, self._since_ns, self._commanded_then = content, now_ns, self._commanded
+            self._speed = np.where(np.abs(velocity) > self._rest, np.abs(velocity), 0.0)
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns a stop when they are frozen."""
-        before, here = self._commanded_then, self._commanded
-        if before is None or here is None or self._newest_ns - self._since_ns < FROZEN_NS:
+        lasted_ns = self._newest_ns - self._since_ns
+        said = self._speed * (lasted_ns * 1e-9)
+        if len(moved := np.flatnonzero(said > self._implied)):
+            why = f"they say that {self._names[moved[0]]} moves by {self._speed[moved[0]]:.3f} a second"
+        elif lasted_ns >= FROZEN_NS and len(moved := self._sent()):
+            why = f"{self._names[moved[0]]} was sent on"
+        else:
             return []
-        moved = np.flatnonzero(np.abs(here - before) > self._motion)
-        if not len(moved):
-            return []
-        i = int(moved[0])
-        lasted = f"have not changed for {(self._newest_ns - self._since_ns) / 1e6:.0f} ms"
-        reason = (
-            f"joint states are frozen: they {lasted} while {self._names[i]} was sent {abs(here - before)[i]:.3f} on"
-        )
+        reason = f"joint states are frozen: they have not changed for {lasted_ns / 1e6:.0f} ms, while {why}"
         return [Finding(source="joint states", response=Response.STOP, reason=reason)]
+
+    def _sent(self) -> npt.NDArray[np.int64]:
+        """Returns the joints that commands have moved since the content last changed."""
+        before, here = self._commanded_then, self._commanded
+        if before is None or here is None:
+            return np.empty(0, np.int64)
+        return np.asarray(np.flatnonzero(np.abs(here - before) > self._motion))

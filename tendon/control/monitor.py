@@ -66,6 +66,7 @@ class MonitorLimits:
 
     Attributes:
         heartbeat_ns: largest age of a heartbeat.
+        silent_ns: age of a heartbeat, one comes every 20 ms, from which a node is said to be silent.
         joint_state_ns: largest age of a joint state.
         report_ns: how long a controller may take to follow a permission.
         position_share: how far a measured position may pass its limit, as a share of the joint's range,
@@ -76,6 +77,7 @@ class MonitorLimits:
     """
 
     heartbeat_ns: int = 100_000_000
+    silent_ns: int = 70_000_000
     joint_state_ns: int = 100_000_000
     report_ns: int = 500_000_000
     position_share: float = 0.01
@@ -193,7 +195,7 @@ class SafetyMonitor:
     def silent(self, now_ns: int) -> tuple[str, ...]:
         """Returns which of all nodes had a heartbeat and have none now."""
         beats = self._beats.items()
-        return tuple(node for node, beat in beats if beat and now_ns - beat[1] > self._limits.heartbeat_ns)
+        return tuple(node for node, beat in beats if beat and now_ns - beat[1] > self._limits.silent_ns)
 
     def permission(self, now_ns: int) -> Permission:
         """Returns the permission now; anything wrong while armed latches here."""

@@ -149,6 +149,25 @@ def test_frozen_joint_states_are_seen_within_100_ms_of_motion() -> None:
     assert seen_ms is not None and seen_ms <= 100
 
 
+def test_a_velocity_with_a_position_that_stays_is_seen_within_30_ms() -> None:
+    arm = Arm()
+    assert arm.run(50, 0.5) is None
+    for _ in range(3):
+        arm.now_ns += 10 * MS
+        arm.watch.measured(arm.q, np.full(8, 0.5), arm.now_ns)
+    (finding,) = arm.watch.findings(arm.now_ns)
+    assert finding.response is Response.STOP and "say that panda_joint1 moves" in finding.reason
+
+
+def test_an_offset_of_the_velocity_sensor_is_no_motion() -> None:
+    arm = Arm()
+    assert arm.run(50, 0.0) is None
+    for _ in range(100):
+        arm.now_ns += 10 * MS
+        arm.watch.measured(arm.q, np.full(8, 0.01), arm.now_ns)
+        assert not list(arm.watch.findings(arm.now_ns))
+
+
 def test_joint_states_may_stay_the_same_while_nothing_is_commanded() -> None:
     arm = Arm()
     assert arm.run(100, 0.0) is None
