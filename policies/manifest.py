@@ -11,18 +11,25 @@ import numpy as np
 
 from tendon.core.errors import ConfigError
 from tendon.core.profile import build
+from tendon.policies.fields import (
+    Numbers,
+    check_choice,
+    check_count,
+    check_text,
+    check_unique,
+    numbers,
+    positive,
+    sequence,
+)
+from tendon.policies.spaces import ActionSpace, StateItem
 from tendon.policies.tokens import PAD, UNKNOWN, words
 
 FORMAT = 1
 MODEL_FILE = "policy.onnx"
-STATE_ITEMS = {"tool_position": (3, "m"), "tool_velocity": (3, "m/s"), "finger_position": (1, "m")}
-ACTION_COMPONENTS = ("dx", "dy", "dz", "finger")
 ROBOT_PARTS = ("joints", "limits", "kinematics", "cameras", "calibration")
 """Parts of a robot that a bundle may be bound to, see `matching.robot_digests`."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
-Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,60 +41,9 @@ class CameraInput:
     height: int
 
     def __post_init__(self) -> None:
-        _check_text("cameras name", self.name)
-        _check_count(f"cameras {self.name} width", self.width, 1)
-        _check_count(f"cameras {self.name} height", self.height, 1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StateItem:
-    """One part of the state vector: its name, how many numbers, and their unit. Known ones: `STATE_ITEMS`."""
-
-    name: str
-    size: int
-    unit: str
-
-    def __post_init__(self) -> None:
-        _check_choice("state name", self.name, tuple(STATE_ITEMS))
-        size, unit = STATE_ITEMS[self.name]
-        _check_choice(f"state {self.name} size", self.size, (size,))
-        _check_choice(f"state {self.name} unit", self.unit, (unit,))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ActionSpace:
-    """What the numbers of an answer mean.
-
-    Row k is due `(k + 1) * step_s` after the observation. Its components are the tool's target minus the
-    tool's position at the observation (dx, dy, dz, base frame, m) and the finger position (m); the tool
-    points straight down. `mean` and `std` are theirs: normalised = (value - mean) / std.
-    """
-
-    rows: int
-    step_s: float
-    mean: Numbers
-    std: Numbers
-    components: tuple[str, ...] = ACTION_COMPONENTS
-    space: str = "tool_position"
-    relative_to: str = "observation"
-    orientation: str = "tool_down"
-
-    def __post_init__(self) -> None:
-        _check_choice("action space", self.space, ("tool_position",))
-        _check_choice("action relative_to", self.relative_to, ("observation",))
-        _check_choice("action orientation", self.orientation, ("tool_down",))
-        _check_choice("action components", self.components, (ACTION_COMPONENTS,))
-        _check_count("action rows", self.rows, 1)
-        if not isinstance(self.step_s, float | int) or not 0.001 <= self.step_s <= 10.0:
-            raise ConfigError(f"action step_s is {self.step_s!r}, must be a number from 0.001 to 10 s")
-        object.__setattr__(self, "step_s", float(self.step_s))
-        object.__setattr__(self, "mean", _numbers("action mean", self.mean, len(self.components)))
-        object.__setattr__(self, "std", _positive("action std", self.std, len(self.components)))
-
-    @property
-    def step_ns(self) -> int:
-        """Time between rows."""
-        return round(self.step_s * 1e9)
+        check_text("cameras name", self.name)
+        check_count(f"cameras {self.name} width", self.width, 1)
+        check_count(f"cameras {self.name} height", self.height, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +54,8 @@ class InstructionInput:
     vocabulary: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        _check_count("instruction tokens", self.tokens, 1)
-        object.__setattr__(self, "vocabulary", _sequence("instruction vocabulary", self.vocabulary))
+        check_count("instruction tokens", self.tokens, 1)
+        object.__setattr__(self, "vocabulary", sequence("instruction vocabulary", self.vocabulary))
         for word in self.vocabulary[2:]:
             if not isinstance(word, str) or words(word) != [word]:
                 raise ConfigError(
@@ -108,7 +64,7 @@ class InstructionInput:
                 )
         if self.vocabulary[:2] != (PAD, UNKNOWN):
             raise ConfigError(f"instruction vocabulary starts {list(self.vocabulary[:2])}, must be [{PAD}, {UNKNOWN}]")
-        _check_unique("instruction vocabulary", self.vocabulary)
+        check_unique("instruction vocabulary", self.vocabulary)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,22 +110,22 @@ class Manifest:
     format: int = FORMAT
 
     def __post_init__(self) -> None:
-        _check_choice("format", self.format, (FORMAT,))
+        check_choice("format", self.format, (FORMAT,))
         for name in ("name", "robot", "tool_frame", "model"):
-            _check_text(name, getattr(self, name))
+            check_text(name, getattr(self, name))
         for name in ("joint_names", "cameras", "state"):
-            object.__setattr__(self, name, _sequence(name, getattr(self, name)))
+            object.__setattr__(self, name, sequence(name, getattr(self, name)))
         for joint in self.joint_names:
-            _check_text("joint_names", joint)
+            check_text("joint_names", joint)
         for name, values in (
             ("joint_names", self.joint_names),
             ("cameras", tuple(camera.name for camera in self.cameras)),
             ("state", tuple(item.name for item in self.state)),
         ):
-            _check_unique(name, values)
-        object.__setattr__(self, "state_mean", _numbers("state_mean", self.state_mean, self.state_size))
-        object.__setattr__(self, "state_std", _positive("state_std", self.state_std, self.state_size))
-        _check_count("prefix_rows", self.prefix_rows, 0)
+            check_unique(name, values)
+        object.__setattr__(self, "state_mean", numbers("state_mean", self.state_mean, self.state_size))
+        object.__setattr__(self, "state_std", positive("state_std", self.state_std, self.state_size))
+        check_count("prefix_rows", self.prefix_rows, 0)
         if self.prefix_rows >= self.action.rows:
             raise ConfigError(
                 f"prefix_rows is {self.prefix_rows}, must be below action rows {self.action.rows}: "
@@ -178,9 +134,9 @@ class Manifest:
         if not all(isinstance(item, Mapping) for item in (self.files, self.training, self.made_for)):
             raise ConfigError("files, training and made_for must be mappings")
         for name in self.files:
-            _check_text("files name", name)
+            check_text("files name", name)
         for part in self.made_for:
-            _check_choice("made_for", part, ROBOT_PARTS)
+            check_choice("made_for", part, ROBOT_PARTS)
         for key, digests in (("files", self.files), ("made_for", self.made_for)):
             for name, digest in digests.items():
                 if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
@@ -206,7 +162,7 @@ def parse_manifest(raw: Any) -> Manifest:
     for key, kind in (("cameras", CameraInput), ("state", StateItem)):
         if key in values:
             values[key] = tuple(
-                build(kind, f"bundle.yaml {key}[{i}]", item) for i, item in enumerate(_sequence(key, values[key]))
+                build(kind, f"bundle.yaml {key}[{i}]", item) for i, item in enumerate(sequence(key, values[key]))
             )
     if "action" in values:
         values["action"] = build(ActionSpace, "bundle.yaml action", values["action"])
@@ -230,47 +186,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
     return value
-
-
-def _sequence(name: str, value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple):
-        raise ConfigError(f"bundle.yaml {name} must be a list, got {type(value).__name__}")
-    return tuple(value)
-
-
-def _check_text(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value:
-        raise ConfigError(f"bundle.yaml {name} is {value!r}, must be a non-empty string")
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(f"bundle.yaml {name} is {value!r}, must be a whole number of at least {least}")
-
-
-def _check_choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    if value not in known:
-        raise ConfigError(f"bundle.yaml {name} is {value!r}, known: {', '.join(map(str, known))}")
-
-
-def _check_unique(name: str, values: tuple[Any, ...]) -> None:
-    repeated = sorted({str(value) for value in values if values.count(value) > 1})
-    if repeated or not values:
-        raise ConfigError(f"bundle.yaml {name} " + (f"repeats {', '.join(repeated)}" if repeated else "is empty"))
-
-
-def _numbers(name: str, values: Any, count: int) -> Numbers:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"bundle.yaml {name} must be {count} numbers: {error}") from error
-    if array.shape != (count,) or not np.isfinite(array).all():
-        raise ConfigError(f"bundle.yaml {name} is {array.tolist()}, must be {count} finite numbers")
-    return tuple(array.tolist())
-
-
-def _positive(name: str, values: Any, count: int) -> Numbers:
-    numbers = _numbers(name, values, count)
-    if min(numbers) <= 0.0:
-        raise ConfigError(f"bundle.yaml {name} is {list(numbers)}, must be positive")
-    return numbers

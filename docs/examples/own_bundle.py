@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from tendon.core.profile import load_profile
 from tendon.policies.bundle import write_bundle
-from tendon.policies.manifest import ActionSpace, CameraInput, InstructionInput, Manifest, StateItem
+from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
 from tendon.policies.policy import BundlePolicy
+from tendon.policies.spaces import ActionSpace, StateItem
 
 ROWS, STEP_S, TOKENS, SPEED_M_S = 16, 0.1, 4, 0.1
 PLACES = {"left": (0.45, 0.2, 0.25), "right": (0.45, -0.2, 0.25)}

@@ -19,16 +19,9 @@ from torch import Tensor, nn
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.profile import RobotProfile
 from tendon.policies.bundle import Bundle, write_bundle
-from tendon.policies.manifest import (
-    MODEL_FILE,
-    STATE_ITEMS,
-    ActionSpace,
-    CameraInput,
-    InstructionInput,
-    Manifest,
-    StateItem,
-)
+from tendon.policies.manifest import MODEL_FILE, CameraInput, InstructionInput, Manifest
 from tendon.policies.matching import EMBEDDING
+from tendon.policies.spaces import STATE_ITEMS, ActionSpace, StateItem
 from tendon.policies.training.model import Shape, SmallVla
 
 LARGEST_DIFFERENCE = 1e-3

@@ -14,7 +14,8 @@ from onnx import TensorProto, helper
 from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle import Bundle, write_bundle
-from tendon.policies.manifest import ActionSpace, CameraInput, InstructionInput, Manifest, StateItem
+from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
+from tendon.policies.spaces import ActionSpace, StateItem
 
 ROWS, TOKENS = 6, 8
 Specs = dict[str, tuple[int, Sequence[int | str]] | None]

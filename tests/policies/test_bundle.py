@@ -20,8 +20,9 @@ from tendon.core.errors import ConfigError, IntegrityError
 from tendon.policies import bundle as bundle_module
 from tendon.policies.bundle import Bundle, load_bundle, write_bundle
 from tendon.policies.external_data import external_locations
-from tendon.policies.manifest import ActionSpace, CameraInput, InstructionInput, Manifest, StateItem
+from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
 from tendon.policies.runtime import OnnxModel
+from tendon.policies.spaces import ActionSpace, StateItem
 
 Make = Callable[..., Bundle]
 

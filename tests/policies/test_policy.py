@@ -17,8 +17,9 @@ from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.adapter import TOOL_DOWN
 from tendon.policies.bundle import Bundle
-from tendon.policies.manifest import ActionSpace, CameraInput, StateItem
+from tendon.policies.manifest import CameraInput
 from tendon.policies.policy import BundlePolicy
+from tendon.policies.spaces import ActionSpace, StateItem
 
 Make = Callable[..., Bundle]
 Observe = Callable[..., Observation]

@@ -9,7 +9,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tendon.core.profile import load_profile
 from tendon.policies.bundle import write_bundle
-from tendon.policies.manifest import ActionSpace, CameraInput, InstructionInput, Manifest, StateItem
+from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
+from tendon.policies.spaces import ActionSpace, StateItem
 
 ROWS, TOKENS, STEP_S, SPEED = 10, 8, 0.1, 0.05
 VOCABULARY = ("<pad>", "<unk>", "left", "right")
