@@ -1,0 +1,119 @@
+"""What an exporter hands over: graphs, sizes, statistics and reference values of a policy, before it is a bundle.
+
+Graph inputs and outputs are named as in a bundle, so one flat mapping of names holds all tensors of an inference:
+
+- `image_NAME` uint8 (n, H, W, 3) RGB of the robot's camera NAME, and `state` float32 (n, S), normalised by `state_mean`
+  and `state_std`: the last n = `observation_steps` observations, oldest first, one action step apart. Nearly always
+  n = 1, a batch of one.
+- `tokens` int64 (1, L), and `token_mask` bool (1, L) if `tokens.mask`.
+- direct: `policy.onnx` answers `actions` float32 (1, T, C), normalised.
+- flow, diffusion: `context.onnx` answers tensors by any names; `denoise.onnx` reads those it needs by the same names,
+  `x` float32 (1, T, C) and `time` float32 (1,), and answers `velocity` (flow) or `prediction` (diffusion), (1, T, C).
+
+C is `model_components`; an action is the first `components` of it. Row `first_row` is due at the observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from tendon.policies.manifest import CameraInput
+
+POLICY_GRAPH = "policy.onnx"
+CONTEXT_GRAPH = "context.onnx"
+DENOISE_GRAPH = "denoise.onnx"
+
+Case = Mapping[str, npt.NDArray[Any]]
+"""Tensors of one inference by name: inputs, and outputs as the source computes them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenInput:
+    """The token input: its length L, and whether the graph reads `token_mask` too."""
+
+    length: int
+    mask: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowSampler:
+    """Euler steps of a flow: from noise x, for each time: x = x + step * velocity(x, time)."""
+
+    times: tuple[float, ...]
+    step: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffusionSampler:
+    """Numbers of a denoising diffusion scheduler (Ho et al. 2020; Song et al. 2020 with eta 0), one per step.
+
+    Attributes:
+        scheduler: DDPM draws fresh noise at every step but the last, DDIM none.
+        prediction: what the network predicts: the noise, or the clean sample.
+        timesteps: `time` of each step, as the network was trained with, from noisy to clean.
+        alphas_cumprod: product of alphas at each timestep.
+        alphas_cumprod_previous: the same where the step ends.
+        clip: bound on each number of the predicted clean sample; `None` for none.
+    """
+
+    scheduler: Literal["DDPM", "DDIM"]
+    prediction: Literal["epsilon", "sample"]
+    timesteps: tuple[int, ...]
+    alphas_cumprod: tuple[float, ...]
+    alphas_cumprod_previous: tuple[float, ...]
+    clip: float | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExportedGraphs:
+    """A policy as graphs, with all that a manifest says of it.
+
+    Attributes:
+        policy_type: LeRobot's, such as `act`.
+        kind: how the graphs are run.
+        files: graphs and their external tensor data by file name.
+        cameras: inputs in the policy's order, by the robot's names.
+        image_keys: each camera's name in the source.
+        state_size: S.
+        state_mean: (S,) of the affine normalisation of the state.
+        state_std: (S,), positive.
+        observation_steps: n.
+        rows: T.
+        first_row: row of the newest observation; those before lie in the past.
+        execute_rows: how many rows from there on the source executes.
+        components: numbers of an action.
+        model_components: C, at least `components`.
+        action_mean: (components,) of the affine normalisation of an action.
+        action_std: (components,), positive.
+        sampler: `None` for a direct policy.
+        tokens: `None` for a policy without instruction.
+        references: inferences in float32 of the source, over which parity is measured.
+        references_float64: outputs of the same inferences in float64, where the source can; else empty.
+        source: record of what it was made from, plain values.
+    """
+
+    policy_type: str
+    kind: Literal["direct", "flow", "diffusion"]
+    files: Mapping[str, bytes]
+    cameras: tuple[CameraInput, ...]
+    image_keys: Mapping[str, str]
+    state_size: int
+    state_mean: tuple[float, ...]
+    state_std: tuple[float, ...]
+    observation_steps: int = 1
+    rows: int
+    first_row: int = 0
+    execute_rows: int
+    components: int
+    model_components: int
+    action_mean: tuple[float, ...]
+    action_std: tuple[float, ...]
+    sampler: FlowSampler | DiffusionSampler | None
+    tokens: TokenInput | None
+    references: tuple[Case, ...]
+    references_float64: tuple[Case, ...] = ()
+    source: Mapping[str, Any]

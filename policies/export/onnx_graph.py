@@ -1,0 +1,78 @@
+"""A torch module as an ONNX graph with the names a bundle wants, its weights beside it where they are large."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import onnx
+import torch
+from torch import Tensor, nn
+
+from tendon.core.errors import ConfigError
+
+EXTERNAL_BYTES = 1_500_000_000
+"""Weights above this go to a file of their own: protobuf ends at 2 GiB."""
+
+
+def export_graph(
+    name: str, module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str]
+) -> dict[str, bytes]:
+    """Returns a graph and, where its weights are large, `NAME.data`, by file name.
+
+    Args:
+        name: of the graph's file, `policy.onnx`.
+        module: called with `inputs` by position; in evaluation mode, answers a tensor, or as many as `outputs` names.
+        inputs: examples in the order of `forward`; their shapes and types are the graph's.
+        outputs: names.
+
+    Raises:
+        ConfigError: torch cannot express the module in ONNX.
+    """
+    weights = sum(t.numel() * t.element_size() for t in {*module.parameters(), *module.buffers()})
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        path = Path(scratch) / name
+        try:
+            torch.onnx.export(
+                module,
+                tuple(inputs.values()),
+                str(path),
+                input_names=[f"tendon_input_{k}" for k in range(len(inputs))],
+                output_names=[f"tendon_output_{k}" for k in range(len(outputs))],
+                dynamo=True,
+                external_data=weights > EXTERNAL_BYTES,
+                verbose=False,
+            )
+        except torch.onnx.errors.OnnxExporterError as error:
+            raise ConfigError(f"torch cannot export {name} to ONNX: {error}") from error
+        model = onnx.load(path, load_external_data=False)
+        _rename(model.graph, list(inputs), outputs)
+        files = {name: model.SerializeToString()}
+        data = path.with_name(f"{name}.data")
+        if data.is_file():
+            files[data.name] = data.read_bytes()
+    return files
+
+
+def _rename(graph: onnx.GraphProto, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Names inputs and outputs; the exporter names inner tensors after operators and does not look for clashes."""
+    names = {name: f"inner_{name}" for name in (*inputs, *outputs)}
+    names |= {f"tendon_input_{k}": name for k, name in enumerate(inputs)}
+    names |= {f"tendon_output_{k}": name for k, name in enumerate(outputs)}
+    for part in _graphs(graph):
+        for node in part.node:
+            node.input[:] = [names.get(name, name) for name in node.input]
+            node.output[:] = [names.get(name, name) for name in node.output]
+        for value in (*part.input, *part.output, *part.value_info, *part.initializer):
+            value.name = names.get(value.name, value.name)
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from _graphs(attribute.g)
