@@ -20,8 +20,10 @@ from tendon.core.clock import SteadyClock
 from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle import Bundle, load_bundle
+from tendon.policies.engine import Engine
 from tendon.policies.inference import AsyncInference, DelayEstimator
 from tendon.policies.matching import expected_inputs
+from tendon.policies.ort_graph import provider_options
 from tendon.policies.policy import BundlePolicy
 
 FRAME_NS = 50_000_000
@@ -60,12 +62,14 @@ def observe(policy: BundlePolicy, profile: RobotProfile, stamp_ns: int) -> Obser
     )
 
 
-def bare_session(bundle: Bundle, providers: Sequence[str], threads: int = 2) -> onnxruntime.InferenceSession:
+def bare_session(bundle: Bundle, engine: Engine, threads: int = 2) -> onnxruntime.InferenceSession:
     """Returns the bundle's graph in onnxruntime with the options that Tendon uses, and nothing around it."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(bundle.content[bundle.manifest.model], options, providers=list(providers))
+    return onnxruntime.InferenceSession(
+        bundle.content[bundle.manifest.model], options, providers=provider_options(engine)
+    )
 
 
 def overhead(policy: BundlePolicy, bare: onnxruntime.InferenceSession, profile: RobotProfile, runs: int) -> None:
@@ -155,12 +159,12 @@ def main() -> None:
     profile = load_profile(bundle.manifest.robot)
     policy = BundlePolicy(bundle, profile)
     policy.warm_up()
-    bare = bare_session(bundle, policy.providers)
+    bare = bare_session(bundle, policy.engine)
     print(
         f"{platform.platform()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, "
         f"Python {platform.python_version()}"
     )
-    print(f"onnxruntime {onnxruntime.__version__} on {policy.providers[0]}, bundle {bundle.manifest.name}")
+    print(f"onnxruntime {onnxruntime.__version__} on {policy.engine}, bundle {bundle.manifest.name}")
     overhead(policy, bare, profile, options.runs)
     delay(policy, profile, options.seconds)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tendon.core.errors import IntegrityError
 
@@ -33,6 +33,22 @@ def external_locations(model: bytes) -> set[str]:
         return set(_locations(memoryview(model), "model"))
     except (IndexError, ValueError, RecursionError) as error:
         raise IntegrityError(f"the model is not an ONNX graph: {error}") from error
+
+
+def listed_locations(content: Mapping[str, bytes], name: str) -> list[str]:
+    """Returns the locations of external tensor data of the graph called `name`, sorted; all of them are in `content`.
+
+    Raises:
+        IntegrityError: one is not, or the graph is none.
+    """
+    locations = sorted(external_locations(content[name]))
+    for location in locations:
+        if location not in content:
+            raise IntegrityError(
+                f"{name} reads tensor data from {location!r}, which bundle.yaml does not list: "
+                "export the model as one file, or list the data file with its hash"
+            )
+    return locations
 
 
 def _locations(message: memoryview, kind: str) -> Iterator[str]:

@@ -13,8 +13,8 @@ import yaml
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.profile import RobotProfile
+from tendon.policies.graph import Graph, TensorSpec
 from tendon.policies.manifest import Manifest
-from tendon.policies.runtime import OnnxModel, TensorSpec
 
 POINTS_SHAPE = (1, 2, 3)
 EMBEDDING = "embedding"
@@ -121,7 +121,7 @@ def _urdf_joint(joint: ElementTree.Element) -> list[Any]:
     ]
 
 
-def check_model(manifest: Manifest, model: OnnxModel) -> None:
+def check_model(manifest: Manifest, model: Graph) -> None:
     """Checks that a graph has exactly the inputs and outputs that its manifest implies; it may also tell its embedding.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from tendon.policies.adapter import ToolAdapter
 from tendon.policies.bundle import Bundle
 from tendon.policies.manifest import Manifest
 from tendon.policies.matching import EMBEDDING, check_model, check_profile
-from tendon.policies.runtime import OnnxModel, Tensor
+from tendon.policies.runtime import Engine, Tensor, load_graph
 from tendon.policies.tokens import Tokenizer
 
 
@@ -30,7 +29,7 @@ class Inference:
         embedding: (E,) the policy's own summary of what it saw; `None` when its graph does not tell.
         clamped_rows: rows of the chunk moved to the border of the workspace.
         held_rows: rows that hold the last reachable one.
-        model_ns: time in onnxruntime.
+        model_ns: time in the engine.
         kinematics_ns: time to turn tool targets into joints.
         total_ns: time in all.
     """
@@ -52,11 +51,12 @@ class BundlePolicy:
     Args:
         bundle: from `load_bundle`.
         profile: the robot.
-        providers: onnxruntime execution providers; `None` takes the best there is.
+        engine: what runs the graph; `None` takes the best there is, see `load_graph`.
         threads: CPU threads of one inference.
 
     Raises:
-        ConfigError: a provider is missing.
+        ConfigError: the engine does not start.
+        MissingDependencyError: the engine is not installed.
         IntegrityError: the model does not load.
         MismatchError: bundle and profile, or graph and bundle, do not agree.
     """
@@ -65,12 +65,12 @@ class BundlePolicy:
         self,
         bundle: Bundle,
         profile: RobotProfile,
-        providers: Sequence[str] | None = None,
+        engine: Engine | None = None,
         threads: int = 2,
     ) -> None:
         manifest = bundle.manifest
         check_profile(manifest, profile)
-        self._model = OnnxModel(bundle.content, manifest.model, providers, threads)
+        self._model = load_graph(bundle.content, manifest.model, engine, threads)
         check_model(manifest, self._model)
         self._manifest = manifest
         self._home = profile.vector("home")
@@ -86,9 +86,9 @@ class BundlePolicy:
         return self._manifest
 
     @property
-    def providers(self) -> tuple[str, ...]:
-        """The onnxruntime execution providers in use."""
-        return self._model.providers
+    def engine(self) -> Engine:
+        """What runs the graph."""
+        return self._model.engine
 
     @property
     def last_points(self) -> Array | None:

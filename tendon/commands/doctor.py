@@ -108,15 +108,21 @@ def examine() -> Iterator[Finding]:
 def _onnxruntime() -> Finding:
     needed = "policies"
     try:
-        from tendon.policies.runtime import choose_providers
+        from tendon.policies.engine import PRECISIONS, installed
 
-        providers = ", ".join(name.removesuffix("ExecutionProvider") for name in choose_providers())
+        engines = [name for name in PRECISIONS if installed(name)]
     except ImportError:
         return Finding(what="onnxruntime", found="", advice="pip install tendon", needed=needed, required=True)
     version = _version("onnxruntime-gpu") or _version("onnxruntime") or "installed"
-    idle_gpu = shutil.which("nvidia-smi") is not None and "CUDA" not in providers
+    idle_gpu = shutil.which("nvidia-smi") is not None and "cuda" not in engines
     advice = 'there is a GPU: pip install "tendon[gpu]"' if idle_gpu else ""
-    return Finding(what="onnxruntime", found=f"{version} ({providers})", advice=advice, needed=needed, required=True)
+    return Finding(
+        what="onnxruntime",
+        found=f"{version} (engines: {', '.join(engines)})",
+        advice=advice,
+        needed=needed,
+        required=True,
+    )
 
 
 def _ros() -> Iterator[Finding]:

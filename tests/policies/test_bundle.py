@@ -21,7 +21,7 @@ from tendon.policies import bundle as bundle_module
 from tendon.policies.bundle import Bundle, load_bundle, write_bundle
 from tendon.policies.external_data import external_locations
 from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
-from tendon.policies.runtime import OnnxModel
+from tendon.policies.runtime import load_graph
 from tendon.policies.spaces import ActionSpace, StateItem
 
 Make = Callable[..., Bundle]
@@ -109,7 +109,7 @@ def test_a_file_changed_after_loading_changes_nothing(make_bundle: Make) -> None
     """What was hashed is what is run: the session is made from the verified bytes."""
     made = make_bundle()
     (made.folder / "policy.onnx").write_bytes(b"other")
-    assert "actions" in OnnxModel(made.content, "policy.onnx").outputs
+    assert "actions" in load_graph(made.content, "policy.onnx").outputs
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ class TestModelFile:
     def test_what_is_no_onnx_graph_is_refused(self, data: bytes) -> None:
         """A pickle, for one, is never unpickled."""
         with pytest.raises(IntegrityError, match=r"not an ONNX graph|cannot load"):
-            OnnxModel({"policy.onnx": data}, "policy.onnx")
+            load_graph({"policy.onnx": data}, "policy.onnx")
 
     @settings(max_examples=200, deadline=None)
     @given(data=st.binary(max_size=200))
@@ -250,12 +250,12 @@ class TestModelFile:
     def test_tensor_data_outside_the_bundle_is_refused(self, location: str) -> None:
         """Weights in a file that the manifest does not hash could be any file."""
         with pytest.raises(IntegrityError, match=r"which bundle\.yaml does not list"):
-            OnnxModel({"policy.onnx": _external_model(location)}, "policy.onnx")
+            load_graph({"policy.onnx": _external_model(location)}, "policy.onnx")
 
     def test_tensor_data_inside_the_bundle_is_taken_from_the_verified_bytes(self) -> None:
         """A model over 2 GB must keep its weights beside it; they are hashed like all else."""
         content = {"policy.onnx": _external_model("w.bin"), "w.bin": np.full(4, 2.5, np.float32).tobytes()}
-        answer = OnnxModel(content, "policy.onnx").run({"x": np.ones(4, np.float32)})
+        answer = load_graph(content, "policy.onnx").run({"x": np.ones(4, np.float32)})
         np.testing.assert_array_equal(answer["y"], np.full(4, 3.5))
 
     def test_a_graph_nested_without_end_is_refused(self) -> None:
@@ -266,17 +266,6 @@ class TestModelFile:
                 message = tag + _length(message) + message
         with pytest.raises(IntegrityError, match="not an ONNX graph"):
             external_locations(b"\x3a" + _length(message) + message)
-
-    def test_outputs_bound_to_a_device_are_the_same_numbers(self) -> None:
-        """The path that a GPU takes, with the CPU as the device."""
-        model = OnnxModel({"m": _external_model("w"), "w": np.zeros(4, np.float32).tobytes()}, "m")
-        feeds = {"x": np.arange(4, dtype=np.float32)}
-        np.testing.assert_array_equal(model._run_bound(feeds)["y"], model.run(feeds)["y"])
-
-    def test_a_provider_that_is_not_installed_is_named(self, model: Callable[..., bytes]) -> None:
-        """The error says how to get it."""
-        with pytest.raises(ConfigError, match=r"no provider ROCMExecutionProvider, it has .*tendon\[gpu\]"):
-            OnnxModel({"m": model()}, "m", providers=["ROCMExecutionProvider"])
 
 
 def _length(message: bytes) -> bytes:

@@ -13,7 +13,7 @@ from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle import load_bundle
 from tendon.policies.export import bundle as export
 from tendon.policies.policy import BundlePolicy
-from tendon.policies.runtime import OnnxModel
+from tendon.policies.runtime import load_graph
 from tendon.policies.training.data import Demonstrations
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
@@ -163,7 +163,7 @@ def test_an_exported_bundle_is_recovered_as_a_run_that_answers_the_same(run: Pat
     again = export.export_bundle(tmp_path / "run", tmp_path / "second", profile, "tiny")
     example = export._example(Shape(**json.loads((run / "run.json").read_text())["shape"]), 1)
     feeds = {name: value.numpy() for name, value in example.items()}
-    answers = [OnnxModel(one.content, "policy.onnx").run(feeds) for one in (bundle, again)]
+    answers = [load_graph(one.content, "policy.onnx").run(feeds) for one in (bundle, again)]
     assert set(answers[0]) == {"actions", "points", "embedding"}
     for name, value in answers[0].items():
         np.testing.assert_allclose(answers[1][name], value, atol=1e-4)

@@ -1,0 +1,85 @@
+"""Names of what can run a graph: `cpu`, `cuda`, `tensorrt:fp16`, `openvino:bf16` and so on."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+from dataclasses import dataclass
+
+import onnxruntime
+
+from tendon.core.errors import ConfigError, MissingDependencyError
+
+PRECISIONS: dict[str, tuple[str, ...]] = {
+    "cpu": (),
+    "cuda": ("tf32",),
+    "tensorrt": ("fp16", "bf16"),
+    "openvino": ("bf16",),
+}
+"""Providers and what else than float32 each can compute a float32 graph in."""
+
+ORT_PROVIDERS = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+}
+PREFERENCE = ("tensorrt", "cuda", "cpu")
+"""What is tried, in this order, when nobody names an engine."""
+
+_EXTRAS = {"cuda": "gpu", "tensorrt": "gpu", "openvino": "openvino"}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What runs a graph.
+
+    Attributes:
+        provider: a key of `PRECISIONS`.
+        precision: of its float32 operators, one of that provider's; `None` computes what the graph says.
+
+    Raises:
+        ConfigError: there is no such provider, or it has no such precision.
+    """
+
+    provider: str
+    precision: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.provider not in PRECISIONS:
+            close = difflib.get_close_matches(self.provider, PRECISIONS, 1)
+            advice = f"; did you mean {close[0]}?" if close else ""
+            raise ConfigError(f"there is no engine {self.provider!r}, known: {', '.join(ENGINES)}{advice}")
+        if self.precision is not None and self.precision not in PRECISIONS[self.provider]:
+            known = ", ".join(text for text in ENGINES if text.partition(":")[0] == self.provider)
+            raise ConfigError(f"engine {self.provider} has no precision {self.precision!r}, known: {known}")
+
+    @classmethod
+    def parse(cls, text: str) -> Engine:
+        """Returns the engine called `text`, PROVIDER or PROVIDER:PRECISION."""
+        provider, colon, precision = text.strip().partition(":")
+        return cls(provider, precision if colon else None)
+
+    def __str__(self) -> str:
+        return self.provider if self.precision is None else f"{self.provider}:{self.precision}"
+
+
+ENGINES = tuple(
+    text for name, precisions in PRECISIONS.items() for text in (name, *(f"{name}:{other}" for other in precisions))
+)
+"""All that `Engine.parse` takes."""
+
+
+def installed(provider: str) -> bool:
+    """Whether the library of a provider is there; whether it starts is known when a graph is loaded."""
+    if provider in ORT_PROVIDERS:
+        return ORT_PROVIDERS[provider] in onnxruntime.get_available_providers()
+    return importlib.util.find_spec(provider) is not None
+
+
+def require(engine: Engine) -> None:
+    """Raises MissingDependencyError, which names the extra to install, when an engine's library is not there."""
+    if not installed(engine.provider):
+        raise MissingDependencyError(
+            f"engine {engine} is not installed: pip install 'tendon[{_EXTRAS[engine.provider]}]' "
+            f"(installed here: {', '.join(name for name in PRECISIONS if installed(name))})"
+        )
