@@ -40,7 +40,7 @@ from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 SECOND_NS = 1_000_000_000
 REPORT_EVERY = 10
 LATEST_NS = 15_000_000
-"""A command parts from the one before it 20 ms after its tick; what is ready later than this may not arrive by then."""
+"""A command parts from the one before it 30 ms after its tick; the rest is for its way and the robot's own period."""
 FINISH_S = 2.0
 STATE_WAIT_S = 0.5
 KINDS = {
@@ -75,6 +75,7 @@ class ControlNode(NodeShell):
         self._overruns = 0
         self._ticks = 0
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
+        self._ready_meter = self.meter("ready")
         self._commands = {}
         for controller in self.profile.controllers:
             kind, topic = KINDS[controller.type]
@@ -185,6 +186,7 @@ class ControlNode(NodeShell):
             self._submit(*self._chunks.popleft(), now_ns)
         self._tick = tick = self._controller.tick(now_ns, observation)
         sent, late_ns = 0, self.time.now_ns() - now_ns
+        self._ready_meter.add(late_ns)
         if tick.command is not None and late_ns > LATEST_NS and not self.time.simulated:
             self._controller.abandon(f"a command was ready {late_ns * 1e-6:.0f} ms after its tick: too late to send")
         elif tick.command is not None:

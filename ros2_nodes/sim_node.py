@@ -51,7 +51,7 @@ class SimNode(NodeShell):
         self._label = world_state.scene_label(scene)
         self._camera_hz = max((camera.rate_hz for camera in self.profile.cameras), default=1.0)
         self._next_scene: Scene | None = None
-        self._commands: deque[tuple[str, JointTrajectory]] = deque(maxlen=64)
+        self._commands: deque[tuple[int, str, JointTrajectory]] = deque(maxlen=64)
         self._words: deque[str] = deque(maxlen=8)
         self._commanded: list[tuple[int, Array, Array]] = []
         self._next_jam: str | None = self.setting("jammed", "") or None
@@ -94,9 +94,9 @@ class SimNode(NodeShell):
         return {"scene": self._label, "slips": self._slips, "done": self._done}
 
     def _take(self, controller: str, message: JointTrajectory) -> None:
-        self._commands.append((controller, message))
-        stamp_ns = conversion.time_ns(message.header.stamp)
-        self._received.add(self._now_ns() - stamp_ns)
+        stamp_ns, now_ns = conversion.time_ns(message.header.stamp), self._now_ns()
+        self._commands.append((now_ns, controller, message))
+        self._received.add(now_ns - stamp_ns)
         if self._lockstep is not None:
             self._lockstep.commanded(stamp_ns)
 
@@ -172,8 +172,9 @@ class SimNode(NodeShell):
         if self._next_jam is not None:
             robot.jam(self._next_jam)
             self._next_jam = None
-        while self._commands:
-            controller, message = self._commands.popleft()
+        # Physics that is late makes up for it, as a robot that was never late: it takes no command before it came.
+        while self._commands and self._commands[0][0] <= now_ns:
+            _, controller, message = self._commands.popleft()
             try:
                 robot.accept(controller, conversion.trajectory(message), now_ns)
                 self._rejected = ""

@@ -10,7 +10,7 @@ import numpy as np
 from tendon.control.filter import SafetyFilter, Verdict
 from tendon.core.types import Array, Command, Trajectory
 
-LEAD_TICKS = 3
+LEAD_TICKS = 4
 """How far ahead the reference is committed. A command may arrive half of that late and the robot does not notice."""
 HISTORY_TICKS = 20
 

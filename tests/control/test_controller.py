@@ -47,7 +47,7 @@ def test_a_command_is_committed_points_then_a_stop() -> None:
     command = robot.tick().command
     assert command is not None and command.stamp_ns == now_ns
     trajectory = command.trajectory
-    assert trajectory.time_from_start_ns[: LEAD_TICKS + 1] == (0, 10 * MS, 20 * MS, 30 * MS)
+    assert trajectory.time_from_start_ns[: LEAD_TICKS + 1] == (0, 10 * MS, 20 * MS, 30 * MS, 40 * MS)
     assert len(trajectory.time_from_start_ns) > LEAD_TICKS and not trajectory.velocity[-1].any()
     following = robot.tick().command
     assert following is not None

@@ -17,7 +17,7 @@ from witness import Motion, Sign
 SETTLE_NS = 350_000_000
 """After arming the robot settles from where it was held to where it is measured, outside the laws of motion."""
 LONGEST_S = 4.0
-AGREED_MS = 20.0
+AGREED_MS = 30.0
 QUIET_S = 0.3
 GONE_S = 10.0
 LATCHED_S = 20.0
