@@ -19,16 +19,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy.typing as npt
-
 from tendon.policies.manifest import CameraInput
+from tendon.policies.parity import Case, Row
 
 POLICY_GRAPH = "policy.onnx"
 CONTEXT_GRAPH = "context.onnx"
 DENOISE_GRAPH = "denoise.onnx"
-
-Case = Mapping[str, npt.NDArray[Any]]
-"""Tensors of one inference by name: inputs, and outputs as the source computes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +88,7 @@ class ExportedGraphs:
         sampler: `None` for a direct policy.
         tokens: `None` for a policy without instruction.
         references: inferences in float32 of the source, over which parity is measured.
-        references_float64: outputs of the same inferences in float64, where the source can; else empty.
+        parity: how far the graphs were from the source when they were made, see `parity.Row`.
         source: record of what it was made from, plain values.
     """
 
@@ -115,5 +111,5 @@ class ExportedGraphs:
     sampler: FlowSampler | DiffusionSampler | None
     tokens: TokenInput | None
     references: tuple[Case, ...]
-    references_float64: tuple[Case, ...] = ()
+    parity: tuple[Row, ...]
     source: Mapping[str, Any]

@@ -101,6 +101,10 @@ class LeRobotSource:
         """How many numbers a row of `action` has."""
         return self.outputs[ACTION].shape[0]
 
+    def record(self) -> dict[str, Any]:
+        """Returns what to keep of it in a bundle: the policy's type and what its files were."""
+        return {"format": "lerobot", "type": self.type, "files": dict(self.digests)}
+
     def normalisation(self, key: str) -> Affine:
         """Returns how an observation feature is normalised: (S,) for a state, (3,) for an image's channels.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ def export_graph(
         ConfigError: torch cannot express the module in ONNX.
     """
     weights = sum(t.numel() * t.element_size() for t in {*module.parameters(), *module.buffers()})
+    logging.getLogger("onnxscript").setLevel(logging.ERROR)  # it warns of every constant that it does not fold
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         path = Path(scratch) / name

@@ -38,7 +38,7 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def build_with_weights(
-    build: Callable[[], Module], path: Path, ignored: Callable[[str], bool] = lambda _: False
+    build: Callable[[], Module], path: Path, to_name: Callable[[str], str | None] = lambda name: name
 ) -> Module:
     """Returns `build()` in evaluation mode with the weights of a file; all names and shapes must agree.
 
@@ -47,24 +47,25 @@ def build_with_weights(
     Args:
         build: makes the module; is called twice, first on torch's `meta` device.
         path: the safetensors file.
-        ignored: names of the file that are not weights.
+        to_name: turns a name of the file into the module's; `None` for what is no weight.
 
     Raises:
         ConfigError: the file lacks a weight, has one too many or one of another shape.
         IntegrityError: see `tensor_shapes`; or a weight is not finite.
     """
-    shapes = {name: shape for name, shape in tensor_shapes(path).items() if not ignored(name)}
+    shapes = tensor_shapes(path)
+    names = {name: inner for name in shapes if (inner := to_name(name)) is not None}
     with torch.device("meta"):
         skeleton = build()
-    check_shapes(skeleton, shapes, path)
+    check_shapes(skeleton, {inner: shapes[name] for name, inner in names.items()}, path)
     module = build()
-    names = names_of_weights(module)
+    weights = names_of_weights(module)
     with safe_open(path, framework="pt") as file, torch.no_grad():
-        for name in shapes:
+        for name, inner in names.items():
             tensor = file.get_tensor(name)
             if tensor.is_floating_point() and not torch.isfinite(tensor).all():
                 raise IntegrityError(f"{path}: weight {name} is not finite: {_FIX}")
-            names[name].copy_(tensor)
+            weights[inner].copy_(tensor)
     return module.eval()
 
 

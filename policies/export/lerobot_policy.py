@@ -1,0 +1,61 @@
+"""Builds LeRobot's own policy from a directory that was read: its classes, its configuration, these weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tendon.core.errors import ConfigError
+from tendon.policies.export.lerobot_packages import lerobot_module
+from tendon.policies.export.lerobot_source import CONFIG_FILE, LeRobotSource, is_old_statistic
+from tendon.policies.export.weights import build_with_weights
+
+CLASSES = {"act": "ACT", "diffusion": "Diffusion", "pi0": "PI0", "pi05": "PI05", "smolvla": "SmolVLA"}
+"""Prefix of LeRobot's `...Config` and `...Policy`."""
+
+_OFFLINE = {"device": "cpu", "pretrained_backbone_weights": None, "compile_model": False}
+"""Set in any configuration that has them: the weights come from the directory, and torch.compile cannot be exported."""
+
+
+def lerobot_config(source: LeRobotSource, overrides: Mapping[str, Any] | None = None) -> Any:
+    """Returns LeRobot's configuration object.
+
+    Raises:
+        ConfigError: LeRobot does not accept `config.json`.
+        MissingDependencyError: see `lerobot_module`.
+    """
+    kind = getattr(
+        lerobot_module(f"policies.{source.type}.configuration_{source.type}"), f"{CLASSES[source.type]}Config"
+    )
+    draccus = lerobot_module("configs.policies").draccus
+    offline = {name: value for name, value in _OFFLINE.items() if name in kind.__dataclass_fields__}
+    try:
+        return draccus.decode(kind, {**source.config, **offline, **(overrides or {})})
+    except draccus.utils.DraccusException as error:
+        reason = error.__cause__ or error
+        raise ConfigError(f"LeRobot refuses {source.folder / CONFIG_FILE}: {reason}") from error
+
+
+def lerobot_policy(source: LeRobotSource) -> Any:
+    """Returns LeRobot's policy in evaluation mode with the directory's weights, in float32 on the CPU.
+
+    Raises:
+        ConfigError: LeRobot does not accept the configuration, or the weights are not those of such a policy.
+        IntegrityError: the weights are truncated, altered or not finite.
+        MissingDependencyError: see `lerobot_module`.
+    """
+    config = lerobot_config(source)
+    kind = getattr(lerobot_module(f"policies.{source.type}.modeling_{source.type}"), f"{CLASSES[source.type]}Policy")
+
+    def build() -> Any:
+        try:
+            return kind(config)
+        except (ValueError, AttributeError, TypeError) as error:
+            raise ConfigError(f"LeRobot refuses {source.folder / CONFIG_FILE}: {error}") from error
+
+    return build_with_weights(build, source.weights, _weight_name)
+
+
+def _weight_name(name: str) -> str | None:
+    """Returns the module's name of a weight: without what torch.compile adds; `None` for a statistic."""
+    return None if is_old_statistic(name) else name.replace("._orig_mod", "")

@@ -1,0 +1,136 @@
+"""A part of the source that becomes one graph: exported, run beside the source, and refused where it differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tendon.core.errors import MismatchError
+from tendon.policies.divergence import divergence_from
+from tendon.policies.export.double import double_of, widened
+from tendon.policies.export.onnx_graph import export_graph
+from tendon.policies.parity import EXPORT_BOUND, Case, Row, measure
+from tendon.policies.runtime import CPU, OnnxModel
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SourceGraph:
+    """A torch module, in evaluation mode, and the names of its inputs and outputs in order; see `exported`."""
+
+    name: str
+    module: nn.Module
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Exported:
+    """Graphs and their external data by file name, the inferences they were tried on, and how far they were off."""
+
+    files: Mapping[str, bytes]
+    cases: tuple[Case, ...]
+    parity: tuple[Row, ...]
+
+
+def export_all(
+    graphs: Sequence[SourceGraph], cases: Iterable[Case], *, float64: bool = True, bound: float = EXPORT_BOUND
+) -> Exported:
+    """Exports graphs, each of which may read what those before it answer, and compares each with its source.
+
+    Args:
+        graphs: in the order in which they run.
+        cases: inputs of inferences; the first is also the example whose shapes the graphs get.
+        float64: compare with the source in float64 too. That takes a copy of it twice as large.
+        bound: largest relative error of an output in float32.
+
+    Raises:
+        ConfigError: see `export_graph`.
+        MismatchError: an output is off by more; the message says which node is so first.
+    """
+    known = tuple(cases)
+    files: dict[str, bytes] = {}
+    rows: list[Row] = []
+    for graph in graphs:
+        known = tuple({**case, **_answers(graph, graph.module, _tensors(graph, case))} for case in known)
+        made = export_graph(graph.name, graph.module, _tensors(graph, known[0]), graph.outputs)
+        rows.extend(verify(graph, made, known, float64=float64, bound=bound))
+        files |= made
+    return Exported(files=files, cases=known, parity=tuple(rows))
+
+
+def verify(
+    graph: SourceGraph, files: Mapping[str, bytes], cases: Sequence[Case], *, float64: bool, bound: float = EXPORT_BOUND
+) -> tuple[Row, ...]:
+    """Runs a graph in onnxruntime on the CPU and returns how far it is from its source.
+
+    Raises:
+        MismatchError: by more than the bound in some output.
+    """
+    exact: list[dict[str, np.ndarray]] = []
+    if float64:
+        twin = double_of(graph.module)
+        exact = [_answers(graph, twin, widened(_tensors(graph, case))) for case in cases]
+    run = OnnxModel(files, graph.name, [CPU])
+    rows = measure(graph.name, run, cases, provider="cpu", precision="fp32", bound=bound, exact=exact)
+    for row in rows:
+        if not row.passed:
+            first = _first_difference(graph, files, cases, bound)
+            raise MismatchError(
+                f"exported graph {row.graph} differs from torch in {row.reference}: output {row.output} by "
+                f"{row.relative:.2g} (max abs {row.max_abs:.2g}, cosine {row.cosine:.6f}), allowed {row.bound:g}; "
+                f"first to differ: {first}; do not deploy it"
+            )
+    return rows
+
+
+def _first_difference(graph: SourceGraph, files: Mapping[str, bytes], cases: Sequence[Case], bound: float) -> str:
+    """Returns the first node of the graph whose value is not torch's, over the case that is off most."""
+
+    def off(case: Case) -> float:
+        return max(row.relative for row in measure(graph.name, run, [case], provider="", precision="", bound=bound))
+
+    run = OnnxModel(files, graph.name, [CPU])
+    worst = max(cases, key=off)
+    inputs = _tensors(graph, worst)
+    program = torch.export.export(graph.module, tuple(inputs.values()), strict=False).run_decompositions()
+
+    def reference(names: Sequence[str]) -> dict[str, np.ndarray]:
+        kept = _KeptValues(program.module(), names)
+        kept.run(*inputs.values())
+        return kept.values
+
+    found = divergence_from(
+        reference, files, graph.name, {name: np.asarray(worst[name]) for name in graph.inputs}, OnnxModel, bound
+    )
+    return str(found) if found else "no node by itself, so what torch traced is not what the policy computes"
+
+
+class _KeptValues(torch.fx.Interpreter):
+    """Runs a traced program and keeps the values of some nodes."""
+
+    def __init__(self, program: torch.fx.GraphModule, names: Sequence[str]) -> None:
+        super().__init__(program)
+        self.values: dict[str, np.ndarray] = {}
+        self._names = set(names)
+
+    def run_node(self, node: Any) -> Any:
+        result = super().run_node(node)
+        if node.name in self._names and isinstance(result, Tensor):
+            self.values[node.name] = result.detach().numpy()
+        return result
+
+
+def _tensors(graph: SourceGraph, case: Case) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(np.array(case[name])) for name in graph.inputs}
+
+
+@torch.no_grad()
+def _answers(graph: SourceGraph, module: nn.Module, inputs: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+    answer = module(*inputs.values())
+    answers = (answer,) if isinstance(answer, Tensor) else answer
+    return {name: value.numpy() for name, value in zip(graph.outputs, answers, strict=True)}
