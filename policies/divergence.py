@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 
 from tendon.core.errors import MissingDependencyError
-from tendon.policies.external_data import external_locations
-from tendon.policies.parity import Runnable, Tensor, difference
+from tendon.policies.external_data import listed_locations
+from tendon.policies.graph import Graph, Tensor
+from tendon.policies.parity import difference
 
 GROUP = 64
 """How many nodes are looked at in one run: their values are in memory at once."""
@@ -21,7 +20,7 @@ GROUP = 64
 NEGLIGIBLE = 1e-6
 """An absolute difference this small is rounding, however small the value: what cancels to 0 is never exactly 0."""
 
-Load = Callable[[Mapping[str, bytes], str], Runnable]
+Load = Callable[[Mapping[str, bytes], str], Graph]
 """Loads a graph of a content (files by name), as the run under test does."""
 
 Values = Callable[[Sequence[str]], Mapping[str, Tensor]]
@@ -107,13 +106,13 @@ class _PlainRun:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = 2
         options.log_severity_level = 3
-        locations = sorted(external_locations(content[name]))
+        locations = listed_locations(content, name)
         if locations:
             buffers = [content[location] for location in locations]
             options.add_external_initializers_from_files_in_memory(locations, buffers, [len(b) for b in buffers])
         self._session = ort.InferenceSession(content[name], options, providers=["CPUExecutionProvider"])
 
-    def run(self, feeds: Mapping[str, Tensor]) -> dict[str, npt.NDArray[Any]]:
+    def run(self, feeds: Mapping[str, Tensor]) -> dict[str, Tensor]:
         names = [output.name for output in self._session.get_outputs()]
         known = {tensor.name for tensor in self._session.get_inputs()}
         answers = self._session.run(names, {key: value for key, value in feeds.items() if key in known})

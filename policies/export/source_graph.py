@@ -15,7 +15,7 @@ from tendon.policies.divergence import divergence_from
 from tendon.policies.export.double import double_of, widened
 from tendon.policies.export.onnx_graph import export_graph
 from tendon.policies.parity import EXPORT_BOUND, Case, Row, measure
-from tendon.policies.runtime import CPU, OnnxModel
+from tendon.policies.runtime import Engine, Graph, load_graph
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,8 +75,7 @@ def verify(
     if float64:
         twin = double_of(graph.module)
         exact = [_answers(graph, twin, widened(_tensors(graph, case))) for case in cases]
-    run = OnnxModel(files, graph.name, [CPU])
-    rows = measure(graph.name, run, cases, provider="cpu", precision="fp32", bound=bound, exact=exact)
+    rows = measure(graph.name, _on_cpu(files, graph.name), cases, precision="fp32", bound=bound, exact=exact)
     for row in rows:
         if not row.passed:
             first = _first_difference(graph, files, cases, bound)
@@ -92,9 +91,9 @@ def _first_difference(graph: SourceGraph, files: Mapping[str, bytes], cases: Seq
     """Returns the first node of the graph whose value is not torch's, over the case that is off most."""
 
     def off(case: Case) -> float:
-        return max(row.relative for row in measure(graph.name, run, [case], provider="", precision="", bound=bound))
+        return max(row.relative for row in measure(graph.name, run, [case], precision="fp32", bound=bound))
 
-    run = OnnxModel(files, graph.name, [CPU])
+    run = _on_cpu(files, graph.name)
     worst = max(cases, key=off)
     inputs = _tensors(graph, worst)
     program = torch.export.export(graph.module, tuple(inputs.values()), strict=False).run_decompositions()
@@ -105,9 +104,13 @@ def _first_difference(graph: SourceGraph, files: Mapping[str, bytes], cases: Seq
         return kept.values
 
     found = divergence_from(
-        reference, files, graph.name, {name: np.asarray(worst[name]) for name in graph.inputs}, OnnxModel, bound
+        reference, files, graph.name, {name: np.asarray(worst[name]) for name in graph.inputs}, _on_cpu, bound
     )
     return str(found) if found else "no node by itself, so what torch traced is not what the policy computes"
+
+
+def _on_cpu(files: Mapping[str, bytes], name: str) -> Graph:
+    return load_graph(files, name, Engine("cpu"))
 
 
 class _KeptValues(torch.fx.Interpreter):
