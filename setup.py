@@ -13,7 +13,9 @@ ROS = [
 ]
 SIM = ["pybullet>=3.2.6", "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
+OPENVINO = ["openvino>=2025.0"]
 DEV = [
+    *OPENVINO,
     "pytest>=8",
     "hypothesis>=6.100",
     "example-robot-data>=4.1",
@@ -74,6 +76,7 @@ setup(
         "ros": ROS,
         "sim": SIM,
         "train": SIM + TRAIN,
+        "openvino": OPENVINO,
         "gpu": ["onnxruntime-gpu>=1.19", "tensorrt>=10"],
         "dev": DEV,
     },

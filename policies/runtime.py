@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tendon.core.errors import ConfigError
 from tendon.policies.engine import PREFERENCE, Engine, installed, require
@@ -33,7 +33,7 @@ def load_graph(content: Mapping[str, bytes], name: str, engine: Engine | None = 
     """
     if engine is not None:
         require(engine)
-        return OrtGraph(content, name, engine, threads)
+        return _kind(engine)(content, name, engine, threads)
     candidates = [Engine(provider) for provider in PREFERENCE if installed(provider)]
     for candidate in candidates[:-1]:
         try:
@@ -41,3 +41,11 @@ def load_graph(content: Mapping[str, bytes], name: str, engine: Engine | None = 
         except ConfigError as error:
             _log.warning("%s", error)
     return OrtGraph(content, name, candidates[-1], threads)
+
+
+def _kind(engine: Engine) -> Callable[[Mapping[str, bytes], str, Engine, int], Graph]:
+    if engine.provider == "openvino":
+        from tendon.policies.openvino_graph import OpenVinoGraph
+
+        return OpenVinoGraph
+    return OrtGraph

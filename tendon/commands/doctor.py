@@ -61,6 +61,7 @@ PACKAGES = (
     ("gymnasium", "gymnasium", "the Gymnasium env", 'pip install "tendon[sim]"', False),
     ("av", "av", "videos", 'pip install "tendon[sim]"', False),
     ("torch", "torch", "training and export only", 'pip install "tendon[train]"', False),
+    ("openvino", "openvino", "faster inference on the CPU", 'pip install "tendon[openvino]"', False),
     ("tensorrt", "tensorrt", "TensorRT inference", 'pip install "tendon[gpu]"', False),
 )
 """Distribution, module, what it is for, how to get it, and whether the graph needs it."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +23,7 @@ from tendon.policies.engine import ENGINES, ORT_PROVIDERS, Engine
 from tendon.policies.ort_graph import OrtGraph
 from tendon.policies.runtime import Graph, Held, load_graph
 
-HERE = [Engine("cpu")]
+HERE = [Engine("cpu"), Engine("openvino"), Engine("openvino", "bf16")]
 
 
 def graph_of(nodes: list[Any], inputs: dict[str, Any], outputs: dict[str, Any], weights: dict[str, Any]) -> bytes:
@@ -33,6 +38,7 @@ def graph_of(nodes: list[Any], inputs: dict[str, Any], outputs: dict[str, Any], 
     return bytes(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
 
 
+@functools.cache
 def encoder() -> bytes:
     """Context = image / 255 @ w, seen = mean of the context."""
     rng = np.random.default_rng(0)
@@ -49,6 +55,7 @@ def encoder() -> bytes:
     )
 
 
+@functools.cache
 def step() -> bytes:
     """Velocity = x @ context + time, and the count of tokens."""
     return graph_of(
@@ -107,12 +114,15 @@ class TestNames:
             Engine.parse(text)
 
 
-@pytest.mark.parametrize("engine", HERE, ids=str)
+@pytest.mark.parametrize("engine", HERE, ids=str, scope="class")
 class TestConformance:
     """What `Graph` promises, on every engine of this machine."""
 
-    @pytest.fixture
+    @pytest.fixture(scope="class")
     def load(self, engine: Engine) -> Callable[..., Graph]:
+        """Returns what loads a model once for all tests of an engine."""
+
+        @functools.cache
         def load(model: bytes, **files: bytes) -> Graph:
             return load_graph({"m": model, **files}, "m", engine)
 
@@ -166,10 +176,10 @@ class TestConformance:
             reader.run(step_feeds(later["context"]))
         np.testing.assert_array_equal(reader.run(step_feeds(first["context"]))["velocity"], before)
 
-    def test_a_held_value_outlives_its_graph(self, load: Callable[..., Graph]) -> None:
+    def test_a_held_value_outlives_its_graph(self, load: Callable[..., Graph], engine: Engine) -> None:
         """A policy may be swapped out while its context is still read."""
         expected = load(encoder()).run({"image": image()})["context"]
-        held = load(encoder()).run({"image": image()}, hold=["context"])["context"]
+        held = load_graph({"m": encoder()}, "m", engine).run({"image": image()}, hold=["context"])["context"]
         np.testing.assert_array_equal(held.numpy(), expected)
 
     def test_inputs_are_not_written_and_need_not_be_contiguous(self, load: Callable[..., Graph]) -> None:
@@ -280,3 +290,27 @@ class TestStarting:
         graph = OrtGraph({"m": step()}, "m", Engine("cpu"), 1)
         feeds = step_feeds(np.ones((1, 6, 5), np.float32))
         np.testing.assert_array_equal(graph._run_bound(feeds, ())["velocity"], graph.run(feeds)["velocity"])
+
+    def test_loading_a_graph_calls_nobody(self, tmp_path: Path) -> None:
+        """By themselves onnxruntime uploads telemetry and OpenVINO looks up an analytics server."""
+        program = """
+import socket, sys, time
+def refuse(*args, **kwargs):
+    print("called", args)
+socket.socket.connect = socket.getaddrinfo = refuse
+from tendon.policies.runtime import Engine, load_graph
+model = sys.stdin.buffer.read()
+for name in ("cpu", "openvino"):
+    load_graph({"m": model}, "m", Engine(name))
+time.sleep(1)
+"""
+        environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment | {"HOME": str(tmp_path)},
+            input=step(),
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, b""), done.stderr.decode()
+        assert list(tmp_path.iterdir()) == []
