@@ -71,6 +71,7 @@ setup(
         "rich>=13",
         "cryptography>=42",
         "safetensors>=0.4",
+        "tokenizers>=0.20",
     ],
     extras_require={
         "ros": ROS,
