@@ -12,6 +12,7 @@ ROS = [
     "ros-jazzy-common-interfaces",
 ]
 SIM = ["pybullet>=3.2.6", "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
+REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
 OPENVINO = ["openvino>=2025.0"]
 DEV = [
@@ -76,6 +77,7 @@ setup(
     extras_require={
         "ros": ROS,
         "sim": SIM,
+        "remote": REMOTE,
         "train": SIM + TRAIN,
         "openvino": OPENVINO,
         "gpu": ["onnxruntime-gpu>=1.19", "tensorrt>=10"],

@@ -33,5 +33,9 @@ class StoppedError(TendonError, RuntimeError):
     """The request needs a mode that the supervisor is not in."""
 
 
+class RemoteError(TendonError, ConnectionError):
+    """A policy server is out of reach or too slow, or answered with an error."""
+
+
 class MissingDependencyError(TendonError, ImportError):
     """An optional dependency is not installed. The message names the extra that brings it."""

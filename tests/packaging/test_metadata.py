@@ -17,10 +17,11 @@ CORE_MAY_IMPORT = {"numpy", "pinocchio", "coal", "yaml"}
 # Imports everything that deployment needs as if the optional dependencies were not there.
 IMPORT_WITHOUT = """
 import importlib, pkgutil, sys
-sys.modules.update(dict.fromkeys(["torch", "onnx", "pybullet", "gymnasium", "rclpy"]))
+OPTIONAL = ("tendon.policies.training", "tendon.policies.export", "tendon.policies.remote.")
+sys.modules.update(dict.fromkeys(["torch", "onnx", "pybullet", "gymnasium", "rclpy", "websockets", "msgpack", "zmq"]))
 for package in ("tendon.core", "tendon.control", "tendon.policies"):
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
-        if not module.name.startswith(("tendon.policies.training", "tendon.policies.export")):
+        if not module.name.startswith(OPTIONAL):
             importlib.import_module(module.name)
 """
 
@@ -60,7 +61,7 @@ def test_package_xml_names_every_ros_package_that_is_imported() -> None:
     assert ros <= depends
 
 
-def test_deployment_needs_no_torch_simulator_or_ros() -> None:
+def test_deployment_needs_no_torch_simulator_ros_or_network() -> None:
     """The base install runs core, control and policies."""
     subprocess.run([sys.executable, "-c", IMPORT_WITHOUT], cwd=ROOT, check=True)
 
