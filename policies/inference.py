@@ -62,8 +62,8 @@ class InferenceStatus:
         errors: inferences that failed.
         last_error: message of the last one, empty when none failed.
         delay_ns: estimated delay from observation stamp to published chunk; `None` before it is known.
-        prefix_rows: rows of the running plan that the last inference was asked to continue.
-        prefix_capped: the delay needs more rows than the policy was trained to continue, so chunks may jump.
+        prefix_rows: frozen rows of the running plan that the last inference was asked to continue.
+        prefix_capped: the delay needs more rows than the policy can continue, so chunks may jump.
     """
 
     offered: int = 0
@@ -79,9 +79,9 @@ class InferenceStatus:
 class AsyncInference:
     """Runs a policy in its own thread on the newest observation there is, once a period.
 
-    The prefix of each inference holds the rows of the running plan that will be past when the answer
-    is in force: those due within the measured delay plus `lead_ns` (training-time real-time chunking, Black et
-    al. 2025). Before a delay is known the prefix is as long as the policy allows.
+    Frozen rows of the prefix of each inference are those of the running plan that will be past when the answer is in
+    force: due within the measured delay plus `lead_ns` (real-time chunking, Black et al. 2025). Before a delay is known
+    they are as many as the policy allows.
 
     `plan_window`, `publish` and `on_error` are called from the inference thread.
 
@@ -91,7 +91,8 @@ class AsyncInference:
         step_ns: time between rows of the policy's chunks.
         period_ns: time between the observations taken. A policy that replans at every step puts off what it
             is unsure of, such as closing the gripper, for ever: it has to carry out a part of its plan.
-        prefix_rows: most rows the policy can continue.
+        prefix_rows: most frozen rows the policy can continue.
+        overlap_rows: rows after the frozen ones that it can be led by.
         plan_window: the running plan, such as `Executor.window`.
         tolerance: (n,) how far the robot may be from that plan for it to be continued, see `continuation`.
         publish: takes each chunk.
@@ -113,6 +114,7 @@ class AsyncInference:
         publish: Callable[[ActionChunk], None],
         on_error: Callable[[Exception], None],
         lead_ns: int = 0,
+        overlap_rows: int = 0,
         estimator: DelayEstimator | None = None,
     ) -> None:
         self._policy = policy
@@ -123,6 +125,7 @@ class AsyncInference:
         self._publish = publish
         self._on_error = on_error
         self._lead_ns = lead_ns
+        self._overlap_rows = overlap_rows
         self._estimator = estimator or DelayEstimator()
         self._changed = threading.Condition()
         self._waiting: Observation | None = None
@@ -215,10 +218,11 @@ class AsyncInference:
 
     def _infer(self, observation: Observation) -> None:
         rows, capped = self._prefix_rows()
-        prefix = continuation(self._plan_window, observation, self._step_ns, rows, self._tolerance)
+        prefix = continuation(self._plan_window, observation, self._step_ns, rows + self._overlap_rows, self._tolerance)
+        frozen = 0 if prefix is None else min(rows, len(prefix.actions))
         with self._changed:
-            self._prefix = (0 if prefix is None else len(prefix.actions), capped)
-        chunk = self._policy.infer(observation, prefix)
+            self._prefix = (frozen, capped)
+        chunk = self._policy.infer(observation, prefix, frozen)
         if self._closing:
             return
         self._publish(chunk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,30 @@ from tendon.policies.fields import (
     positive,
     sequence,
 )
+from tendon.policies.prompt import PROMPTS
+from tendon.policies.sampling import SCHEDULES, Denoiser
 from tendon.policies.spaces import ActionSpace, StateItem
 from tendon.policies.tokens import PAD, UNKNOWN, words
 
-FORMAT = 1
+FORMAT = 2
 MODEL_FILE = "policy.onnx"
 ROBOT_PARTS = ("joints", "limits", "kinematics", "cameras", "calibration")
 """Parts of a robot that a bundle may be bound to, see `matching.robot_digests`."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Continuation(Enum):
+    """How a new chunk continues the plan that runs while it is inferred.
+
+    - TRAINED_PREFIX: the policy was trained to (training-time real-time chunking, Black et al. 2025).
+    - INPAINTING: a denoiser is led by the running plan, see `sampling`.
+    - OVERLAP: a chunk that knows nothing of it is blended with it.
+    """
+
+    TRAINED_PREFIX = "trained_prefix"
+    INPAINTING = "inpainting"
+    OVERLAP = "overlap"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +84,26 @@ class InstructionInput:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PromptInput:
+    """How an instruction becomes numbers in a policy with a language model's tokenizer.
+
+    Attributes:
+        kind: whose template it is, see `tendon.policies.prompt`.
+        tokenizer: file of the bundle, in the format of the `tokenizers` package.
+        tokens: how many numbers, padding included.
+    """
+
+    kind: str
+    tokenizer: str
+    tokens: int
+
+    def __post_init__(self) -> None:
+        check_choice("instruction kind", self.kind, tuple(PROMPTS))
+        check_text("instruction tokenizer", self.tokenizer)
+        check_count("instruction tokens", self.tokens, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """All of `bundle.yaml`.
 
@@ -79,10 +115,12 @@ class Manifest:
         cameras: images it sees, ONNX inputs `image_NAME`.
         state: parts of ONNX input `state`, in order; `state_mean`, `state_std` normalise it.
         action: the meaning, size and timing of an answer.
-        prefix_rows: most rows of the running plan it was trained to continue.
-        instruction: its vocabulary.
+        instruction: how it reads one; `None` when it knows one task only.
+        prefix_rows: most rows of the running plan it was trained to continue; 0 when it was not.
+        history: how many observations it sees, a step apart; images and state have so many rows, the newest last.
         training: free-form record of recipe, seed, commit and evaluation.
-        model: which of `files` is the ONNX graph.
+        model: which of `files` is the ONNX graph that takes the observation.
+        denoiser: the graph that makes the chunk from what that one answers; `None` when it answers the chunk.
         files: every file of the bundle to its SHA-256; `write_bundle` fills it in.
         made_for: parts of the robot it was made for to their digests, as `tendon bundle pin` writes them; a part that
             differs at start is refused, one that is not named is not checked.
@@ -101,10 +139,12 @@ class Manifest:
     state_mean: Numbers
     state_std: Numbers
     action: ActionSpace
-    prefix_rows: int
-    instruction: InstructionInput
+    instruction: InstructionInput | PromptInput | None
+    prefix_rows: int = 0
+    history: int = 1
     training: Mapping[str, Any] = field(default_factory=dict)
     model: str = MODEL_FILE
+    denoiser: Denoiser | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     made_for: Mapping[str, str] = field(default_factory=dict)
     format: int = FORMAT
@@ -126,6 +166,13 @@ class Manifest:
         object.__setattr__(self, "state_mean", numbers("state_mean", self.state_mean, self.state_size))
         object.__setattr__(self, "state_std", positive("state_std", self.state_std, self.state_size))
         check_count("prefix_rows", self.prefix_rows, 0)
+        check_count("history", self.history, 1)
+        if self.denoiser is not None:
+            width = len(self.action.mean)
+            if self.denoiser.components < width:
+                raise ConfigError(f"denoiser components is {self.denoiser.components}, the action has {width}")
+            if self.prefix_rows:
+                raise ConfigError(f"prefix_rows is {self.prefix_rows}, must be 0 with a denoiser: it is in-painted")
         if self.prefix_rows >= self.action.rows:
             raise ConfigError(
                 f"prefix_rows is {self.prefix_rows}, must be below action rows {self.action.rows}: "
@@ -141,6 +188,13 @@ class Manifest:
             for name, digest in digests.items():
                 if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
                     raise ConfigError(f"{key} {name} has hash {digest!r}, must be 64 lower-case hex digits of SHA-256")
+
+    @property
+    def continuations(self) -> tuple[Continuation, ...]:
+        """How the policy can continue a running plan, the best first."""
+        trained = (Continuation.TRAINED_PREFIX,) if self.prefix_rows else ()
+        denoised = (Continuation.INPAINTING,) if self.denoiser is not None else ()
+        return (*trained, *denoised, Continuation.OVERLAP)
 
     @property
     def state_size(self) -> int:
@@ -166,15 +220,28 @@ def parse_manifest(raw: Any) -> Manifest:
             )
     if "action" in values:
         values["action"] = build(ActionSpace, "bundle.yaml action", values["action"])
-    if "instruction" in values:
-        values["instruction"] = build(InstructionInput, "bundle.yaml instruction", values["instruction"])
+    if (instruction := values.get("instruction")) is not None:
+        prompts = isinstance(instruction, Mapping) and "tokenizer" in instruction
+        reads = PromptInput if prompts else InstructionInput
+        values["instruction"] = build(reads, "bundle.yaml instruction", instruction)
+    if (denoiser := values.get("denoiser")) is not None:
+        values["denoiser"] = _denoiser(denoiser)
     return build(Manifest, "bundle.yaml", values)
+
+
+def _denoiser(raw: Any) -> Denoiser:
+    where = "bundle.yaml denoiser"
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"{where} must be a mapping, got {type(raw).__name__}")
+    check_choice("denoiser kind", kind := raw.get("kind"), tuple(SCHEDULES))
+    schedule = build(SCHEDULES[str(kind)], f"{where} schedule", raw.get("schedule"))
+    return build(Denoiser, where, {**raw, "schedule": schedule})
 
 
 def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
     """Returns the plain mapping that `parse_manifest` reads back as an equal manifest."""
     plain = _plain(asdict(manifest))
-    order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "files")
+    order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "denoiser", "files")
     return {key: plain[key] for key in order} | {key: value for key, value in plain.items() if key not in order}
 
 

@@ -14,9 +14,11 @@ import yaml
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.profile import RobotProfile
 from tendon.policies.graph import Graph, TensorSpec
-from tendon.policies.manifest import Manifest
+from tendon.policies.manifest import Manifest, PromptInput
+from tendon.policies.sampling import Denoiser
 
-POINTS_SHAPE = (1, 2, 3)
+POINTS = "points"
+"""An output (1, 2, 3) that a graph may have: where it sees target and reference [m, base frame]."""
 EMBEDDING = "embedding"
 """An output (1, E) that a graph may have beside the others: what the failure detector looks at."""
 
@@ -122,43 +124,66 @@ def _urdf_joint(joint: ElementTree.Element) -> list[Any]:
 
 
 def check_model(manifest: Manifest, model: Graph) -> None:
-    """Checks that a graph has exactly the inputs and outputs that its manifest implies; it may also tell its embedding.
+    """Checks that the graph that takes the observation has the inputs and outputs that its manifest implies.
 
     Raises:
         MismatchError: one is missing, is unknown, or has another shape or type.
     """
-    _check_tensors(f"{manifest.model} input", model.inputs, expected_inputs(manifest))
+    optional = {"noise": _rows(manifest)} if "noise" in model.inputs and manifest.denoiser is None else {}
+    _check_tensors(f"{manifest.model} input", model.inputs, expected_inputs(manifest) | optional)
     outputs = dict(model.outputs)
-    embedding = outputs.pop(EMBEDDING, None)
-    _check_tensors(f"{manifest.model} output", outputs, expected_outputs(manifest))
+    embedding, points = outputs.pop(EMBEDDING, None), outputs.pop(POINTS, None)
+    if manifest.denoiser is None:
+        _check_tensors(f"{manifest.model} output", outputs, {"actions": _rows(manifest)})
+    if points is not None:
+        _check_tensors(f"{manifest.model} output", {POINTS: points}, {POINTS: TensorSpec((1, 2, 3), "tensor(float)")})
     if embedding is not None:
         size = embedding.shape[-1]
         fixed = isinstance(size, int) and embedding.shape == (1, size) and embedding.type == "tensor(float)"
         _require(f"{manifest.model} output {EMBEDDING}: is (1, E) float32", fixed, True, "export the graph again")
 
 
+def check_denoiser(denoiser: Denoiser, rows: int, model: Graph, graph: Graph) -> None:
+    """Checks that a denoiser's graph takes what it denoises and what the first graph answers.
+
+    Args:
+        denoiser: of the manifest.
+        rows: of a chunk.
+        model: the first graph.
+        graph: the denoiser's.
+
+    Raises:
+        MismatchError: a tensor is missing, is unknown, or has another shape or type.
+    """
+    chunk = TensorSpec((1, rows, denoiser.components), "tensor(float)")
+    context = {name: spec for name, spec in model.outputs.items() if name in graph.inputs}
+    expected = {"x": chunk, "time": TensorSpec((1,), "tensor(float)")} | context
+    _check_tensors(f"{denoiser.graph} input", graph.inputs, expected)
+    _check_tensors(f"{denoiser.graph} output", graph.outputs, {denoiser.output: chunk})
+
+
 def expected_inputs(manifest: Manifest) -> dict[str, TensorSpec]:
-    """Returns the inputs that a graph of this manifest must have."""
-    rows = (1, manifest.action.rows, len(manifest.action.components))
-    images = {
-        f"image_{camera.name}": TensorSpec((1, camera.height, camera.width, 3), "tensor(uint8)")
+    """Returns the inputs that the graph that takes the observation must have.
+
+    `noise`, shaped like the prefix, is optional: a graph with its denoising inside starts from its centre.
+    """
+    history, reads = manifest.history, manifest.instruction
+    inputs = {
+        f"image_{camera.name}": TensorSpec((history, camera.height, camera.width, 3), "tensor(uint8)")
         for camera in manifest.cameras
     }
-    return images | {
-        "state": TensorSpec((1, manifest.state_size), "tensor(float)"),
-        "tokens": TensorSpec((1, manifest.instruction.tokens), "tensor(int64)"),
-        "prefix": TensorSpec(rows, "tensor(float)"),
-        "prefix_rows": TensorSpec((1,), "tensor(int64)"),
-        "noise": TensorSpec(rows, "tensor(float)"),
-    }
+    inputs["state"] = TensorSpec((history, manifest.state_size), "tensor(float)")
+    if reads is not None:
+        inputs["tokens"] = TensorSpec((1, reads.tokens), "tensor(int64)")
+    if isinstance(reads, PromptInput):
+        inputs["token_mask"] = TensorSpec((1, reads.tokens), "tensor(bool)")
+    if manifest.prefix_rows:
+        inputs |= {"prefix": _rows(manifest), "prefix_rows": TensorSpec((1,), "tensor(int64)")}
+    return inputs
 
 
-def expected_outputs(manifest: Manifest) -> dict[str, TensorSpec]:
-    """Returns the outputs that a graph of this manifest must have."""
-    return {
-        "actions": TensorSpec((1, manifest.action.rows, len(manifest.action.components)), "tensor(float)"),
-        "points": TensorSpec(POINTS_SHAPE, "tensor(float)"),
-    }
+def _rows(manifest: Manifest) -> TensorSpec:
+    return TensorSpec((1, manifest.action.rows, len(manifest.action.mean)), "tensor(float)")
 
 
 def _check_tensors(kind: str, found: Mapping[str, TensorSpec], expected: Mapping[str, TensorSpec]) -> None:

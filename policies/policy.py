@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Array, Image, Observation, freeze
 from tendon.policies.adapter import ToolAdapter
 from tendon.policies.bundle import Bundle
-from tendon.policies.manifest import Manifest
-from tendon.policies.matching import EMBEDDING, check_model, check_profile
-from tendon.policies.runtime import Engine, Tensor, load_graph
-from tendon.policies.tokens import Tokenizer
+from tendon.policies.given import Given
+from tendon.policies.manifest import Continuation, Manifest
+from tendon.policies.matching import EMBEDDING, POINTS, check_profile
+from tendon.policies.model import PolicyModel
+from tendon.policies.runtime import Engine
+from tendon.policies.senses import Senses
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -23,7 +27,8 @@ class Inference:
     """What one inference was like, beside its chunk.
 
     Attributes:
-        points: (2, 3) predicted positions of the target object and of the reference [m, base frame].
+        points: (2, 3) predicted positions of the target object and of the reference [m, base frame]; `None` when its
+            graph does not tell.
         targets: (T, 4) tool position in the base frame and finger position that each row asks for [m].
         given_rows: leading rows that continue the running plan.
         embedding: (E,) the policy's own summary of what it saw; `None` when its graph does not tell.
@@ -34,7 +39,7 @@ class Inference:
         total_ns: time in all.
     """
 
-    points: Array
+    points: Array | None
     targets: Array
     given_rows: int
     embedding: Array | None
@@ -51,13 +56,14 @@ class BundlePolicy:
     Args:
         bundle: from `load_bundle`.
         profile: the robot.
-        engine: what runs the graph; `None` takes the best there is, see `load_graph`.
+        engine: what runs the graphs; `None` takes the best there is, see `load_graph`.
         threads: CPU threads of one inference.
+        continuation: how chunks continue the running plan; `None` takes the best that the bundle supports.
 
     Raises:
-        ConfigError: the engine does not start.
+        ConfigError: the engine does not start, or the bundle does not support the continuation.
         MissingDependencyError: the engine is not installed.
-        IntegrityError: the model does not load.
+        IntegrityError: a graph does not load.
         MismatchError: bundle and profile, or graph and bundle, do not agree.
     """
 
@@ -67,16 +73,19 @@ class BundlePolicy:
         profile: RobotProfile,
         engine: Engine | None = None,
         threads: int = 2,
+        continuation: Continuation | None = None,
     ) -> None:
         manifest = bundle.manifest
         check_profile(manifest, profile)
-        self._model = load_graph(bundle.content, manifest.model, engine, threads)
-        check_model(manifest, self._model)
+        self.continuation = continuation or manifest.continuations[0]
+        if self.continuation not in manifest.continuations:
+            known = ", ".join(each.value for each in manifest.continuations)
+            raise ConfigError(f"bundle {manifest.name} does not support {self.continuation.value}, it has: {known}")
+        self._model = PolicyModel(bundle, engine, threads)
         self._manifest = manifest
         self._home = profile.vector("home")
         self._adapter = ToolAdapter(manifest, profile)
-        self._tokenizer = Tokenizer(manifest.instruction.vocabulary, manifest.instruction.tokens)
-        self._state_mean, self._state_std = np.array(manifest.state_mean), np.array(manifest.state_std)
+        self._senses = Senses(bundle, self._adapter)
         self._action_mean, self._action_std = np.array(manifest.action.mean), np.array(manifest.action.std)
         self.last: Inference | None = None
 
@@ -87,17 +96,32 @@ class BundlePolicy:
 
     @property
     def engine(self) -> Engine:
-        """What runs the graph."""
+        """What runs the graphs."""
         return self._model.engine
 
     @property
+    def prefix_rows(self) -> int:
+        """Most frozen rows of a prefix."""
+        trained = self.continuation is Continuation.TRAINED_PREFIX
+        return self._manifest.prefix_rows if trained else self._manifest.action.rows - 1
+
+    @property
+    def overlap_rows(self) -> int:
+        """Rows of a prefix after the frozen ones that the answer is led by."""
+        return 0 if self.continuation is Continuation.TRAINED_PREFIX else self._manifest.action.rows
+
+    @property
     def last_points(self) -> Array | None:
-        """(2, 3) predicted target and reference [m, base frame] of the last inference; `None` before the first."""
+        """(2, 3) predicted target and reference [m, base frame] of the last inference; `None` where it tells none."""
         return self.last.points if self.last else None
 
     def check_instruction(self, instruction: str) -> None:
         """Raises InstructionError when the policy does not know a word, so that a node can refuse it on arrival."""
-        self._tokenizer.encode(instruction)
+        self._senses.read(instruction, np.zeros(self._manifest.state_size))
+
+    def observe(self, observation: Observation) -> None:
+        """Takes an observation that is not inferred from, for a policy that sees its past. Cheap."""
+        self._senses.add(observation)
 
     def warm_up(self, runs: int = 2) -> None:
         """Runs the whole of `infer` on a black view of home, so that the first real inference is as fast as the rest.
@@ -115,13 +139,14 @@ class BundlePolicy:
             self.infer(observation)
         self.last = last
 
-    def infer(self, observation: Observation, prefix: ActionChunk | None = None) -> ActionChunk:
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
         """Returns the next chunk: row k is due (k + 1) steps after the observation.
 
-        The flow starts from the centre of its noise, so equal observations give equal chunks and successive
-        chunks do not jitter. The chunk starts with the rows of `prefix`, unchanged. A row outside the workspace
-        is moved to its border, one out of reach holds the last reachable row; `last` says which. A blank
-        instruction is allowed (it is the control run of an evaluation): a node must not pass one on.
+        It starts with the frozen rows of `prefix`, unchanged. A row outside the workspace is moved to its border, one
+        out of reach holds the last reachable row; `last` says which. A blank instruction is allowed (it is the control
+        run of an evaluation): a node must not pass one on.
 
         Raises:
             InvalidDataError: the observation lacks a camera, an image or joint vector has another size,
@@ -131,39 +156,29 @@ class BundlePolicy:
         begin_ns = time.perf_counter_ns()
         step_ns = self._manifest.action.step_ns
         start_ns = observation.stamp_ns + step_ns
-        self._check_joints(observation)
-        feeds = self._images(observation)
-        feeds["tokens"] = self._tokenizer.encode(observation.instruction)[None]
-        state = self._adapter.state(observation.joint_position, observation.joint_velocity)
-        feeds["state"] = ((state - self._state_mean) / self._state_std).astype(np.float32)[None]
+        feeds = self._senses.feeds(observation)
         origin = self._adapter.tool_position(observation.joint_position)
-
-        given = self._prefix_rows(prefix, start_ns)
-        known = len(given)
-        rows = np.zeros((1, self._manifest.action.rows, len(self._action_mean)), np.float32)
-        continued = self._adapter.to_components(given, origin)
-        rows[0, :known] = (continued - self._action_mean) / self._action_std
-        feeds["prefix"] = rows
-        feeds["prefix_rows"] = np.array([known], np.int64)
-        feeds["noise"] = np.zeros_like(rows)
+        rows = self._prefix_rows(prefix, start_ns)
+        known = len(rows) if frozen is None else min(frozen, len(rows))
+        if known > self.prefix_rows:
+            raise InvalidDataError(f"prefix has {known} frozen rows, the policy continues at most {self.prefix_rows}")
+        continued = self._adapter.to_components(rows, origin)
+        given = Given(rows=(continued - self._action_mean) / self._action_std, frozen=known)
 
         model_begin_ns = time.perf_counter_ns()
-        answer = self._model.run(feeds)
+        actions, answer = self._model.answer(feeds, given, self.continuation)
         model_ns = time.perf_counter_ns() - model_begin_ns
-        points = freeze("points (of the model's answer)", answer["points"][0], (2, 3))
-        actions = freeze("actions (of the model's answer)", answer["actions"][0], rows.shape[1:])
-        embedding = answer.get(EMBEDDING)
 
         wanted = actions[known:] * self._action_std + self._action_mean
-        seed = given[-1] if known else observation.joint_position
+        seed = rows[known - 1] if known else observation.joint_position
         solve_begin_ns = time.perf_counter_ns()
         solved = self._adapter.to_joints(wanted, origin, seed)
         kinematics_ns = time.perf_counter_ns() - solve_begin_ns
         self.last = Inference(
-            points=points,
-            targets=np.concatenate([continued, wanted]) + np.append(origin, 0.0),
+            points=_output(answer, POINTS, (2, 3)),
+            targets=np.concatenate([continued[:known], wanted]) + np.append(origin, 0.0),
             given_rows=known,
-            embedding=None if embedding is None else freeze("embedding (of the model)", embedding[0], (None,)),
+            embedding=_output(answer, EMBEDDING, (None,)),
             clamped_rows=tuple(k + known for k in solved.clamped),
             held_rows=tuple(k + known for k in solved.held),
             model_ns=model_ns,
@@ -171,35 +186,11 @@ class BundlePolicy:
             total_ns=time.perf_counter_ns() - begin_ns,
         )
         return ActionChunk(
-            actions=np.concatenate([given, solved.actions]),
+            actions=np.concatenate([rows[:known], solved.actions]),
             start_ns=start_ns,
             step_ns=step_ns,
             observation_stamp_ns=observation.stamp_ns,
         )
-
-    def _check_joints(self, observation: Observation) -> None:
-        count = len(self._manifest.joint_names)
-        if len(observation.joint_position) != count:
-            raise InvalidDataError(
-                f"the observation has {len(observation.joint_position)} joints, expected {count}: "
-                f"{', '.join(self._manifest.joint_names)}"
-            )
-
-    def _images(self, observation: Observation) -> dict[str, Tensor]:
-        feeds: dict[str, Tensor] = {}
-        for camera in self._manifest.cameras:
-            image = observation.images.get(camera.name)
-            if image is None:
-                seen = ", ".join(observation.images) or "none"
-                raise InvalidDataError(f"the observation lacks camera {camera.name} (it has: {seen})")
-            if image.pixels.shape != (camera.height, camera.width, 3):
-                height, width, _ = image.pixels.shape
-                raise InvalidDataError(
-                    f"camera {camera.name} gives {width}x{height} px, the policy sees {camera.width}x{camera.height}: "
-                    "set the size at the camera"
-                )
-            feeds[f"image_{camera.name}"] = image.pixels[None]
-        return feeds
 
     def _prefix_rows(self, prefix: ActionChunk | None, start_ns: int) -> Array:
         joints = len(self._manifest.joint_names)
@@ -211,9 +202,10 @@ class BundlePolicy:
                 f"prefix starts at {prefix.start_ns} ns in steps of {prefix.step_ns} ns, expected the chunk's grid: "
                 f"{start_ns} ns in steps of {step_ns} ns"
             )
-        if prefix.actions.shape[1] != joints or len(prefix.actions) > self._manifest.prefix_rows:
-            raise InvalidDataError(
-                f"prefix is {prefix.actions.shape[0]} rows of {prefix.actions.shape[1]} joints, "
-                f"expected at most {self._manifest.prefix_rows} rows of {joints}"
-            )
-        return prefix.actions
+        if prefix.actions.shape[1] != joints:
+            raise InvalidDataError(f"prefix has rows of {prefix.actions.shape[1]} joints, expected {joints}")
+        return prefix.actions[: self._manifest.action.rows]
+
+
+def _output(answer: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) -> Array | None:
+    return freeze(f"{name} (of the model's answer)", answer[name][0], shape) if name in answer else None

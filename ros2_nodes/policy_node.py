@@ -84,7 +84,8 @@ class PolicyNode(NodeShell):
             self.time,
             step_ns=manifest.action.step_ns,
             period_ns=REPLAN_STEPS * manifest.action.step_ns,
-            prefix_rows=manifest.prefix_rows,
+            prefix_rows=self._policy.prefix_rows,
+            overlap_rows=self._policy.overlap_rows,
             plan_window=self._window,
             tolerance=on_plan_tolerance(self.profile),
             publish=self._publish,
@@ -142,7 +143,8 @@ class PolicyNode(NodeShell):
         }
         if last is not None:
             facts |= {"model_ms": f"{last.model_ns / 1e6:.2f}", "inference_ms": f"{last.total_ns / 1e6:.2f}"}
-            facts |= {"points": last.points.round(3).tolist()}
+            if last.points is not None:
+                facts |= {"points": last.points.round(3).tolist()}
         if self._assessment is not None:
             facts |= {name: f"{score:.2f}" for name, score in self._assessment.scores.items()}
         return facts
@@ -181,6 +183,7 @@ class PolicyNode(NodeShell):
         if observation is None:
             return
         self._observation_meter.add(self.time.now_ns() - observation.stamp_ns)
+        self._policy.observe(observation)
         if self._instruction and self._armed:
             self._inference.offer(observation)
 

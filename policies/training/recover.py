@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from tendon.core.errors import MismatchError
 from tendon.policies.bundle import Bundle
-from tendon.policies.manifest import Manifest
+from tendon.policies.manifest import InstructionInput, Manifest
 from tendon.policies.training.model import Shape, SmallVla
 
 PREFIX = "model."
@@ -38,7 +38,9 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
     Raises:
         MismatchError: the graph lacks a weight of `SmallVla`, or one of that size.
     """
-    manifest = bundle.manifest
+    manifest, reads = bundle.manifest, bundle.manifest.instruction
+    if not isinstance(reads, InstructionInput):
+        raise MismatchError(f"bundle {manifest.name} reads no words of a vocabulary: it was not exported from SmallVla")
     found = _tensors(onnx.load_from_string(bundle.content[manifest.model]))
     rows, components = manifest.action.rows, len(manifest.action.components)
     shape = Shape(
@@ -46,8 +48,8 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
         state=manifest.state_size,
         rows=rows,
         components=components,
-        tokens=manifest.instruction.tokens,
-        vocabulary=len(manifest.instruction.vocabulary),
+        tokens=reads.tokens,
+        vocabulary=len(reads.vocabulary),
     )
     statistics = _statistics(manifest, found)
     model = SmallVla(shape, viewpoints, statistics)
@@ -66,7 +68,7 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
     record = {
         "recipe": dict(manifest.training.get("recipe", {})),
         "shape": asdict(shape),
-        "vocabulary": list(manifest.instruction.vocabulary),
+        "vocabulary": list(reads.vocabulary),
         "statistics": statistics,
         "step_s": manifest.action.step_s,
         "prefix_rows": manifest.prefix_rows,

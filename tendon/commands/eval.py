@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tendon.evaluation.episode import Episode
 
 FIRST_SEED, END_SEED = 100_000, 300_000
-TIMINGS = ("prefix", "overwrite", "synchronous")
+TIMINGS = ("trained_prefix", "inpainting", "overlap", "overwrite", "synchronous")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="100000:100060",
         help="scenes FIRST:END; 100000-199999 tune, 200000-299999 report (%(default)s)",
     )
-    parser.add_argument("--timing", choices=TIMINGS, default="prefix", help="of inference (%(default)s)")
+    parser.add_argument("--timing", choices=TIMINGS, default="trained_prefix", help="of inference (%(default)s)")
     parser.add_argument("--delay-ms", type=float, default=0.0, help="inference delay in simulated time (%(default)s)")
     parser.add_argument("--blank", action="store_true", help="leave the instruction empty: a control run")
     parser.add_argument("--robot", default="panda", help="robot profile (%(default)s)")

@@ -10,14 +10,25 @@ from tendon.core.types import ActionChunk, Array, Command, Observation
 class Policy(Protocol):
     """Turns an observation into an action chunk. Called from one thread; may be slow."""
 
-    def infer(self, observation: Observation, prefix: ActionChunk | None = None) -> ActionChunk:
+    @property
+    def prefix_rows(self) -> int:
+        """Most frozen rows of a prefix that it continues."""
+
+    @property
+    def overlap_rows(self) -> int:
+        """Rows of a prefix after the frozen ones that it can be led by."""
+
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
         """Returns the next chunk.
 
         Args:
             observation: what the robot sees now.
-            prefix: rows of the running chunk that will have been executed by the time the answer
-                arrives, on the new chunk's own time grid; the answer starts with them and continues
-                them smoothly. `None` when nothing is running.
+            prefix: rows of the running plan on the new chunk's own time grid; the answer continues them. `None`
+                when nothing is running.
+            frozen: leading rows of `prefix` that will have been executed by the time the answer is in force: it
+                starts with them, unchanged. Later ones lead it as far as the policy can. `None`: all of them.
         """
 
 

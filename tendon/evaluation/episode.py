@@ -27,12 +27,15 @@ REST_SPEED = 0.02
 class Timing(Enum):
     """How inference and execution share time.
 
-    - PREFIX: inference runs while the robot moves; the chunk continues the rows that will have been executed.
+    - TRAINED_PREFIX, INPAINTING, OVERLAP: inference runs while the robot moves; the chunk continues the running plan
+      in that way, see `tendon.policies.manifest.Continuation`.
     - OVERWRITE: the same without a prefix: the new chunk replaces the old one where it stands.
     - SYNCHRONOUS: the robot runs part of a chunk, comes to rest, and waits for the next inference.
     """
 
-    PREFIX = "prefix"
+    TRAINED_PREFIX = "trained_prefix"
+    INPAINTING = "inpainting"
+    OVERLAP = "overlap"
     OVERWRITE = "overwrite"
     SYNCHRONOUS = "synchronous"
 
@@ -50,7 +53,7 @@ class Setting:
         synchronous_rows: rows that SYNCHRONOUS executes of each chunk.
     """
 
-    timing: Timing = Timing.PREFIX
+    timing: Timing = Timing.TRAINED_PREFIX
     delay_ns: int = 0
     replan_ns: int = 200_000_000
     limit_s: float = 12.0
@@ -106,11 +109,13 @@ class _Inference:
 
     def begin(self, observation: Observation, now_ns: int) -> None:
         """Infers from an observation; the answer is delivered later."""
-        prefix = None
-        if self._setting.timing is Timing.PREFIX:
-            rows = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / STEP_NS)
+        prefix, frozen = None, 0
+        if self._setting.timing not in (Timing.OVERWRITE, Timing.SYNCHRONOUS):
+            frozen = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / STEP_NS)
+            frozen = min(frozen, self._policy.prefix_rows)
+            rows = frozen + self._policy.overlap_rows
             prefix = continuation(self._controller.window, observation, STEP_NS, rows, self._tolerance)
-        chunk = self._policy.infer(observation, prefix)
+        chunk = self._policy.infer(observation, prefix, frozen)
         if self._setting.timing is Timing.SYNCHRONOUS:
             chunk = replace(
                 chunk,

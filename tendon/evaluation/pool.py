@@ -10,8 +10,9 @@ from pathlib import Path
 
 from tendon.core.environment import load_environment
 from tendon.core.profile import load_profile
-from tendon.evaluation.episode import Episode, Runner, Setting
+from tendon.evaluation.episode import Episode, Runner, Setting, Timing
 from tendon.policies.bundle import load_bundle
+from tendon.policies.manifest import Continuation
 from tendon.policies.policy import BundlePolicy
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import ENVIRONMENT, sample_scene
@@ -32,15 +33,17 @@ class Job:
 
 
 @functools.lru_cache(maxsize=1)
-def _runner(bundle: Path, robot: str) -> Runner:
+def _runner(bundle: Path, robot: str, timing: Timing) -> Runner:
     profile = load_profile(robot)
-    policy = BundlePolicy(load_bundle(bundle), profile, threads=1)
+    continued = timing not in (Timing.OVERWRITE, Timing.SYNCHRONOUS)
+    continuation = Continuation(timing.value) if continued else None
+    policy = BundlePolicy(load_bundle(bundle), profile, threads=1, continuation=continuation)
     world = World(sample_scene(ANY_SEED), profile)
     return Runner(SimBackend(world), policy, load_environment(ENVIRONMENT))
 
 
 def _run(job: Job) -> tuple[Job, Episode]:
-    return job, _runner(job.bundle, job.robot).run(sample_scene(job.seed), job.setting)
+    return job, _runner(job.bundle, job.robot, job.setting.timing).run(sample_scene(job.seed), job.setting)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Episode]]:

@@ -75,10 +75,22 @@ class TracingPolicy:
         self._observed_ns: list[int] = []
         self._step_ns, self._instruction = 1, ""
 
-    def infer(self, observation: Observation, prefix: ActionChunk | None = None) -> ActionChunk:
+    @property
+    def prefix_rows(self) -> int:
+        """As the policy."""
+        return self._policy.prefix_rows
+
+    @property
+    def overlap_rows(self) -> int:
+        """As the policy."""
+        return self._policy.overlap_rows
+
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
         """Perturbs, answers and keeps."""
         self._perturbation.disturb(self._world, self._rng)
-        chunk = self._policy.infer(self._perturbation.observe(observation, self._rng), prefix)
+        chunk = self._policy.infer(self._perturbation.observe(observation, self._rng), prefix, frozen)
         last = self._policy.last
         if last is None or last.embedding is None:
             raise ConfigError(

@@ -38,7 +38,9 @@ class ScriptedPolicy:
         self.go, self.entered = threading.Semaphore(0), threading.Semaphore(0)
         self.calls: list[tuple[int, ActionChunk | None]] = []
 
-    def infer(self, observation: Observation, prefix: ActionChunk | None = None) -> ActionChunk:
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
         self.calls.append((observation.stamp_ns, prefix))
         self.entered.release()
         assert self.go.acquire(timeout=WAIT_S)

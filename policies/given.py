@@ -1,0 +1,41 @@
+"""The part of the running plan that a new chunk has to continue, in the policy's own normalised numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tendon.core.types import Array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Given:
+    """Rows of the running plan on the grid of the new chunk, and how strictly each is to be kept.
+
+    Attributes:
+        rows: (k, C) normalised; k may be 0.
+        frozen: leading rows that will have been executed by the time the answer is in force: kept exactly.
+    """
+
+    rows: Array
+    frozen: int
+
+    def weights(self, total: int) -> Array:
+        """Returns (total,) weights: 1 for frozen rows, falling to 0 at the end of the given ones.
+
+        The fall is that of real-time chunking (Black, Galliker and Levine 2025, eq. 5):
+        `c (e^c - 1) / (e - 1)` with `c = (k - i) / (k - frozen + 1)` for row i.
+        """
+        count = len(self.rows)
+        falling = (count - np.arange(total)) / (count - self.frozen + 1.0)
+        soft = np.where(falling > 0.0, falling * np.expm1(np.maximum(falling, 0.0)) / (np.e - 1.0), 0.0)
+        return np.where(np.arange(total) < self.frozen, 1.0, soft)
+
+    def blend(self, rows: Array) -> Array:
+        """Returns (T, M) `rows` drawn toward the given ones by their weights; columns beyond C are left alone."""
+        count, width = self.rows.shape
+        weights = self.weights(len(rows))[:count, None]
+        blended = np.array(rows)
+        blended[:count, :width] = weights * self.rows + (1.0 - weights) * rows[:count, :width]
+        return blended
