@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -38,6 +39,7 @@ COMMANDED_BATCH = 30
 SLIP_NS = 100_000_000
 """Physics that is later than this gives up catching up, and time in the simulation jumps."""
 
+SETTLE_S = 0.01
 FINISH_S = 2.0
 
 
@@ -143,6 +145,8 @@ class SimNode(NodeShell):
             late_ns = self.time.now_ns() - deadline_ns
             if late_ns > SLIP_NS:
                 self._slips += 1
+                time.sleep(SETTLE_S)  # what came meanwhile is taken first
+                late_ns = self.time.now_ns() - deadline_ns
                 begin_ns += late_ns
                 deadline_ns += late_ns
             self._physics.add(late_ns)

@@ -6,6 +6,7 @@ import contextlib
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 import chunks
@@ -13,6 +14,7 @@ from bench import Bench
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParametersAtomically
 from rosgraph_msgs.msg import Clock
+from running_graph import RunningGraph
 from sensor_msgs.msg import Image, JointState
 from trajectory_msgs.msg import JointTrajectory
 from witness import PROFILE
@@ -63,16 +65,14 @@ class Extras:
         time.sleep(SETTLE_S)
 
 
-_extras: dict[int, Extras] = {}
+_extras: weakref.WeakKeyDictionary[RunningGraph, Extras] = weakref.WeakKeyDictionary()
 
 
 def extras(bench: Bench) -> Extras:
     """Returns the extras of the graph that runs."""
-    key = id(bench.graph)
-    if key not in _extras:
-        _extras.clear()
-        _extras[key] = Extras(bench)
-    return _extras[key]
+    if bench.graph not in _extras:
+        _extras[bench.graph] = Extras(bench)
+    return _extras[bench.graph]
 
 
 def set_simulator(bench: Bench, name: str, value: str) -> None:

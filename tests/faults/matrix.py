@@ -110,8 +110,12 @@ def run_in_namespace(fault: Fault, repeats: int, seed: int) -> tuple[list[Trial]
     return [start_faults.trial_of(item) for item in json.loads(result.stdout.splitlines()[-1])], ""
 
 
-def run(only: str, repeats: int, seed: int, quick: bool, say: bool = True) -> list[Row]:
-    """Runs everything whose name or row contains `only`."""
+def _named(fault: Fault | start_faults.StartFault, only: Sequence[str]) -> bool:
+    return not only or any(part in fault.name or part in fault.row for part in only)
+
+
+def run(only: Sequence[str], repeats: int, seed: int, quick: bool, say: bool = True) -> list[Row]:
+    """Runs everything whose name or row contains one of `only`, or everything."""
     bench = Bench(seed=seed)
     rows: list[Row] = []
 
@@ -121,7 +125,7 @@ def run(only: str, repeats: int, seed: int, quick: bool, say: bool = True) -> li
             print(" | ".join(row.cells()), flush=True)
 
     try:
-        chosen = [fault for fault in FAULTS.values() if only in fault.name or only in fault.row]
+        chosen = [fault for fault in FAULTS.values() if _named(fault, only)]
         for fault in sorted(chosen, key=lambda fault: fault.graph):
             if quick and not fault.quick:
                 continue
@@ -132,7 +136,7 @@ def run(only: str, repeats: int, seed: int, quick: bool, say: bool = True) -> li
             else:
                 trials = run_fault(bench, fault, repeats)
             add(Row(row=fault.row, name=fault.name, trials=tuple(trials), note=note))
-        if only in PAIRWISE:
+        if not only or any(part in PAIRWISE for part in only):
             others = [fault for fault in FAULTS.values() if not fault.namespace and (fault.quick or not quick)]
             each = 1 if quick else max(1, -(-repeats // len(others)))
             trials = []
@@ -141,7 +145,7 @@ def run(only: str, repeats: int, seed: int, quick: bool, say: bool = True) -> li
             add(Row(row=PAIRWISE, name=f"the stop service during each of {len(others)}", trials=tuple(trials)))
         bench.end()
         for start in start_faults.FAULTS:
-            if (only in start.name or only in start.row) and (start.quick or not quick):
+            if _named(start, only) and (start.quick or not quick):
                 trials = [start.run(random.Random(seed + k), bench.folder) for k in range(repeats * bool(start.run))]
                 add(Row(row=start.row, name=start.name, trials=tuple(trials), note=start.note))
     finally:
@@ -149,7 +153,7 @@ def run(only: str, repeats: int, seed: int, quick: bool, say: bool = True) -> li
     return rows
 
 
-def write(rows: Sequence[Row], repeats: int, folder: Path = OUTPUT) -> None:
+def write(rows: Sequence[Row], repeats: int, folder: Path) -> None:
     """Writes the table as Markdown, and every trial as JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
@@ -168,7 +172,8 @@ def main() -> int:
     """Runs the matrix."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=20, help="of each fault (%(default)s)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="faults with this in their name or row")
+    parser.add_argument("--only", nargs="+", default=(), metavar="TEXT", help="faults with one of these in name or row")
+    parser.add_argument("--out", type=Path, default=OUTPUT, help="folder of the table (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="the subset that CI runs")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
     parser.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
@@ -177,14 +182,14 @@ def main() -> int:
     if args.inner:
         bench = Bench(seed=args.seed)
         try:
-            trials = run_fault(bench, FAULTS[args.only], args.repeats)
+            trials = run_fault(bench, FAULTS[args.only[0]], args.repeats)
         finally:
             bench.close()
         print(json.dumps([trial.as_dict() for trial in trials]))
         return 0
     rows = run(args.only, args.repeats, args.seed, args.quick)
-    write(rows, args.repeats)
-    print(f"{OUTPUT}/faults.md")
+    write(rows, args.repeats, args.out)
+    print(f"{args.out}/faults.md")
     return int(any(trial.problem or trial.broken for row in rows for trial in row.trials))
 
 

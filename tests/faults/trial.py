@@ -12,7 +12,9 @@ import numpy as np
 from bench import Bench
 from faults import Expect, Fault, stopping
 from limits_check import Worst, worst_of
-from witness import Motion, Sign
+from witness import PROFILE, Motion, Sign
+
+from tendon.core.types import Array
 
 SETTLE_NS = 350_000_000
 """After arming the robot settles from where it was held to where it is measured, outside the laws of motion."""
@@ -114,7 +116,7 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
         if not problem and not graph.operator.wait(lambda: graph.mode() in STOPPED, LATCHED_S):
             problem = f"it is {graph.mode()} and would go on"
         if not graph.operator.at_rest():
-            problem = problem or "it moves after the stop"
+            problem = problem or f"it moves after the stop, at {_speed(graph.states[-1]):.3f} of a speed limit"
     bench.stop()
     graph.wait(lambda: bench.witness.newest_ns() > time.time_ns() - 300_000_000, "the simulator's record")
     whole = bench.witness.motion()
@@ -154,6 +156,10 @@ def _alone(bench: Bench, began_ns: int, armed_ns: int) -> Trial:
 def _late_ms(said: dict[str, str]) -> float:
     """Returns the largest latency of a command in what the simulator says of itself."""
     return float(said.get("command latency_ms", "max 0").rpartition("max ")[2])
+
+
+def _speed(state: tuple[float, Array, Array]) -> float:
+    return float(np.abs(state[2] / PROFILE.vector("velocity")).max())
 
 
 def _lives(pid: int) -> bool:
