@@ -64,7 +64,7 @@ setup(
     install_requires=[
         "numpy>=1.26",
         "pin>=3.0",
-        "onnxruntime>=1.19",
+        "onnxruntime>=1.21",
         "opencv-python-headless>=4.9",
         "coal>=3.0",
         "daqp>=0.5",
@@ -80,7 +80,7 @@ setup(
         "remote": REMOTE,
         "train": SIM + TRAIN,
         "openvino": OPENVINO,
-        "gpu": ["onnxruntime-gpu>=1.19", "tensorrt>=10"],
+        "gpu": ["onnxruntime-gpu[cuda,cudnn]>=1.21", "tensorrt>=10"],
         "dev": DEV,
     },
     entry_points={"console_scripts": ["tendon = tendon.cli:main"]},

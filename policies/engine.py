@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib.util
 from dataclasses import dataclass
+from importlib import metadata
 
 import onnxruntime
 
@@ -26,6 +28,7 @@ ORT_PROVIDERS = {
 PREFERENCE = ("tensorrt", "cuda", "cpu")
 """What is tried, in this order, when nobody names an engine."""
 
+GPU_PACKAGE = "onnxruntime-gpu"
 _EXTRAS = {"cuda": "gpu", "tensorrt": "gpu", "openvino": "openvino"}
 
 
@@ -77,9 +80,22 @@ def installed(provider: str) -> bool:
 
 
 def require(engine: Engine) -> None:
-    """Raises MissingDependencyError, which names the extra to install, when an engine's library is not there."""
-    if not installed(engine.provider):
-        raise MissingDependencyError(
-            f"engine {engine} is not installed: pip install 'tendon[{_EXTRAS[engine.provider]}]' "
-            f"(installed here: {', '.join(name for name in PRECISIONS if installed(name))})"
+    """Raises MissingDependencyError, which says what to install, when an engine's library is not there."""
+    if installed(engine.provider):
+        return
+    advice = f"pip install 'tendon[{_EXTRAS[engine.provider]}]'"
+    if engine.provider in ORT_PROVIDERS and _has_gpu_package():
+        advice = (
+            f"the packages onnxruntime and {GPU_PACKAGE} hold the same files, and those for the CPU came last: "
+            f"pip uninstall -y onnxruntime {GPU_PACKAGE}, then pip install {GPU_PACKAGE}"
         )
+    raise MissingDependencyError(
+        f"engine {engine} is not installed: {advice} "
+        f"(installed here: {', '.join(name for name in PRECISIONS if installed(name))})"
+    )
+
+
+def _has_gpu_package() -> bool:
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return bool(metadata.version(GPU_PACKAGE))
+    return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import importlib.util
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from tendon.core.errors import ConfigError, IntegrityError
 from tendon.policies.engine import ORT_PROVIDERS, Engine
+from tendon.policies.engine_cache import engine_folders, machine
 from tendon.policies.external_data import listed_locations
 from tendon.policies.graph import Held, Tensor, TensorSpec, check_feeds
 
@@ -39,6 +41,7 @@ class OrtGraph:
     def __init__(self, content: Mapping[str, bytes], name: str, engine: Engine, threads: int) -> None:
         self.engine = engine
         self.provider = ORT_PROVIDERS[engine.provider]
+        _load_libraries(engine)
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -50,7 +53,10 @@ class OrtGraph:
             options.add_external_initializers_from_files_in_memory(locations, buffers, [len(b) for b in buffers])
         try:
             self._session = ort.InferenceSession(
-                content[name], options, providers=provider_options(engine), enable_fallback=0
+                content[name],
+                options,
+                providers=provider_options(engine, content, [name, *locations]),
+                enable_fallback=0,
             )
         except _LOAD_ERRORS as error:
             raise IntegrityError(f"onnxruntime cannot load {name}: {error}; export the bundle again") from error
@@ -92,12 +98,38 @@ class OrtGraph:
         }
 
 
-def provider_options(engine: Engine) -> list[tuple[str, dict[str, str]]]:
-    """Returns onnxruntime's providers for an engine: the engine itself, then those that take what it cannot run."""
+def _load_libraries(engine: Engine) -> None:
+    """Loads CUDA's and TensorRT's libraries from where pip puts them; the loader knows only the system's folders."""
+    if engine.provider != "cpu":
+        ort.preload_dlls()
+    if engine.provider == "tensorrt" and importlib.util.find_spec("tensorrt") is not None:
+        importlib.import_module("tensorrt")
+
+
+def provider_options(
+    engine: Engine, content: Mapping[str, bytes], files: Sequence[str]
+) -> list[tuple[str, dict[str, str]]]:
+    """Returns onnxruntime's providers for an engine: the engine itself, then those that take what it cannot run.
+
+    Args:
+        engine: one of onnxruntime's.
+        content: files by name.
+        files: the graph and its external tensor data; what TensorRT builds is kept for them, see `engine_folders`.
+    """
     cuda = (ORT_PROVIDERS["cuda"], {"use_tf32": str(int(engine.precision == "tf32"))})
     cpu: tuple[str, dict[str, str]] = (ORT_PROVIDERS["cpu"], {})
     if engine.provider == "cpu":
         return [cpu]
     if engine.provider == "cuda":
         return [cuda, cpu]
-    return [(ORT_PROVIDERS["tensorrt"], {f"trt_{engine.precision}_enable": "1"} if engine.precision else {}), cuda, cpu]
+    built, timings = engine_folders(engine, content, files, machine())
+    tensorrt = {
+        "trt_engine_cache_enable": "1",
+        "trt_engine_cache_path": str(built),
+        "trt_timing_cache_enable": "1",
+        "trt_timing_cache_path": str(timings),
+    }
+    if engine.precision is not None:
+        # Sums of squares overflow half precision, and layer norms hold them.
+        tensorrt |= {f"trt_{engine.precision}_enable": "1", "trt_layer_norm_fp32_fallback": "1"}
+    return [(ORT_PROVIDERS["tensorrt"], tensorrt), cuda, cpu]

@@ -114,19 +114,20 @@ class TestNames:
             Engine.parse(text)
 
 
+@pytest.fixture(scope="class")
+def load(engine: Engine) -> Callable[..., Graph]:
+    """Returns what loads a model once for all tests of an engine."""
+
+    @functools.cache
+    def load(model: bytes, **files: bytes) -> Graph:
+        return load_graph({"m": model, **files}, "m", engine)
+
+    return load
+
+
 @pytest.mark.parametrize("engine", HERE, ids=str, scope="class")
 class TestConformance:
     """What `Graph` promises, on every engine of this machine."""
-
-    @pytest.fixture(scope="class")
-    def load(self, engine: Engine) -> Callable[..., Graph]:
-        """Returns what loads a model once for all tests of an engine."""
-
-        @functools.cache
-        def load(model: bytes, **files: bytes) -> Graph:
-            return load_graph({"m": model, **files}, "m", engine)
-
-        return load
 
     def test_it_says_what_it_is(self, load: Callable[..., Graph], engine: Engine) -> None:
         """Engine, provider, and ONNX's names of inputs and outputs with shape and type."""
@@ -269,6 +270,12 @@ class TestStarting:
         with pytest.raises(MissingDependencyError, match=r"not installed: pip install 'tendon\[gpu\]'.*here: cpu"):
             load_graph({"m": step()}, "m", Engine.parse(text))
 
+    def test_a_package_for_the_gpu_that_is_hidden_by_the_other_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Pip installs both, and the later one's files win."""
+        monkeypatch.setattr("importlib.metadata.version", lambda name: "1.31.1")
+        with pytest.raises(MissingDependencyError, match=r"hold the same files.*pip uninstall -y onnxruntime"):
+            load_graph({"m": step()}, "m", Engine("cuda"))
+
     @pytest.mark.filterwarnings("ignore:Specified provider")
     def test_one_that_is_installed_but_does_not_start_is_an_error(self) -> None:
         """Onnxruntime itself would go on with the CPU."""
@@ -277,9 +284,10 @@ class TestStarting:
 
     @pytest.mark.filterwarnings("ignore:Specified provider")
     def test_without_a_choice_the_first_that_starts_is_taken(
-        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         """And the log says which did not."""
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr("onnxruntime.get_available_providers", lambda: list(ORT_PROVIDERS.values()))
         graph = load_graph({"m": step()}, "m")
         assert graph.engine == Engine("cpu")
