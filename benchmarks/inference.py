@@ -67,11 +67,9 @@ def bare_session(bundle: Bundle, engine: Engine, threads: int = 2) -> onnxruntim
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(
-        bundle.content[bundle.manifest.model],
-        options,
-        providers=provider_options(engine, bundle.content, [bundle.manifest.model]),
-    )
+    name = bundle.manifest.model
+    providers = provider_options(engine, bundle.content, [name])
+    return onnxruntime.InferenceSession(bundle.content[name], options, providers=providers)
 
 
 def overhead(policy: BundlePolicy, bare: onnxruntime.InferenceSession, profile: RobotProfile, runs: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
@@ -91,6 +91,7 @@ class TestNames:
     def test_every_name_reads_back(self, text: str) -> None:
         assert str(Engine.parse(text)) == text
 
+    @settings(deadline=None)
     @given(text=st.text(max_size=20))
     def test_any_text_is_an_engine_or_a_config_error(self, text: str) -> None:
         try:
