@@ -18,6 +18,7 @@ import onnxruntime
 from tendon.control.continuation import on_plan_tolerance
 from tendon.core.clock import SteadyClock
 from tendon.core.profile import RobotProfile, load_profile
+from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle import Bundle, load_bundle
 from tendon.policies.engine import Engine
@@ -108,7 +109,7 @@ def delay(policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
     offers: list[int] = []
     errors: list[Exception] = []
 
-    def publish(chunk: ActionChunk) -> None:
+    def publish(chunk: ActionChunk, _: Policy) -> None:
         assert policy.last is not None
         arrived.append(clock.now_ns() - chunk.observation_stamp_ns)
         added.append(arrived[-1] - policy.last.total_ns)
@@ -116,9 +117,7 @@ def delay(policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
     inference = AsyncInference(
         policy,
         clock,
-        step_ns=policy.manifest.action.step_ns,
-        period_ns=policy.manifest.action.step_ns,
-        prefix_rows=policy.manifest.prefix_rows,
+        replan_steps=1,
         plan_window=lambda *_: None,
         tolerance=on_plan_tolerance(profile),
         publish=publish,

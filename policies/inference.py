@@ -29,12 +29,17 @@ class DelayEstimator:
         window: how many measurements count.
         percentile: of them, 0 to 100.
         warm_up: how many measurements at the start are left out.
+        expected_ns: the estimate before the first measurement, such as what a run of the policy took when it was
+            warmed up; `None` when nothing is known.
     """
 
-    def __init__(self, window: int = 50, percentile: float = 95.0, warm_up: int = 1) -> None:
+    def __init__(
+        self, window: int = 50, percentile: float = 95.0, warm_up: int = 1, expected_ns: int | None = None
+    ) -> None:
         self._delays_ns: deque[int] = deque(maxlen=window)
         self._percentile = percentile
         self._skip = warm_up
+        self._expected_ns = expected_ns
 
     def add(self, delay_ns: int) -> None:
         """Takes a measured delay. A negative one (the clock was set back) is left out."""
@@ -45,9 +50,9 @@ class DelayEstimator:
 
     @property
     def delay_ns(self) -> int | None:
-        """The estimate, always one of the measured delays or above; `None` before the first."""
+        """The estimate, always one of the measured delays or above; what was expected before the first."""
         if not self._delays_ns:
-            return None
+            return self._expected_ns
         return int(np.percentile(self._delays_ns, self._percentile, method="higher"))
 
 
@@ -88,14 +93,11 @@ class AsyncInference:
     Args:
         policy: called from the inference thread only.
         clock: of the observation stamps.
-        step_ns: time between rows of the policy's chunks.
-        period_ns: time between the observations taken. A policy that replans at every step puts off what it
-            is unsure of, such as closing the gripper, for ever: it has to carry out a part of its plan.
-        prefix_rows: most frozen rows the policy can continue.
-        overlap_rows: rows after the frozen ones that it can be led by.
+        replan_steps: steps of a chunk between the observations taken. A policy that replans at every step puts off
+            what it is unsure of, such as closing the gripper, for ever: it has to carry out a part of its plan.
         plan_window: the running plan, such as `Executor.window`.
         tolerance: (n,) how far the robot may be from that plan for it to be continued, see `continuation`.
-        publish: takes each chunk.
+        publish: takes each chunk, and the policy that made it.
         on_error: takes each exception of the policy or of `publish`.
         lead_ns: how far ahead of now the control loop has committed its reference, and the way of the chunk to it.
         estimator: of the delay.
@@ -106,26 +108,21 @@ class AsyncInference:
         policy: Policy,
         clock: Clock,
         *,
-        step_ns: int,
-        period_ns: int,
-        prefix_rows: int,
+        replan_steps: int,
         plan_window: PlanWindow,
         tolerance: Array,
-        publish: Callable[[ActionChunk], None],
+        publish: Callable[[ActionChunk, Policy], None],
         on_error: Callable[[Exception], None],
         lead_ns: int = 0,
-        overlap_rows: int = 0,
         estimator: DelayEstimator | None = None,
     ) -> None:
         self._policy = policy
         self._clock = clock
-        self._step_ns, self._period_ns = step_ns, period_ns
-        self._max_prefix_rows = prefix_rows
+        self._replan_steps = replan_steps
         self._plan_window, self._tolerance = plan_window, tolerance
         self._publish = publish
         self._on_error = on_error
         self._lead_ns = lead_ns
-        self._overlap_rows = overlap_rows
         self._estimator = estimator or DelayEstimator()
         self._changed = threading.Condition()
         self._waiting: Observation | None = None
@@ -146,6 +143,15 @@ class AsyncInference:
             raise StoppedError("inference was started before: make a new AsyncInference")
         self._thread = threading.Thread(target=self._loop, name="inference", daemon=True)
         self._thread.start()
+
+    def use(self, policy: Policy, estimator: DelayEstimator) -> None:
+        """Changes the policy: the next inference is its, at once, and continues the running plan. Any thread.
+
+        The inference that runs is finished, and its chunk is published, by the policy before.
+        """
+        with self._changed:
+            self._policy, self._estimator, self._taken = policy, estimator, None
+            self._changed.notify()
 
     def offer(self, observation: Observation) -> None:
         """Gives it an observation; the newest wins. Never waits for the policy. Any thread."""
@@ -207,8 +213,9 @@ class AsyncInference:
         """
         if self._waiting is None or self._taken is None:
             return self._waiting is not None
+        period_ns = self._replan_steps * self._policy.step_ns
         new_task = self._waiting.instruction != self._taken.instruction
-        return new_task or abs(self._waiting.stamp_ns - self._taken.stamp_ns) >= self._period_ns - FRAME_JITTER_NS
+        return new_task or abs(self._waiting.stamp_ns - self._taken.stamp_ns) >= period_ns - FRAME_JITTER_NS
 
     def _report(self, error: Exception) -> None:
         try:
@@ -217,22 +224,25 @@ class AsyncInference:
             _log.exception("on_error failed")
 
     def _infer(self, observation: Observation) -> None:
-        rows, capped = self._prefix_rows()
-        prefix = continuation(self._plan_window, observation, self._step_ns, rows + self._overlap_rows, self._tolerance)
+        with self._changed:
+            policy, estimator = self._policy, self._estimator
+        rows, capped = self._prefix_rows(policy, estimator)
+        led = rows + policy.overlap_rows
+        prefix = continuation(self._plan_window, observation, policy.step_ns, led, self._tolerance)
         frozen = 0 if prefix is None else min(rows, len(prefix.actions))
         with self._changed:
             self._prefix = (frozen, capped)
-        chunk = self._policy.infer(observation, prefix, frozen)
+        chunk = policy.infer(observation, prefix, frozen)
         if self._closing:
             return
-        self._publish(chunk)
+        self._publish(chunk, policy)
         with self._changed:
             self._counts["published"] += 1
-            self._estimator.add(self._clock.now_ns() - observation.stamp_ns)
+            estimator.add(self._clock.now_ns() - observation.stamp_ns)
 
-    def _prefix_rows(self) -> tuple[int, bool]:
-        delay_ns = self._estimator.delay_ns
+    def _prefix_rows(self, policy: Policy, estimator: DelayEstimator) -> tuple[int, bool]:
+        delay_ns = estimator.delay_ns
         if delay_ns is None:
-            return self._max_prefix_rows, False
-        wanted = -(-(delay_ns + self._lead_ns) // self._step_ns)
-        return min(wanted, self._max_prefix_rows), wanted > self._max_prefix_rows
+            return policy.prefix_rows, False
+        wanted = -(-(delay_ns + self._lead_ns) // policy.step_ns)
+        return min(wanted, policy.prefix_rows), wanted > policy.prefix_rows

@@ -100,6 +100,11 @@ class BundlePolicy:
         return self._model.engine
 
     @property
+    def step_ns(self) -> int:
+        """Time between rows."""
+        return self._manifest.action.step_ns
+
+    @property
     def prefix_rows(self) -> int:
         """Most frozen rows of a prefix."""
         trained = self.continuation is Continuation.TRAINED_PREFIX
@@ -123,10 +128,13 @@ class BundlePolicy:
         """Takes an observation that is not inferred from, for a policy that sees its past. Cheap."""
         self._senses.add(observation)
 
-    def warm_up(self, runs: int = 2) -> None:
+    def warm_up(self, runs: int = 2) -> int:
         """Runs the whole of `infer` on a black view of home, so that the first real inference is as fast as the rest.
 
         `last` stays as it was.
+
+        Returns:
+            What the last run took [ns]: the delay to expect before one is measured.
         """
         images = {
             camera.name: Image(stamp_ns=0, pixels=np.zeros((camera.height, camera.width, 3), np.uint8))
@@ -134,10 +142,13 @@ class BundlePolicy:
         }
         rest = np.zeros_like(self._home)
         observation = Observation(stamp_ns=0, joint_position=self._home, joint_velocity=rest, images=images)
-        last = self.last
+        last, took_ns = self.last, 0
         for _ in range(runs):
+            begin_ns = time.perf_counter_ns()
             self.infer(observation)
+            took_ns = time.perf_counter_ns() - begin_ns
         self.last = last
+        return took_ns
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None

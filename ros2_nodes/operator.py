@@ -37,6 +37,7 @@ class Operator:
         services = ("safety/arm", "safety/stop", "safety/reset", "control/home")
         self._calls = {name: self.node.create_client(Trigger, name) for name in services}
         self._instructions = self.node.create_publisher(String, "instruction", qos.LATCHED)
+        self._selections = self.node.create_publisher(String, "policy/select", qos.LATCHED)
         self._speed: tuple[float, float] | None = None
         self._said: dict[str, dict[str, str]] = {}
         self.node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
@@ -99,6 +100,10 @@ class Operator:
     def say(self, instruction: str) -> None:
         """Gives a task in words; nodes that start later hear it as long as this operator lives."""
         self._instructions.publish(String(data=instruction))
+
+    def select(self, policy: str) -> None:
+        """Asks the policy node to change to the bundle of that name."""
+        self._selections.publish(String(data=policy))
 
     def said(self, node: str) -> dict[str, str]:
         """Returns the newest values a node gave in `diagnostics` and `safety/state`, with its message and level."""

@@ -4,6 +4,10 @@ Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permi
 `policy/action_chunk`. Inference has its own thread and runs only while the robot may move. An instruction with an
 unknown word is an ERROR in the diagnostics and drops the task: the robot stops when its last chunk ends.
 
+A second bundle (`standby`) is loaded and warm; its name on `policy/select` changes to it, and its first chunk continues
+the plan that runs. The instruction "stop" (halt, wait, hold, pause) brings the robot to rest at once, still armed, by
+`control/source` hold; the next task goes on.
+
 A bundle with a calibrated failure detector (docs/detector.md) is watched: after each inference, `safety/state` says
 full, slow, hold or stop, and why. That is a request to the safety monitor; what it does about it is its own matter.
 """
@@ -13,6 +17,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -26,11 +31,12 @@ from tendon.control.controller import LEAD_TICKS
 from tendon.control.executor import Executor
 from tendon.control.response import Response
 from tendon.core.errors import ConfigError, InstructionError, TendonError
+from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk
 from tendon.policies.bundle import load_bundle
 from tendon.policies.detector import Assessment, Detector
 from tendon.policies.detector_file import load_detector
-from tendon.policies.inference import AsyncInference
+from tendon.policies.inference import AsyncInference, DelayEstimator
 from tendon.policies.observation_buffer import ObservationBuffer, Tolerances
 from tendon.policies.policy import BundlePolicy
 from tendon.ros2_nodes import conversion, qos
@@ -51,20 +57,53 @@ REPLAN_STEPS = 2
 """Steps of a chunk between inferences: one is so few that the arm hesitates (docs/results.md)."""
 
 
+SELECT_TOPIC = "policy/select"
+INTERRUPTIONS = ("stop", "halt", "wait", "hold", "pause")
+"""Words that are no task: the robot comes to rest at once and stays armed."""
+HELD, FOLLOWED = "hold", "policy"
+
+
+@dataclass(eq=False)
+class _Loaded:
+    """A policy that is ready to run.
+
+    Attributes:
+        name: of its bundle.
+        policy: runs it.
+        detector: of its failures; `None` without a calibration.
+        expected_ns: what an inference took when it was warmed up.
+    """
+
+    name: str
+    policy: BundlePolicy
+    detector: Detector | None
+    expected_ns: int = 0
+
+    def warm_up(self) -> None:
+        """Makes the first inference as fast as the rest, and learns how fast that is."""
+        self.expected_ns = self.policy.warm_up()
+
+    def estimator(self) -> DelayEstimator:
+        """Returns a new estimator of its delay; nothing is left out, for it is warm."""
+        return DelayEstimator(warm_up=0, expected_ns=self.expected_ns)
+
+
 class PolicyNode(NodeShell):
     """Feeds asynchronous inference and publishes what it answers."""
 
     def __init__(self) -> None:
         super().__init__("policy_node")
-        bundle = load_bundle(self.setting("bundle", ""))
-        self._policy = BundlePolicy(bundle, self.profile)
-        calibration = load_detector(bundle)
-        self._detector = None if calibration is None else Detector(calibration)
+        self._loaded = [self._load(folder) for name in ("bundle", "standby") if (folder := self.setting(name, ""))]
+        self._active = self._loaded[0]
+        names = [each.name for each in self._loaded]
+        if len(set(names)) < len(names):
+            raise ConfigError(f"policy and standby are both called {names[0]}: give one another name in bundle.yaml")
         self._assessment: Assessment | None = None
         self._watching, self._slowed_ns = False, -SLOWED_NS
-        manifest = self._policy.manifest
         self._periods_ns = {
-            camera.name: round(1e9 / self.profile.camera(camera.name).rate_hz) for camera in manifest.cameras
+            camera.name: round(1e9 / self.profile.camera(camera.name).rate_hz)
+            for each in self._loaded
+            for camera in each.policy.manifest.cameras
         }
         self._arrived_ns: dict[str, int] = {}
         # /clock and what is stamped with it come by different ways, so either may be first.
@@ -75,17 +114,14 @@ class PolicyNode(NodeShell):
         self._plan_lock = threading.Lock()
         self._armed = False
         self._instruction, self._instruction_error = "", ""
-        self._inference_error = ""
+        self._inference_error, self._selection_error = "", ""
         self._chunk_meter, self._observation_meter = self.meter("chunk"), self.meter("observation")
         self._inference_meter = self.meter("inference")
         self._chunks = self.create_publisher(JointTrajectory, "policy/action_chunk", qos.NEWEST)
         self._inference = AsyncInference(
-            self._policy,
+            self._active.policy,
             self.time,
-            step_ns=manifest.action.step_ns,
-            period_ns=REPLAN_STEPS * manifest.action.step_ns,
-            prefix_rows=self._policy.prefix_rows,
-            overlap_rows=self._policy.overlap_rows,
+            replan_steps=REPLAN_STEPS,
             plan_window=self._window,
             tolerance=on_plan_tolerance(self.profile),
             publish=self._publish,
@@ -99,15 +135,30 @@ class PolicyNode(NodeShell):
         self.create_subscription(String, "instruction", self._instruct, qos.LATCHED)
         self.create_subscription(DiagnosticArray, PERMISSION_TOPIC, self._permit, qos.NEWEST)
         self._instructions = self.create_publisher(String, "instruction", qos.LATCHED)
+        self._source = ""
+        self._sources = self.create_publisher(String, "control/source", qos.LATCHED)
+        self.create_subscription(String, "control/source", self._hear_source, qos.LATCHED)
+        self.create_subscription(String, SELECT_TOPIC, self._select, qos.LATCHED)
         self._states = self.create_publisher(DiagnosticArray, STATE_TOPIC, qos.EACH)
         self._detector_meter = self.meter("detector")
         self.create_timer(0.02, self.beat)
-        if self._detector is not None:
+        if any(each.detector is not None for each in self._loaded):
             self.create_timer(RESPONSE_PERIOD_S, self._respond)
 
+    def _load(self, folder: str) -> _Loaded:
+        bundle = load_bundle(folder)
+        calibration = load_detector(bundle)
+        return _Loaded(
+            name=bundle.manifest.name,
+            policy=BundlePolicy(bundle, self.profile),
+            detector=None if calibration is None else Detector(calibration),
+        )
+
     def start(self) -> None:
-        """Warms the policy up, then says the first instruction to everybody, this node too."""
-        self._policy.warm_up()
+        """Warms the policies up, then says the first instruction to everybody, this node too."""
+        for each in self._loaded:
+            each.warm_up()
+        self._inference.use(self._active.policy, self._active.estimator())
         self._inference.start()
         if first := self.setting("instruction", ""):
             self._instructions.publish(String(data=first))
@@ -120,8 +171,8 @@ class PolicyNode(NodeShell):
                 return ERROR, f"camera {name}: {silent}; no inference without it"
         if silent := self._silent("joint_states", JOINT_STATE_AGE_NS, now_ns):
             return ERROR, f"joint_states: {silent}; no inference without them"
-        if self._instruction_error or self._inference_error:
-            return ERROR, self._instruction_error or self._inference_error
+        if error := self._instruction_error or self._inference_error or self._selection_error:
+            return ERROR, error
         if self._assessment and (response := self._response()) is not Response.FULL:
             return LEVELS[response], f"asks to {response.name.lower()}: {self._assessment.reason}"
         if not self._instruction:
@@ -133,8 +184,10 @@ class PolicyNode(NodeShell):
     def facts(self) -> dict[str, object]:
         """Returns the instruction and what inference says of itself."""
         status = self._inference.status()
-        last = self._policy.last
+        last = self._active.policy.last
         facts: dict[str, object] = {
+            "policy": self._active.name,
+            "standby": ", ".join(each.name for each in self._loaded if each is not self._active),
             "instruction": self._instruction,
             "delay_ms": "" if status.delay_ns is None else f"{status.delay_ns / 1e6:.1f}",
             "prefix_rows": status.prefix_rows,
@@ -183,19 +236,55 @@ class PolicyNode(NodeShell):
         if observation is None:
             return
         self._observation_meter.add(self.time.now_ns() - observation.stamp_ns)
-        self._policy.observe(observation)
+        for each in self._loaded:
+            each.policy.observe(observation)
         if self._instruction and self._armed:
             self._inference.offer(observation)
 
     def _instruct(self, message: String) -> None:
         text = str(message.data)
+        if text.strip().lower() in INTERRUPTIONS:
+            self._interrupt(text)
+            return
         try:
-            self._policy.check_instruction(text)
+            self._active.policy.check_instruction(text)
         except InstructionError as error:
             self._instruction, self._instruction_error = "", str(error)
             return
         self._instruction, self._instruction_error = text, ""
         self.get_logger().info(f"instruction: {text!r}")
+        if self._source == HELD:  # by an interruption, or by somebody who now wants the policy to go on
+            self._sources.publish(String(data=FOLLOWED))
+
+    def _interrupt(self, word: str) -> None:
+        """Drops the task and lets the robot come to rest now, still armed; a new task goes on from there."""
+        self._instruction, self._instruction_error = "", ""
+        with self._plan_lock:
+            self._plan.clear()
+        self._sources.publish(String(data=HELD))
+        self.get_logger().info(f"interrupted: {word!r}")
+
+    def _hear_source(self, message: String) -> None:
+        self._source = str(message.data)
+
+    def _select(self, message: String) -> None:
+        """Changes the policy, if there is one of that name and it knows the task."""
+        wanted = next((each for each in self._loaded if each.name == message.data), None)
+        try:
+            if wanted is None:
+                known = ", ".join(each.name for each in self._loaded)
+                raise ConfigError(f"there is no policy {message.data!r} here, loaded are: {known}")
+            if self._instruction:
+                wanted.policy.check_instruction(self._instruction)
+        except TendonError as error:
+            self._selection_error = f"policy not changed: {error}"
+            self.get_logger().warning(self._selection_error)
+            return
+        self._selection_error = ""
+        if wanted is not self._active:
+            self._active, self._watching, self._assessment = wanted, False, None
+            self._inference.use(wanted.policy, wanted.estimator())
+            self.get_logger().info(f"policy: {wanted.name}")
 
     def _permit(self, message: DiagnosticArray) -> None:
         permission = read_permission(message)
@@ -213,31 +302,32 @@ class PolicyNode(NodeShell):
         with self._plan_lock:
             return self._plan.window(start_ns, step_ns, rows)
 
-    def _publish(self, chunk: ActionChunk) -> None:
+    def _publish(self, chunk: ActionChunk, policy: Policy) -> None:
+        maker = next(each for each in self._loaded if each.policy is policy)
         if not (self._armed and self._instruction):
             return  # stopped, or the task was dropped, while it was inferred
-        self._assess(chunk)
+        self._assess(chunk, maker)
         now_ns = self.time.now_ns()
         with self._plan_lock:
             self._plan.submit(chunk, now_ns + self._lead_ns)
         self._chunks.publish(conversion.chunk_message(chunk, self.profile.joint_names))
         self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
-        if self._policy.last is not None:
-            self._inference_meter.add(self._policy.last.total_ns)
+        if maker.policy.last is not None:
+            self._inference_meter.add(maker.policy.last.total_ns)
         self._inference_error = ""
 
-    def _assess(self, chunk: ActionChunk) -> None:
+    def _assess(self, chunk: ActionChunk, maker: _Loaded) -> None:
         """Lets the detector look at the inference, before its chunk goes out: a fault in here stops the policy."""
-        last = self._policy.last
-        if self._detector is None or last is None:
+        last, detector = maker.policy.last, maker.detector
+        if detector is None or last is None:
             return
         if last.embedding is None:
             raise ConfigError("the bundle has a detector, but its graph does not tell its embedding: export it again")
         begin_ns = time.perf_counter_ns()
         if not self._watching:
-            self._detector.reset()
+            detector.reset()
             self._watching = True
-        assessment = self._detector.update(
+        assessment = detector.update(
             start_ns=chunk.start_ns,
             step_ns=chunk.step_ns,
             targets=last.targets,

@@ -11,6 +11,10 @@ class Policy(Protocol):
     """Turns an observation into an action chunk. Called from one thread; may be slow."""
 
     @property
+    def step_ns(self) -> int:
+        """Time between the rows of its chunks."""
+
+    @property
     def prefix_rows(self) -> int:
         """Most frozen rows of a prefix that it continues."""
 

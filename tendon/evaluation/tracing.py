@@ -76,6 +76,11 @@ class TracingPolicy:
         self._step_ns, self._instruction = 1, ""
 
     @property
+    def step_ns(self) -> int:
+        """As the policy."""
+        return self._policy.step_ns
+
+    @property
     def prefix_rows(self) -> int:
         """As the policy."""
         return self._policy.prefix_rows

@@ -41,6 +41,11 @@ ARGUMENTS = (
     Argument(
         name="policy", default="bundles/tabletop", description="folder of a policy bundle; none starts no policy node"
     ),
+    Argument(
+        name="standby",
+        default="none",
+        description="folder of a second bundle, loaded and warm: `tendon switch` changes to it in mid-motion",
+    ),
     Argument(name="instruction", default="", description="the first task in words; topic `instruction` takes more"),
     Argument(
         name="arm",

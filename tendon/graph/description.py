@@ -100,8 +100,9 @@ def describe(given: Mapping[str, str]) -> Graph:
         Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place}),
     ]
     if values["policy"] != "none":
-        bundle = {"bundle": str(find_bundle(values["policy"])), "instruction": values["instruction"]}
-        processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **bundle}))
+        standby = "" if values["standby"] == "none" else str(find_bundle(values["standby"]))
+        told = {"bundle": str(find_bundle(values["policy"])), "standby": standby, "instruction": values["instruction"]}
+        processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))
     if values["arm"] == "true":
         processes.append(Process(name="arm_once", module=f"{nodes}.arm_once", once=True))
     return Graph(processes=tuple(processes), environment=_environment(simulated))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tendon.core.clock import ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
 from tendon.policies.inference import FRAME_JITTER_NS, AsyncInference, DelayEstimator
 
@@ -31,6 +32,8 @@ def plan(start_ns: int, step_ns: int, rows: int) -> ActionChunk:
 
 class ScriptedPolicy:
     """Waits for `go` at each inference, moves the clock by `takes_ns`, then answers or raises `fails`."""
+
+    step_ns, prefix_rows, overlap_rows = STEP_NS, 3, 0
 
     def __init__(self, clock: ManualClock, takes_ns: int = 0) -> None:
         self.clock, self.takes_ns = clock, takes_ns
@@ -60,9 +63,7 @@ class Rig:
         self.errors: list[Exception] = []
         self.done = threading.Semaphore(0)
         settings = {
-            "step_ns": STEP_NS,
-            "period_ns": STEP_NS,
-            "prefix_rows": 3,
+            "replan_steps": 1,
             "plan_window": plan,
             "tolerance": np.full(2, 0.1),
             "publish": self._publish,
@@ -72,7 +73,7 @@ class Rig:
         self.inference = AsyncInference(self.policy, self.clock, **(settings | options))  # type: ignore[arg-type]
         self.inference.start()
 
-    def _publish(self, chunk: ActionChunk) -> None:
+    def _publish(self, chunk: ActionChunk, _: Policy) -> None:
         self.chunks.append(chunk)
         self.done.release()
 
@@ -279,6 +280,27 @@ class TestPrefix:
         assert it.policy.calls[0][1] is None
         assert it.inference.status().prefix_rows == 0
 
+    def test_another_policy_takes_over_at_once_and_continues_the_plan(self, rig: MakeRig) -> None:
+        """The first policy's inference is finished and published; the next one is the other's, on its own grid."""
+        it = rig()
+        other = ScriptedPolicy(it.clock)
+        other.step_ns, other.prefix_rows = STEP_NS // 2, 2  # type: ignore[misc]
+        other.go.release(10)
+        it.run_once()
+        it.inference.offer(observation(it.clock.now_ns()))  # not due for the first policy
+        it.inference.use(other, DelayEstimator(expected_ns=STEP_NS))
+        assert it.done.acquire(timeout=WAIT_S)
+        stamp_ns, prefix = other.calls[0]
+        assert prefix is not None and len(it.chunks) == 2
+        assert (len(prefix.actions), prefix.start_ns, prefix.step_ns) == (2, stamp_ns + STEP_NS // 2, STEP_NS // 2)
+
+    def test_an_expected_delay_counts_until_one_is_measured(self, rig: MakeRig) -> None:
+        it = rig(takes_ns=10**6, estimator=DelayEstimator(warm_up=0, expected_ns=2 * STEP_NS))
+        it.run_once()
+        prefix = it.policy.calls[0][1]
+        assert prefix is not None and len(prefix.actions) == 2
+        assert it.inference.status().delay_ns == 10**6
+
     def test_the_wait_for_the_thread_counts_as_delay(self, rig: MakeRig) -> None:
         """Delay is from exposure to publication, not the run time of the model."""
         it = rig(takes_ns=10**7)
@@ -305,7 +327,7 @@ class TestErrors:
         """Even a broken callback does not end the thread."""
         reported = threading.Semaphore(0)
 
-        def raise_error(_: object) -> None:
+        def raise_error(*_: object) -> None:
             reported.release()
             raise RuntimeError("broken callback")
 
@@ -337,9 +359,7 @@ class TestClose:
         unstarted = AsyncInference(
             ScriptedPolicy(clock),
             clock,
-            step_ns=STEP_NS,
-            period_ns=STEP_NS,
-            prefix_rows=3,
+            replan_steps=1,
             plan_window=plan,
             tolerance=np.full(2, 0.1),
             publish=print,
