@@ -73,7 +73,7 @@ def main() -> int:
         for number, victim in enumerate(plan(args.count), 1):
             try:
                 trial = try_fault(bench, fault_of(victim))
-            except (AssertionError, LookupError, OSError, ValueError) as error:
+            except (AssertionError, LookupError, OSError, RuntimeError, ValueError) as error:
                 trial = Trial(problem=f"{type(error).__name__}: {str(error).splitlines()[:1]}")
                 bench.end()
             trials.append((victim, trial))

@@ -92,7 +92,7 @@ def run_fault(bench: Bench, fault: Fault, repeats: int, stop: bool = False) -> l
     for _ in range(repeats):
         try:
             trials.append(try_fault(bench, fault, stop))
-        except (AssertionError, LookupError, OSError, ValueError) as error:
+        except (AssertionError, LookupError, OSError, RuntimeError, ValueError) as error:
             text = str(error).splitlines()
             trials.append(Trial(problem=f"{type(error).__name__}: {text[0] if text else ''}"))
             bench.end()
@@ -114,15 +114,15 @@ def _named(fault: Fault | start_faults.StartFault, only: Sequence[str]) -> bool:
     return not only or any(part in fault.name or part in fault.row for part in only)
 
 
-def run(only: Sequence[str], repeats: int, seed: int, quick: bool, say: bool = True) -> list[Row]:
-    """Runs everything whose name or row contains one of `only`, or everything."""
+def run(only: Sequence[str], repeats: int, seed: int, quick: bool, folder: Path) -> list[Row]:
+    """Runs everything whose name or row contains one of `only`, or everything; what is known is written at once."""
     bench = Bench(seed=seed)
     rows: list[Row] = []
 
     def add(row: Row) -> None:
         rows.append(row)
-        if say:
-            print(" | ".join(row.cells()), flush=True)
+        print(" | ".join(row.cells()), flush=True)
+        write(rows, repeats, folder)
 
     try:
         chosen = [fault for fault in FAULTS.values() if _named(fault, only)]
@@ -187,8 +187,7 @@ def main() -> int:
             bench.close()
         print(json.dumps([trial.as_dict() for trial in trials]))
         return 0
-    rows = run(args.only, args.repeats, args.seed, args.quick)
-    write(rows, args.repeats, args.out)
+    rows = run(args.only, args.repeats, args.seed, args.quick, args.out)
     print(f"{args.out}/faults.md")
     return int(any(trial.problem or trial.broken for row in rows for trial in row.trials))
 
