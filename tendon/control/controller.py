@@ -21,7 +21,7 @@ from tendon.core.types import ActionChunk, Array, Command, Observation
 
 SETTLE_NS = 300_000_000
 """Time the robot gets after arming to settle from what it held to the measured pose."""
-JOINT_STATE_LIMIT_NS = 50_000_000
+JOINT_STATE_LIMIT_NS = 40_000_000
 """Oldest joint state to move on."""
 REST_FRACTION = 0.05
 """Measured speed, as a part of the limit, below which a joint counts as at rest."""
