@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tendon.core.types import Array
+from tendon.core.errors import InvalidDataError
+from tendon.core.types import ActionChunk, Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,3 +40,28 @@ class Given:
         blended = np.array(rows)
         blended[:count, :width] = weights * self.rows + (1.0 - weights) * rows[:count, :width]
         return blended
+
+
+def rows_on_grid(prefix: ActionChunk | None, start_ns: int, step_ns: int, rows: int, joints: int) -> Array:
+    """Returns (k, n) rows of a prefix, at most `rows`; none when there is no prefix.
+
+    Args:
+        prefix: of the running plan.
+        start_ns: when the first row of the new chunk is due.
+        step_ns: time between its rows.
+        rows: of the new chunk.
+        joints: of the robot.
+
+    Raises:
+        InvalidDataError: the prefix is on another time grid, or of another number of joints.
+    """
+    if prefix is None:
+        return np.empty((0, joints))
+    if (prefix.start_ns, prefix.step_ns) != (start_ns, step_ns):
+        raise InvalidDataError(
+            f"prefix starts at {prefix.start_ns} ns in steps of {prefix.step_ns} ns, expected the chunk's grid: "
+            f"{start_ns} ns in steps of {step_ns} ns"
+        )
+    if prefix.actions.shape[1] != joints:
+        raise InvalidDataError(f"prefix has rows of {prefix.actions.shape[1]} joints, expected {joints}")
+    return prefix.actions[:rows]

@@ -14,7 +14,7 @@ from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Array, Image, Observation, freeze
 from tendon.policies.adapter import ToolAdapter
 from tendon.policies.bundle import Bundle
-from tendon.policies.given import Given
+from tendon.policies.given import Given, rows_on_grid
 from tendon.policies.manifest import Continuation, Manifest
 from tendon.policies.matching import EMBEDDING, POINTS, check_profile
 from tendon.policies.model import PolicyModel
@@ -169,7 +169,7 @@ class BundlePolicy:
         start_ns = observation.stamp_ns + step_ns
         feeds = self._senses.feeds(observation)
         origin = self._adapter.tool_position(observation.joint_position)
-        rows = self._prefix_rows(prefix, start_ns)
+        rows = rows_on_grid(prefix, start_ns, step_ns, self._manifest.action.rows, len(self._manifest.joint_names))
         known = len(rows) if frozen is None else min(frozen, len(rows))
         if known > self.prefix_rows:
             raise InvalidDataError(f"prefix has {known} frozen rows, the policy continues at most {self.prefix_rows}")
@@ -202,20 +202,6 @@ class BundlePolicy:
             step_ns=step_ns,
             observation_stamp_ns=observation.stamp_ns,
         )
-
-    def _prefix_rows(self, prefix: ActionChunk | None, start_ns: int) -> Array:
-        joints = len(self._manifest.joint_names)
-        if prefix is None:
-            return np.empty((0, joints))
-        step_ns = self._manifest.action.step_ns
-        if (prefix.start_ns, prefix.step_ns) != (start_ns, step_ns):
-            raise InvalidDataError(
-                f"prefix starts at {prefix.start_ns} ns in steps of {prefix.step_ns} ns, expected the chunk's grid: "
-                f"{start_ns} ns in steps of {step_ns} ns"
-            )
-        if prefix.actions.shape[1] != joints:
-            raise InvalidDataError(f"prefix has rows of {prefix.actions.shape[1]} joints, expected {joints}")
-        return prefix.actions[: self._manifest.action.rows]
 
 
 def _output(answer: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) -> Array | None:

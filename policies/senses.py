@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tendon.core.errors import InvalidDataError
@@ -46,7 +48,7 @@ class Senses:
             InvalidDataError: a camera is missing, or an image or joint vector has another size.
             InstructionError: the policy does not know a word of the instruction.
         """
-        self._check(observation)
+        check_observation(observation, self._manifest.joint_names, self._manifest.cameras)
         self.add(observation)
         seen = self._history.seen(observation)
         feeds: dict[str, Tensor] = {}
@@ -74,15 +76,20 @@ class Senses:
             return {"tokens": tokens[None], "token_mask": mask[None]}
         return {}
 
-    def _check(self, observation: Observation) -> None:
-        names = self._manifest.joint_names
-        if len(observation.joint_position) != len(names):
-            raise InvalidDataError(
-                f"the observation has {len(observation.joint_position)} joints, expected {len(names)}: "
-                f"{', '.join(names)}"
-            )
-        for camera in self._manifest.cameras:
-            _check_image(observation, camera)
+
+def check_observation(observation: Observation, joint_names: Sequence[str], cameras: Sequence[CameraInput]) -> None:
+    """Checks that an observation is of the robot and has the images that a policy sees.
+
+    Raises:
+        InvalidDataError: a camera is missing, or an image or joint vector has another size.
+    """
+    if len(observation.joint_position) != len(joint_names):
+        raise InvalidDataError(
+            f"the observation has {len(observation.joint_position)} joints, expected {len(joint_names)}: "
+            f"{', '.join(joint_names)}"
+        )
+    for camera in cameras:
+        _check_image(observation, camera)
 
 
 def _check_image(observation: Observation, camera: CameraInput) -> None:

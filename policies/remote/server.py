@@ -111,6 +111,10 @@ class PolicyServer:
         self._listener.settimeout(POLL_S)
         self._spawn(self._listen, self._listener)
 
+    def in_policy_thread(self, work: Callable[[], None]) -> None:
+        """Runs something, such as a warm-up, in the thread that asks the policy, and waits for it."""
+        self._policy_thread.submit(work).result()
+
     def close(self) -> None:
         """Says goodbye to every client and ends; an answer being made is not sent any more."""
         self._closing.set()

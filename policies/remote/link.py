@@ -1,0 +1,84 @@
+"""What a `RemotePolicy` needs of a server, whatever language it speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tendon.core.errors import InvalidDataError
+from tendon.core.types import Array, Observation, freeze
+from tendon.policies.manifest import CameraInput
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RemoteAnswer:
+    """One answer, in the robot's words.
+
+    Attributes:
+        actions: (T, n) in the profile's joint order, rad or m.
+        server_ns: how long the server says that it took; `None` when it does not tell.
+        clamped_rows: rows moved to the border of the workspace or of the joints' limits on this side.
+        held_rows: rows that hold the last reachable one.
+    """
+
+    actions: Array
+    server_ns: int | None
+    clamped_rows: tuple[int, ...] = ()
+    held_rows: tuple[int, ...] = ()
+
+
+class Link(Protocol):
+    """A server that was reached and found to fit the robot. One thread.
+
+    Attributes:
+        name: of the policy, for messages.
+        cameras: images it sees, in the size that the robot's cameras give.
+        rows: of an answer.
+        step_ns: time between them.
+        prefix_rows: most frozen rows of a plan that it continues.
+        overlap_rows: rows after those that it is led by.
+    """
+
+    name: str
+    cameras: tuple[CameraInput, ...]
+    rows: int
+    step_ns: int
+    prefix_rows: int
+    overlap_rows: int
+
+    def check_instruction(self, instruction: str) -> None:
+        """Raises InstructionError for an instruction that the policy cannot read, as far as that is known here."""
+
+    def ask(self, observation: Observation, given: Array, frozen: int, timeout_s: float) -> RemoteAnswer:
+        """Sends an observation once and returns the answer.
+
+        Args:
+            observation: checked.
+            given: (k, n) rows of the running plan from the answer's first row on.
+            frozen: leading rows of it that are not to change.
+            timeout_s: longest time for all of it.
+
+        Raises:
+            RemoteError: there is no answer.
+            InvalidDataError: the answer is malformed, of another size, or not finite.
+        """
+
+    def close(self) -> None:
+        """Drops the connection."""
+
+
+def read_rows(answer: Mapping[Any, Any], key: str, shape: tuple[int, int]) -> Array:
+    """Returns the rows under a key of a server's answer.
+
+    Raises:
+        InvalidDataError: there are none, or they have another shape or are not finite.
+    """
+    if key not in answer:
+        raise InvalidDataError(f"the answer lacks {key}, it has: {', '.join(map(str, answer)) or 'nothing'}"[:500])
+    value = answer[key]
+    if not isinstance(value, np.ndarray):
+        raise InvalidDataError(f"{key} of the answer is {type(value).__name__}, must be an array")
+    return freeze(f"{key} of the answer", value, shape)

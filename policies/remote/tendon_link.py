@@ -1,0 +1,133 @@
+"""`tendon serve` as a policy: the server says itself what it serves, and answers in the robot's joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tendon.core.errors import ConfigError, InstructionError, InvalidDataError, MismatchError
+from tendon.core.profile import RobotProfile
+from tendon.core.types import Array, Observation
+from tendon.policies.manifest import CameraInput, InstructionInput, Manifest, parse_manifest
+from tendon.policies.matching import check_profile, robot_digests
+from tendon.policies.remote import jpeg, keys
+from tendon.policies.remote.endpoint import Endpoint
+from tendon.policies.remote.link import RemoteAnswer, read_rows
+from tendon.policies.remote.openpi_client import OpenpiClient
+from tendon.policies.remote.openpi_format import Packer
+from tendon.policies.tokens import Tokenizer
+
+
+class TendonLink:
+    """A `Link` to `tendon serve`; connects at once.
+
+    Args:
+        endpoint: of the server.
+        profile: the robot.
+        jpeg_quality: 1 to 100 to send images as JPEG; `None` sends pixels.
+
+    Raises:
+        RemoteError: the server is out of reach.
+        MismatchError: it is no `tendon serve`, its policy is not for this robot, or it has another profile of it.
+    """
+
+    def __init__(self, endpoint: Endpoint, profile: RobotProfile, jpeg_quality: int | None = None) -> None:
+        self._url, self._profile, self._quality = endpoint.url, profile, jpeg_quality
+        self._metadata: Mapping[Any, Any] | None = None
+        self._said = b""
+        self._client = OpenpiClient(endpoint, self._check)
+        self._client.connect()
+        metadata: Mapping[Any, Any] = self._metadata or {}
+        manifest = read_manifest(metadata)
+        self.name: str = manifest.name
+        self.cameras: tuple[CameraInput, ...] = manifest.cameras
+        self.rows: int = manifest.action.rows
+        self.step_ns: int = manifest.action.step_ns
+        self.prefix_rows: int = metadata[keys.META_PREFIX_ROWS]
+        self.overlap_rows: int = metadata[keys.META_OVERLAP_ROWS]
+        words = manifest.instruction
+        self._tokenizer: Tokenizer | None = None
+        if isinstance(words, InstructionInput):
+            self._tokenizer = Tokenizer(words.vocabulary, words.tokens)
+
+    def check_instruction(self, instruction: str) -> None:
+        """See `Link`."""
+        if len(instruction) > keys.LONGEST_PROMPT:
+            raise InstructionError(f"an instruction has {len(instruction)} characters, at most {keys.LONGEST_PROMPT}")
+        if self._tokenizer is not None:
+            self._tokenizer.encode(instruction)
+
+    def ask(self, observation: Observation, given: Array, frozen: int, timeout_s: float) -> RemoteAnswer:
+        """See `Link`."""
+        request: dict[str, Any] = {
+            keys.JOINT_POSITION: observation.joint_position,
+            keys.JOINT_VELOCITY: observation.joint_velocity,
+            keys.PROMPT: observation.instruction,
+            keys.STAMP: observation.stamp_ns,
+        }
+        for camera in self.cameras:
+            pixels = observation.images[camera.name].pixels
+            coded = pixels if self._quality is None else {keys.JPEG: jpeg.encode(pixels, self._quality)}
+            request[keys.IMAGE_PREFIX + camera.name] = coded
+        if len(given):
+            request |= {keys.PREFIX: given, keys.FROZEN: frozen}
+        answer = self._client.ask(request, timeout_s)
+        if answer.get(keys.STAMP) != observation.stamp_ns:
+            raise InvalidDataError(f"the answer is for stamp {answer.get(keys.STAMP)!r:.40}, not for this observation")
+        actions = read_rows(answer, keys.ACTIONS, (self.rows, len(self._profile.joints)))
+        if not np.array_equal(actions[:frozen], given[:frozen]):
+            raise InvalidDataError(f"the answer does not start with the {frozen} rows of the plan that were to stay")
+        return RemoteAnswer(actions=actions, server_ns=server_ns(answer))
+
+    def close(self) -> None:
+        """See `Link`."""
+        self._client.close()
+
+    def _check(self, metadata: Mapping[Any, Any]) -> None:
+        """Takes the metadata of a connection: the first must fit the robot, the others must be like the first."""
+        if self._metadata is not None:
+            if bytes(Packer().pack(metadata)) != self._said:
+                raise MismatchError(f"{self._url} serves another policy now: start anew to use it")
+            return
+        check_profile(read_manifest(metadata), self._profile)
+        digests, theirs = robot_digests(self._profile), metadata.get(keys.META_ROBOT)
+        for part in keys.SHARED_PARTS:
+            if not isinstance(theirs, Mapping) or theirs.get(part) != digests[part]:
+                raise MismatchError(
+                    f"profile {self._profile.name} on {self._url} has other {part} than here: give both machines the "
+                    "same profile"
+                )
+        self._metadata, self._said = metadata, bytes(Packer().pack(metadata))
+
+
+def read_manifest(metadata: Mapping[Any, Any]) -> Manifest:
+    """Returns the manifest that a server sent.
+
+    Raises:
+        MismatchError: it is no `tendon serve`, or one of another version.
+    """
+    version = metadata.get(keys.META_VERSION)
+    if version is None:
+        raise MismatchError(
+            "the server is no `tendon serve`: take kind: openpi, and say what the policy sees and answers"
+        )
+    if version != keys.VERSION:
+        raise MismatchError(
+            f"the server speaks version {version!r:.40}, this is {keys.VERSION}: install the same Tendon"
+        )
+    rows = [metadata.get(key) for key in (keys.META_PREFIX_ROWS, keys.META_OVERLAP_ROWS)]
+    if not all(type(count) is int and count >= 0 for count in rows):
+        raise MismatchError(f"the server says prefix and overlap rows {rows!r:.80}, must be whole numbers")
+    try:
+        return parse_manifest(metadata.get(keys.META_MANIFEST))
+    except ConfigError as error:
+        raise MismatchError(f"what the server says of its policy is not understood: {error}") from error
+
+
+def server_ns(answer: Mapping[Any, Any]) -> int | None:
+    """Returns how long the server says that its inference took; `None` when it says nothing of use."""
+    timing = answer.get("server_timing")
+    taken = timing.get("infer_ms") if isinstance(timing, Mapping) else None
+    return round(1e6 * taken) if isinstance(taken, int | float) and 0 <= taken < 1e9 else None
