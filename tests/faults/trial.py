@@ -39,7 +39,8 @@ class Trial:
         tool_m: path of the tool after the fault until rest.
         joint: largest travel of a joint after the fault until rest, rad or m.
         worst: limits, over the whole motion.
-        table_m: smallest distance of the arm to the table, at most 0.05.
+        table_m: smallest distance of the arm to the table as measured, at most 0.05.
+        commanded_table_m: the same, had the robot been where it was commanded to be.
         problem: what did not go as expected; empty when all did.
         late_ms: age of the oldest command when it reached the robot, in about the last 5 s. Later than `AGREED_MS` the
             robot has left the points that two commands share, and joins the next with a jump.
@@ -53,6 +54,7 @@ class Trial:
     joint: float | None = None
     worst: Worst | None = None
     table_m: float | None = None
+    commanded_table_m: float | None = None
     problem: str = ""
     late_ms: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
@@ -116,7 +118,7 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
         if not problem and not graph.operator.wait(lambda: graph.mode() in STOPPED, LATCHED_S):
             problem = f"it is {graph.mode()} and would go on"
         if not graph.operator.at_rest():
-            problem = problem or f"it moves after the stop, at {_speed(graph.states[-1]):.3f} of a speed limit"
+            problem = problem or f"it moves after the stop: {_fastest(graph.states[-1])}"
     bench.stop()
     graph.wait(lambda: bench.witness.newest_ns() > time.time_ns() - 300_000_000, "the simulator's record")
     whole = bench.witness.motion()
@@ -130,6 +132,7 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
         **found,
         worst=worst_of(moving),
         table_m=bench.table.least_m(measured),
+        commanded_table_m=bench.table.least_m(list(moving.position[::10])),
         problem=problem,
         late_ms=_late_ms(graph.operator.said("sim_node")),
         details={"fault": fault.name, "stop answered": request.answered} if request is not None else {},
@@ -149,6 +152,7 @@ def _alone(bench: Bench, began_ns: int, armed_ns: int) -> Trial:
         **found,
         worst=worst_of(moving),
         table_m=bench.table.least_m([position for _, position in bench.witness.measured[::3]]),
+        commanded_table_m=bench.table.least_m(list(moving.position[::10])),
         problem=f"{left} nodes are still there" if left else "",
     )
 
@@ -158,8 +162,10 @@ def _late_ms(said: dict[str, str]) -> float:
     return float(said.get("command latency_ms", "max 0").rpartition("max ")[2])
 
 
-def _speed(state: tuple[float, Array, Array]) -> float:
-    return float(np.abs(state[2] / PROFILE.vector("velocity")).max())
+def _fastest(state: tuple[float, Array, Array]) -> str:
+    stamp_s, _, velocity = state
+    joint = int(np.abs(velocity).argmax())
+    return f"{PROFILE.joint_names[joint]} at {velocity[joint]:.3f}, {time.time() - stamp_s:.2f} s ago"
 
 
 def _lives(pid: int) -> bool:
@@ -200,5 +206,5 @@ def _problem(bench: Bench, expect: Expect, began_ns: int, undone_ns: int) -> str
             return "it was not at rest when the fault went away"
         return ""
     if not graph.operator.at_rest():
-        return "it did not come to rest"
+        return f"it did not come to rest: {_fastest(graph.states[-1])}"
     return ""
