@@ -111,7 +111,7 @@ class PolicyServer:
         self._listener.settimeout(POLL_S)
         self._spawn(self._listen, self._listener)
 
-    def in_policy_thread(self, work: Callable[[], None]) -> None:
+    def in_policy_thread(self, work: Callable[[], object]) -> None:
         """Runs something, such as a warm-up, in the thread that asks the policy, and waits for it."""
         self._policy_thread.submit(work).result()
 

@@ -117,7 +117,7 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
         bench.hold_still()
         if not problem and not graph.operator.wait(lambda: graph.mode() in STOPPED, LATCHED_S):
             problem = f"it is {graph.mode()} and would go on"
-        if not graph.operator.at_rest():
+        if not bench.at_rest():
             problem = problem or f"it moves after the stop: {_fastest(graph.states[-1])}"
     bench.stop()
     graph.wait(lambda: bench.witness.newest_ns() > time.time_ns() - 300_000_000, "the simulator's record")
@@ -205,6 +205,6 @@ def _problem(bench: Bench, expect: Expect, began_ns: int, undone_ns: int) -> str
         if bench.witness.motion().between(began_ns, undone_ns).rest_ns(began_ns) is None:
             return "it was not at rest when the fault went away"
         return ""
-    if not graph.operator.at_rest():
+    if not bench.at_rest():
         return f"it did not come to rest: {_fastest(graph.states[-1])}"
     return ""
