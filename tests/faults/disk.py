@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
 
 from tendon.control.latch_file import STATE_VARIABLE
 
-SIZE = "4m"
-_BLOCK = bytes(1 << 12)
+SIZE = "64m"
+_BLOCK = bytes(1 << 16)
 
 
 class StateDisk:
@@ -34,12 +35,12 @@ class StateDisk:
         """
         if not self._mounted:
             raise LookupError("a small tmpfs needs root and the right to mount")
-        try:
-            with (self._folder / "filler").open("ab", buffering=0) as file:
-                while True:
-                    file.write(_BLOCK)
-        except OSError:
-            return
+        with contextlib.suppress(OSError), (self._folder / "filler").open("ab", buffering=0) as file:
+            while True:
+                file.write(_BLOCK)
+        with contextlib.suppress(OSError), (self._folder / "filler").open("ab", buffering=0) as file:
+            while True:
+                file.write(b" ")
 
     def free(self) -> None:
         """Gives the space back."""
