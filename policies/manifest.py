@@ -25,6 +25,7 @@ from tendon.policies.fields import (
 from tendon.policies.prompt import PROMPTS
 from tendon.policies.sampling import SCHEDULES, Denoiser
 from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.steering import SteeringInput
 from tendon.policies.tokens import PAD, UNKNOWN, words
 
 FORMAT = 2
@@ -118,6 +119,7 @@ class Manifest:
         instruction: how it reads one; `None` when it knows one task only.
         prefix_rows: most rows of the running plan it was trained to continue; 0 when it was not.
         history: how many observations it sees, a step apart; images and state have so many rows, the newest last.
+        steering: numbers it can be steered by while it runs: inputs `steer_NAME` of `model`.
         training: free-form record of recipe, seed, commit and evaluation.
         model: which of `files` is the ONNX graph that takes the observation.
         denoiser: the graph that makes the chunk from what that one answers; `None` when it answers the chunk.
@@ -142,6 +144,7 @@ class Manifest:
     instruction: InstructionInput | PromptInput | None
     prefix_rows: int = 0
     history: int = 1
+    steering: tuple[SteeringInput, ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
     model: str = MODEL_FILE
     denoiser: Denoiser | None = None
@@ -153,7 +156,7 @@ class Manifest:
         check_choice("format", self.format, (FORMAT,))
         for name in ("name", "robot", "tool_frame", "model"):
             check_text(name, getattr(self, name))
-        for name in ("joint_names", "cameras", "state"):
+        for name in ("joint_names", "cameras", "state", "steering"):
             object.__setattr__(self, name, sequence(name, getattr(self, name)))
         for joint in self.joint_names:
             check_text("joint_names", joint)
@@ -163,6 +166,8 @@ class Manifest:
             ("state", tuple(item.name for item in self.state)),
         ):
             check_unique(name, values)
+        if self.steering:
+            check_unique("steering", tuple(each.name for each in self.steering))
         object.__setattr__(self, "state_mean", numbers("state_mean", self.state_mean, self.state_size))
         object.__setattr__(self, "state_std", positive("state_std", self.state_std, self.state_size))
         check_count("prefix_rows", self.prefix_rows, 0)
@@ -213,7 +218,7 @@ def parse_manifest(raw: Any) -> Manifest:
     values = dict(raw)
     if values.get("format") != FORMAT:  # before unknown keys: a newer layout has keys we do not know
         raise ConfigError(f"bundle.yaml has format {values.get('format')!r}, this version reads {FORMAT}")
-    for key, kind in (("cameras", CameraInput), ("state", StateItem)):
+    for key, kind in (("cameras", CameraInput), ("state", StateItem), ("steering", SteeringInput)):
         if key in values:
             values[key] = tuple(
                 build(kind, f"bundle.yaml {key}[{i}]", item) for i, item in enumerate(sequence(key, values[key]))

@@ -16,6 +16,7 @@ from tendon.core.profile import RobotProfile
 from tendon.policies.graph import Graph, TensorSpec
 from tendon.policies.manifest import Manifest, PromptInput
 from tendon.policies.sampling import Denoiser
+from tendon.policies.steering import PREFIX
 
 POINTS = "points"
 """An output (1, 2, 3) that a graph may have: where it sees target and reference [m, base frame]."""
@@ -177,6 +178,7 @@ def expected_inputs(manifest: Manifest) -> dict[str, TensorSpec]:
         inputs["tokens"] = TensorSpec((1, reads.tokens), "tensor(int64)")
     if isinstance(reads, PromptInput):
         inputs["token_mask"] = TensorSpec((1, reads.tokens), "tensor(bool)")
+    inputs |= {f"{PREFIX}{each.name}": TensorSpec((1,), "tensor(float)") for each in manifest.steering}
     if manifest.prefix_rows:
         inputs |= {"prefix": _rows(manifest), "prefix_rows": TensorSpec((1,), "tensor(int64)")}
     return inputs

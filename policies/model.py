@@ -56,7 +56,7 @@ class PolicyModel:
         """Returns (T, C) normalised actions, and what the first graph answered.
 
         Args:
-            feeds: what the observation gives: images, state, tokens.
+            feeds: what the observation gives (images, state, tokens), and what the policy is steered by.
             given: rows of the running plan, perhaps none.
             continuation: how they are continued; one that the manifest names.
 

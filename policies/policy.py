@@ -20,6 +20,7 @@ from tendon.policies.matching import EMBEDDING, POINTS, check_profile
 from tendon.policies.model import PolicyModel
 from tendon.policies.runtime import Engine
 from tendon.policies.senses import Senses
+from tendon.policies.steering import Steering
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,6 +87,7 @@ class BundlePolicy:
         self._home = profile.vector("home")
         self._adapter = ToolAdapter(manifest, profile)
         self._senses = Senses(bundle, self._adapter)
+        self._steering = Steering(manifest.steering)
         self._action_mean, self._action_std = np.array(manifest.action.mean), np.array(manifest.action.std)
         self.last: Inference | None = None
 
@@ -123,6 +125,19 @@ class BundlePolicy:
     def check_instruction(self, instruction: str) -> None:
         """Raises InstructionError when the policy does not know a word, so that a node can refuse it on arrival."""
         self._senses.read(instruction, np.zeros(self._manifest.state_size))
+
+    @property
+    def steering(self) -> Mapping[str, float]:
+        """What the policy is steered by: name to value."""
+        return self._steering.values
+
+    def steer(self, name: str, value: float) -> None:
+        """Sets one of the numbers that the policy can be steered by, from the next inference on. Any thread may.
+
+        Raises:
+            ConfigError: the bundle has no such number, or the value is out of its range.
+        """
+        self._steering.set(name, value)
 
     def observe(self, observation: Observation) -> None:
         """Takes an observation that is not inferred from, for a policy that sees its past. Cheap."""
@@ -167,7 +182,7 @@ class BundlePolicy:
         begin_ns = time.perf_counter_ns()
         step_ns = self._manifest.action.step_ns
         start_ns = observation.stamp_ns + step_ns
-        feeds = self._senses.feeds(observation)
+        feeds = self._senses.feeds(observation) | self._steering.feeds()
         origin = self._adapter.tool_position(observation.joint_position)
         rows = rows_on_grid(prefix, start_ns, step_ns, self._manifest.action.rows, len(self._manifest.joint_names))
         known = len(rows) if frozen is None else min(frozen, len(rows))

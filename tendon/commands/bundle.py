@@ -4,6 +4,8 @@ Examples:
   tendon bundle keygen ~/.config/tendon/mine       a key of your own, and mine.pub to give to others
   tendon bundle pin bundles/tabletop               bind it to the robot: other limits or joints are refused
   tendon bundle sign bundles/tabletop --key ~/.config/tendon/mine
+  tendon bundle steer bundles/tabletop outputs/bundles/steered --name speed --meaning "faster above 0"
+      --direction speed.safetensors --lower -2 --upper 2    a copy that is pushed along a direction while it runs
   tendon bundle verify bundles/tabletop            0: trusted, 1: intact but no trusted signature, 2: refused
 """
 
@@ -16,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tendon.core.errors import IntegrityError
+from tendon.core.errors import ConfigError, IntegrityError, MissingDependencyError
 from tendon.core.profile import load_profile
 
 EXIT_UNTRUSTED = 1
@@ -35,8 +37,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sign.add_argument("--key", type=Path, required=True, help="private key file")
     verify = actions.add_parser("verify", help="check signature, hashes and types of every file, and show them")
     verify.add_argument("--key", type=Path, help="trust this public key, instead of those in ~/.config/tendon/trusted")
-    for action in (pin, sign, verify):
+    steer = actions.add_parser("steer", help="make a copy with a number to steer it by: added to activations")
+    steer.add_argument("--name", required=True, help="of the number; `tendon steer NAME VALUE` sets it")
+    steer.add_argument("--meaning", required=True, help="what it does, and its unit")
+    steer.add_argument(
+        "--direction",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="safetensors: by name of an activation of the graph, what is added to it for each unit",
+    )
+    for bound in ("lower", "upper"):
+        steer.add_argument(f"--{bound}", type=float, required=True, help=f"{bound} bound of the number")
+    steer.add_argument("--default", type=float, default=0.0, help="until somebody sets it (%(default)s)")
+    for action in (pin, sign, verify, steer):
         action.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder of the bundle")
+    steer.add_argument("out", type=Path, metavar="OUT", help="folder of the copy")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         TendonError: what was asked is refused.
     """
-    return {"keygen": _keygen, "pin": _pin, "sign": _sign, "verify": _verify}[args.action](args)
+    return {"keygen": _keygen, "pin": _pin, "sign": _sign, "steer": _steer, "verify": _verify}[args.action](args)
 
 
 def _keygen(args: argparse.Namespace) -> int:
@@ -77,6 +93,31 @@ def _sign(args: argparse.Namespace) -> int:
 
     bundle = sign_bundle(args.bundle, key := args.key.expanduser())
     print(f"{args.bundle}: signed by {signature.fingerprint(signature.public_of(key))}, digest {bundle.digest[:12]}")
+    return 0
+
+
+def _steer(args: argparse.Namespace) -> int:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    from tendon.policies.bundle import load_bundle
+    from tendon.policies.steering import SteeringInput
+
+    try:
+        from tendon.policies.export.steering import BOUND_TO_MODEL, steer_bundle
+    except ImportError as error:
+        raise MissingDependencyError(f"this needs onnx ({error}): pip install 'tendon[train]'") from error
+    try:
+        directions = load_file(args.direction)
+    except (OSError, SafetensorError) as error:
+        raise ConfigError(f"--direction {args.direction} cannot be read: {error}") from error
+    bounds = {"lower": args.lower, "upper": args.upper, "default": args.default}
+    bundle = load_bundle(args.bundle)
+    made = steer_bundle(bundle, args.out, SteeringInput(name=args.name, meaning=args.meaning, **bounds), directions)
+    print(f"{args.out}: steered by {args.name} at {', '.join(directions)}; digest {made.digest[:12]}")
+    left = [name for name in BOUND_TO_MODEL if name in bundle.content]
+    if left or bundle.signer is not None:
+        print(f"it is another policy, so it is not signed and has no {', '.join(left)}: calibrate and sign it again")
     return 0
 
 

@@ -23,6 +23,7 @@ from tendon.policies.external_data import external_locations
 from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
 from tendon.policies.runtime import load_graph
 from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.steering import SteeringInput
 
 Make = Callable[..., Bundle]
 
@@ -64,6 +65,10 @@ def manifests(draw: st.DrawFn) -> Manifest:
         instruction=InstructionInput(
             tokens=draw(st.integers(1, 32)),
             vocabulary=("<pad>", "<unk>", *draw(st.lists(word, max_size=8, unique=True))),
+        ),
+        steering=tuple(
+            SteeringInput(name=name, lower=-1.0, upper=1.0, default=draw(st.floats(-1.0, 1.0)), meaning=draw(word))
+            for name in draw(st.lists(word, max_size=2, unique=True))
         ),
         training=draw(st.dictionaries(st.text(max_size=5), plain, max_size=3)),
     )
