@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -105,6 +108,25 @@ class Operator:
         """Asks the policy node to change to the bundle of that name."""
         self._selections.publish(String(data=policy))
 
+    def steer(self, name: str, value: float, timeout_s: float = 5.0) -> None:
+        """Steers the running policy by one of its numbers.
+
+        Raises:
+            StoppedError: it has no such number, the value does not fit, or the policy node does not answer in time.
+        """
+        parameter = Parameter(f"steer.{name}", value=float(value)).to_parameter_msg()
+        service = "policy_node/set_parameters"
+        client = self.node.create_client(SetParameters, service)
+        try:
+            answer = self._answer(client, SetParameters.Request(parameters=[parameter]), service, timeout_s)
+        finally:
+            self.node.destroy_client(client)
+        result = answer.results[0]
+        if not result.successful and "undeclared" in result.reason:
+            raise StoppedError(f"no policy here is steered by {name!r}: the diagnostics of policy_node say by what")
+        if not result.successful:
+            raise StoppedError(f"not steered: {result.reason}")
+
     def said(self, node: str) -> dict[str, str]:
         """Returns the newest values a node gave in `diagnostics` and `safety/state`, with its message and level."""
         return dict(self._said.get(node, {}))
@@ -127,17 +149,19 @@ class Operator:
         return set(self.node.get_node_names())
 
     def _call(self, name: str, timeout_s: float) -> str:
-        client: Client = self._calls[name]
-        deadline = time.monotonic() + timeout_s
-        if not client.wait_for_service(timeout_s):
-            raise StoppedError(f"nobody answers {name}: is the graph running in this ROS domain?")
-        future = client.call_async(Trigger.Request())
-        if not self.wait(future.done, max(0.1, deadline - time.monotonic())):
-            raise StoppedError(f"{name} was not answered within {timeout_s:.1f} s")
-        response = future.result()
+        response = self._answer(self._calls[name], Trigger.Request(), name, timeout_s)
         if not response.success:
             raise StoppedError(str(response.message))
         return str(response.message)
+
+    def _answer(self, client: Client, request: Any, name: str, timeout_s: float) -> Any:
+        deadline = time.monotonic() + timeout_s
+        if not client.wait_for_service(timeout_s):
+            raise StoppedError(f"nobody answers {name}: is the graph running in this ROS domain?")
+        future = client.call_async(request)
+        if not self.wait(future.done, max(0.1, deadline - time.monotonic())):
+            raise StoppedError(f"{name} was not answered within {timeout_s:.1f} s")
+        return future.result()
 
     def close(self) -> None:
         """Leaves the ROS graph."""

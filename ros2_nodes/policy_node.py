@@ -8,6 +8,8 @@ A second bundle (`standby`) is loaded and warm; its name on `policy/select` chan
 the plan that runs. The instruction "stop" (halt, wait, hold, pause) brings the robot to rest at once, still armed, by
 `control/source` hold; the next task goes on.
 
+What a bundle can be steered by (docs/policy.md) is a parameter `steer.NAME`, which may be set while it runs.
+
 A bundle with a calibrated failure detector (docs/detector.md) is watched: after each inference, `safety/state` says
 full, slow, hold or stop, and why. That is a request to the safety monitor; what it does about it is its own matter.
 """
@@ -21,6 +23,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import Image as ImageMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -58,6 +62,8 @@ REPLAN_STEPS = 2
 
 
 SELECT_TOPIC = "policy/select"
+STEERED = "steer."
+"""What parameters that steer are called, before the name."""
 INTERRUPTIONS = ("stop", "halt", "wait", "hold", "pause")
 """Words that are no task: the robot comes to rest at once and stays armed."""
 HELD, FOLLOWED = "hold", "policy"
@@ -93,12 +99,16 @@ class PolicyNode(NodeShell):
     """Feeds asynchronous inference and publishes what it answers."""
 
     def __init__(self) -> None:
-        super().__init__("policy_node")
+        super().__init__("policy_node", tunable=True)
         self._loaded = [self._load(folder) for name in ("bundle", "standby") if (folder := self.setting(name, ""))]
         self._active = self._loaded[0]
         names = [each.name for each in self._loaded]
         if len(set(names)) < len(names):
             raise ConfigError(f"policy and standby are both called {names[0]}: give one another name in bundle.yaml")
+        defaults = {name: value for each in self._loaded[::-1] for name, value in each.policy.steering.items()}
+        for name, value in defaults.items():
+            self._steer(name, self.setting(f"{STEERED}{name}", value))
+        self.add_on_set_parameters_callback(self._set)
         self._assessment: Assessment | None = None
         self._watching, self._slowed_ns = False, -SLOWED_NS
         self._periods_ns = {
@@ -193,6 +203,7 @@ class PolicyNode(NodeShell):
             "policy": self._active.name,
             "standby": ", ".join(each.name for each in self._loaded if each is not self._active),
             "instruction": self._instruction,
+            **{f"{STEERED}{name}": value for name, value in self._active.policy.steering.items()},
             "delay_ms": "" if status.delay_ns is None else f"{status.delay_ns / 1e6:.1f}",
             "prefix_rows": status.prefix_rows,
             "observations replaced": status.replaced,
@@ -289,6 +300,26 @@ class PolicyNode(NodeShell):
             self._active, self._watching, self._assessment = wanted, False, None
             self._inference.use(wanted.policy, wanted.estimator())
             self.get_logger().info(f"policy: {wanted.name}")
+
+    def _steer(self, name: str, value: float) -> None:
+        """Steers every policy that is loaded and has that number.
+
+        Raises:
+            ConfigError: none of them has it, or the value does not fit the first that has it and another.
+        """
+        for policy in [each.policy for each in self._loaded if name in each.policy.steering] or [self._active.policy]:
+            policy.steer(name, value)
+
+    def _set(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            if parameter.name.startswith(STEERED):
+                try:
+                    self._steer(parameter.name.removeprefix(STEERED), parameter.value)
+                except ConfigError as error:
+                    return SetParametersResult(successful=False, reason=str(error))
+            elif self.has_parameter(parameter.name):  # not while it is declared
+                return SetParametersResult(successful=False, reason=f"{parameter.name} is fixed while the node runs")
+        return SetParametersResult(successful=True)
 
     def _permit(self, message: DiagnosticArray) -> None:
         permission = read_permission(message)
