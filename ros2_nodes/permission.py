@@ -26,7 +26,8 @@ _LEVELS = {
 
 def permission_status(permission: Permission, **details: object) -> DiagnosticStatus:
     """Returns the status that carries a permission, with details for whoever reads it."""
-    values = {"state": permission.state.value, "event": permission.event, "speed": f"{permission.speed:.3g}", **details}
+    values: dict[str, object] = {"state": permission.state.value, "event": permission.event}
+    values |= {"speed": f"{permission.speed:.3g}", "policy": permission.policy, **details}
     level = _LEVELS[permission.state]
     if permission.armed and permission.speed < 1.0:
         level = DiagnosticStatus.WARN
@@ -47,6 +48,7 @@ def read_permission(message: DiagnosticArray) -> Permission:
             event=int(values["event"]),
             reason=str(status.message),
             speed=float(values.get("speed", "1")),
+            policy=values.get("policy", ""),
         )
     except (ValueError, KeyError) as error:
         raise InvalidDataError(f"message on {PERMISSION_TOPIC} holds no permission: {error}") from error

@@ -67,7 +67,6 @@ STEERED = "steer."
 INTERRUPTIONS = ("stop", "halt", "wait", "hold", "pause")
 """Words that are no task: the robot comes to rest at once and stays armed."""
 HELD, FOLLOWED = "hold", "policy"
-NEVER = -1
 
 
 @dataclass(eq=False)
@@ -123,8 +122,7 @@ class PolicyNode(NodeShell):
         self._plan = Executor(len(self.profile.joint_names))
         self._lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
         self._plan_lock = threading.Lock()
-        self._armed, self._unasked = False, False
-        self._before: int | None = None
+        self._armed, self._unmeant = False, False
         self._instruction, self._instruction_error = "", ""
         self._inference_error, self._selection_error = "", ""
         self._chunk_meter, self._observation_meter = self.meter("chunk"), self.meter("observation")
@@ -187,8 +185,8 @@ class PolicyNode(NodeShell):
             return ERROR, error
         if self._assessment and (response := self._response()) is not Response.FULL:
             return LEVELS[response], f"asks to {response.name.lower()}: {self._assessment.reason}"
-        if self._unasked:
-            return WARN, "the robot was armed before this policy was there: stop, reset and arm it again"
+        if self._unmeant:
+            return WARN, "the robot is armed, but the safety monitor has not heard of this policy yet"
         if not self._instruction:
             return WARN, "waiting for an instruction"
         if self._inference.status().prefix_capped:
@@ -323,11 +321,8 @@ class PolicyNode(NodeShell):
 
     def _permit(self, message: DiagnosticArray) -> None:
         permission = read_permission(message)
-        if self._before is None:
-            self._before = permission.event if permission.armed else NEVER
-        # What was armed before this node was there was armed for another: one that starts again moves nothing.
-        armed = permission.armed and permission.event != self._before
-        self._unasked = permission.armed and not armed
+        armed = permission.armed and permission.policy == self.instance
+        self._unmeant = permission.armed and not armed
         if permission.speed < 1.0:
             self._slowed_ns = time.monotonic_ns()
         if armed != self._armed:

@@ -37,7 +37,7 @@ class NodeShell(Node):
         self.profile = load_profile(self.setting("robot", "panda"))
         self.time = RosClock(self)
         self.meters: dict[str, Meter] = {}
-        self._instance = f"{os.getpid()}-{time.monotonic_ns()}"
+        self.instance = f"{os.getpid()}-{time.monotonic_ns()}"
         self._beats = self.create_publisher(Header, "heartbeat", qos.EACH)
         self._next_beat_ns = 0
         self._reports = self.create_publisher(DiagnosticArray, "diagnostics", qos.EACH)
@@ -60,7 +60,7 @@ class NodeShell(Node):
         if now_ns >= self._next_beat_ns:
             self._next_beat_ns = now_ns + BEAT_PERIOD_NS
             stamp = conversion.time_message(self.time.now_ns())
-            self._beats.publish(Header(stamp=stamp, frame_id=f"{self.get_name()}@{self._instance}"))
+            self._beats.publish(Header(stamp=stamp, frame_id=f"{self.get_name()}@{self.instance}"))
 
     def health(self) -> tuple[bytes, str]:
         """Returns the level and text of this node's diagnostics; a node with something to say overrides it."""

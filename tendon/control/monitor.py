@@ -32,6 +32,9 @@ class PermissionState(Enum):
     LATCHED = "latched"
 
 
+POLICY_NODE = "policy_node"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Permission:
     """What a controller may do, since when, and why.
@@ -43,12 +46,15 @@ class Permission:
         reason: why it is latched, not ready or restricted; empty when there is nothing to say.
         speed: share of the velocity limits that may be used: 1 all, less slows down, 0 holds: a controlled stop
             that goes on by itself.
+        policy: which instance of the policy node is meant: one that starts again is another until it is heard of, and
+            then the robot is latched. Empty while none was heard of.
     """
 
     state: PermissionState
     event: int
     reason: str
     speed: float = 1.0
+    policy: str = ""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.speed <= 1.0:
@@ -214,7 +220,10 @@ class SafetyMonitor:
         if restriction is not None and not causes and not latched:
             reason = restriction.reason
         speed = 0.0 if latched else (restriction.response.speed if restriction is not None else 1.0)
-        return Permission(state=self._state, event=self._event, reason=reason, speed=speed)
+        policy = self._beats.get(POLICY_NODE)
+        return Permission(
+            state=self._state, event=self._event, reason=reason, speed=speed, policy=policy[0] if policy else ""
+        )
 
     def stop(self, reason: str) -> None:
         """Latches, from any state. The first reason is kept."""

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tendon.control.monitor import PermissionState, SafetyMonitor
 from tendon.core.errors import StoppedError
 from tendon.core.profile import load_profile
+from tendon.ros2_nodes import conversion
 from tendon.ros2_nodes.permission import FRESH_NS, PermissionFollower, permission_status, read_permission
 
 MS = 1_000_000
@@ -49,6 +50,19 @@ def test_it_does_not_arm_before_it_has_heard_of_everything() -> None:
     bench = Bench()
     with pytest.raises(StoppedError, match="no heartbeat of control_node yet; no joint state yet"):
         bench.monitor.arm(bench.now_ns)
+
+
+def test_a_permission_names_the_policy_that_is_meant_and_no_other_is_while_it_is_armed() -> None:
+    bench = Bench()
+    bench.monitor = SafetyMonitor(PROFILE, ("control_node",), ("policy_node",))
+    bench.monitor.beat("policy_node", "first", bench.now_ns)
+    bench.armed()
+    permission = bench.monitor.permission(bench.now_ns)
+    assert permission.policy == "first"
+    assert read_permission(conversion.diagnostics(0, permission_status(permission))) == permission
+    bench.monitor.beat("policy_node", "second", bench.now_ns)
+    permission = bench.monitor.permission(bench.now_ns)
+    assert permission.policy == "second" and not permission.armed
 
 
 @pytest.mark.parametrize(
