@@ -6,19 +6,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 TRAINING := $(VENV)/installed-train
+LEROBOT := $(VENV)/installed-lerobot
 METADATA := setup.py setup.cfg pyproject.toml
 REPEATS ?= 20
 KILLS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-train demo test test-train faults lint types bench clean
+.PHONY: help setup setup-train setup-lerobot demo test test-train test-lerobot faults lint types bench clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED)  ## install Tendon, the ROS 2 wheels and the simulator into .venv (1-3 minutes)
 
 setup-train: $(TRAINING)  ## add torch 2.13.0, for `tendon train` and `tendon export` only
+
+setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for `tendon import` only
 
 demo: $(INSTALLED)  ## a simulated Panda does what it is told; leaves a video, a timeline and a summary
 	$(BIN)/tendon demo
@@ -28,6 +31,9 @@ test: $(INSTALLED)  ## run every test
 
 test-train: $(TRAINING)  ## the tests of training and export, with torch
 	$(BIN)/python -m pytest tests/training
+
+test-lerobot: $(LEROBOT)  ## policies of LeRobot, imported, against LeRobot itself
+	$(BIN)/python -m pytest tests/lerobot
 
 faults: $(INSTALLED)  ## break the running graph in every known way, 20 times each; table in outputs/faults (1-2 hours)
 	PYTHONPATH=tests/ros $(BIN)/python tests/faults/matrix.py --repeats $(REPEATS)
@@ -64,4 +70,8 @@ $(INSTALLED): $(BIN)/python $(METADATA)
 
 $(TRAINING): $(INSTALLED)
 	$(BIN)/pip install --quiet --editable ".[train]"
+	@touch $@
+
+$(LEROBOT): $(TRAINING) requirements-lerobot.txt
+	$(BIN)/pip install --quiet --no-deps --requirement requirements-lerobot.txt
 	@touch $@

@@ -7,7 +7,7 @@ them), and `parity.yaml`, the receipt: how far each output was off when the bund
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from safetensors.numpy import load, save
 
 from tendon.core.errors import ConfigError, IntegrityError
 from tendon.core.profile import build
+from tendon.policies.engine import Engine
 from tendon.policies.graph import Graph, Tensor
 
 CASES_FILE = "parity.safetensors"
@@ -128,22 +129,35 @@ def measure(
     for reference, sources in (("float32", cases), ("float64", exact)):
         for output in known:
             if sources:
-                gaps = [difference(s[output], answer[output]) for s, answer in zip(sources, answers, strict=True)]
-                rows.append(
-                    Row(
-                        graph=name,
-                        output=output,
-                        provider=graph.engine.provider,
-                        precision=precision,
-                        reference=reference,
-                        inferences=len(cases),
-                        max_abs=max(gap[0] for gap in gaps),
-                        cosine=min(gap[1] for gap in gaps),
-                        relative=max(gap[2] for gap in gaps),
-                        bound=bound,
-                    )
-                )
+                found = [answer[output] for answer in answers]
+                row = worst(name, output, [case[output] for case in sources], found, graph.engine, precision, bound)
+                rows.append(replace(row, reference=reference))
     return tuple(rows)
+
+
+def worst(
+    name: str,
+    output: str,
+    wanted: Sequence[Tensor],
+    found: Sequence[Tensor],
+    engine: Engine,
+    precision: str,
+    bound: float,
+) -> Row:
+    """Returns the row of several answers against their references, in float32."""
+    gaps = [difference(a, b) for a, b in zip(wanted, found, strict=True)]
+    return Row(
+        graph=name,
+        output=output,
+        provider=engine.provider,
+        precision=precision,
+        reference="float32",
+        inferences=len(gaps),
+        max_abs=max(gap[0] for gap in gaps),
+        cosine=min(gap[1] for gap in gaps),
+        relative=max(gap[2] for gap in gaps),
+        bound=bound,
+    )
 
 
 def write_cases(cases: Iterable[Case]) -> bytes:

@@ -9,15 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from tendon.policies.chunk_parity import CHUNK, NOISE, STEP_NOISE
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, DiffusionSampler, ExportedGraphs
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, ExportedGraphs
 from tendon.policies.export.lerobot_policy import lerobot_policy
 from tendon.policies.export.lerobot_source import STATE, LeRobotSource
 from tendon.policies.export.pixels import Pixels, camera_inputs
-from tendon.policies.export.source_graph import SourceGraph, export_all
+from tendon.policies.export.source_graph import SourceGraph, export_all, verify_chunks
 from tendon.policies.parity import Case
+from tendon.policies.sampling import Diffusion
 
 CONDITIONING = "conditioning"
+CHUNKS = 2
+"""How many cases are denoised from beginning to end."""
 
 
 class ContextGraph(nn.Module):
@@ -69,7 +73,7 @@ def export_diffusion(
     pixels = [Pixels(source.normalisation(key)) for key in views]
     policy = lerobot_policy(source)
     config: Any = policy.config
-    sampler = diffusion_sampler(policy.diffusion)
+    schedule = diffusion_schedule(policy.diffusion)
     context = SourceGraph(
         name=CONTEXT_GRAPH,
         module=ContextGraph(policy.diffusion, pixels).eval(),
@@ -84,7 +88,8 @@ def export_diffusion(
     )
     observations = random_observations(tuple(views.values()), source.state_size, config.n_obs_steps)
     shape = (1, config.horizon, source.action_size)
-    made = export_all((context, denoise), _with_noise((*recorded, *observations), sampler, shape))
+    made = export_all((context, denoise), _with_noise((*recorded, *observations), schedule, shape))
+    cases = (*(_with_chunk(policy.diffusion, case, schedule) for case in made.cases[:CHUNKS]), *made.cases[CHUNKS:])
     return ExportedGraphs(
         policy_type=source.type,
         kind="diffusion",
@@ -102,39 +107,46 @@ def export_diffusion(
         model_components=source.action_size,
         action_mean=action.mean,
         action_std=action.std,
-        sampler=sampler,
+        sampler=schedule,
         tokens=None,
-        references=made.cases,
-        parity=made.parity,
+        references=cases,
+        parity=(*made.parity, *verify_chunks(schedule, made.files, cases)),
         source=source.record(),
     )
 
 
-def diffusion_sampler(network: Any) -> DiffusionSampler:
+def diffusion_schedule(network: Any) -> Diffusion:
     """Returns the numbers of LeRobot's scheduler, as `diffusers` steps it."""
     scheduler = network.noise_scheduler
-    settings = scheduler.config
     scheduler.set_timesteps(network.num_inference_steps)
     timesteps = tuple(int(t) for t in scheduler.timesteps)
     alphas = scheduler.alphas_cumprod.double()
-    kind = network.config.noise_scheduler_type
-    stride = settings.num_train_timesteps // network.num_inference_steps
-    ends = [t - stride for t in timesteps] if kind == "DDIM" else [*timesteps[1:], -1]
-    return DiffusionSampler(
-        scheduler=kind,
-        prediction=settings.prediction_type,
+    return Diffusion(
         timesteps=timesteps,
-        alphas_cumprod=tuple(float(alphas[t]) for t in timesteps),
-        alphas_cumprod_previous=tuple(float(alphas[t]) if t >= 0 else 1.0 for t in ends),
-        clip=float(settings.clip_sample_range) if settings.clip_sample else None,
+        alphas=tuple(float(alphas[t]) for t in timesteps),
+        stochastic=network.config.noise_scheduler_type == "DDPM",
+        prediction=scheduler.config.prediction_type,
+        clip=float(scheduler.config.clip_sample_range) if scheduler.config.clip_sample else None,
     )
 
 
-def _with_noise(cases: tuple[Case, ...], sampler: DiffusionSampler, shape: tuple[int, ...]) -> tuple[Case, ...]:
-    """Returns the cases with noisy actions, each at another of the sampler's steps, first and last among them."""
+def _with_noise(cases: tuple[Case, ...], schedule: Diffusion, shape: tuple[int, ...]) -> tuple[Case, ...]:
+    """Returns the cases with noisy actions, each at another of the schedule's steps, first and last among them."""
     found = []
-    steps = np.linspace(0, len(sampler.timesteps) - 1, max(len(cases), 2)).round().astype(int)
+    steps = np.linspace(0, len(schedule.timesteps) - 1, max(len(cases), 2)).round().astype(int)
     for seed, (case, step) in enumerate(zip(cases, steps, strict=False)):
         x = np.random.default_rng(1000 + seed).standard_normal(shape, dtype=np.float32)
-        found.append({**case, "x": x, "time": np.array([sampler.timesteps[step]], np.float32)})
+        found.append({**case, "x": x, "time": np.array([schedule.timesteps[step]], np.float32)})
     return tuple(found)
+
+
+@torch.no_grad()
+def _with_chunk(network: Any, case: Case, schedule: Diffusion) -> Case:
+    """Returns the case with noise and what LeRobot denoises it to. The noise of its steps is drawn twice, equally."""
+    noise = torch.from_numpy(np.array(case["x"]))
+    drawn = torch.Generator().manual_seed(0)
+    steps = [torch.randn(noise.shape, generator=drawn)[0].numpy() for _ in schedule.timesteps[1:]]
+    conditioning = torch.from_numpy(np.array(case[CONDITIONING]))
+    chunk = network.conditional_sample(1, conditioning, generator=torch.Generator().manual_seed(0), noise=noise)
+    stored = {STEP_NOISE: np.stack(steps)} if schedule.stochastic and steps else {}
+    return {**case, NOISE: noise.numpy(), **stored, CHUNK: chunk.numpy()}

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from tendon.policies.manifest import CameraInput
 from tendon.policies.parity import Case, Row
+from tendon.policies.sampling import Diffusion
 
 POLICY_GRAPH = "policy.onnx"
 CONTEXT_GRAPH = "context.onnx"
@@ -41,27 +42,6 @@ class FlowSampler:
 
     times: tuple[float, ...]
     step: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiffusionSampler:
-    """Numbers of a denoising diffusion scheduler (Ho et al. 2020; Song et al. 2020 with eta 0), one per step.
-
-    Attributes:
-        scheduler: DDPM draws fresh noise at every step but the last, DDIM none.
-        prediction: what the network predicts: the noise, or the clean sample.
-        timesteps: `time` of each step, as the network was trained with, from noisy to clean.
-        alphas_cumprod: product of alphas at each timestep.
-        alphas_cumprod_previous: the same where the step ends.
-        clip: bound on each number of the predicted clean sample; `None` for none.
-    """
-
-    scheduler: Literal["DDPM", "DDIM"]
-    prediction: Literal["epsilon", "sample"]
-    timesteps: tuple[int, ...]
-    alphas_cumprod: tuple[float, ...]
-    alphas_cumprod_previous: tuple[float, ...]
-    clip: float | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,7 +88,7 @@ class ExportedGraphs:
     model_components: int
     action_mean: tuple[float, ...]
     action_std: tuple[float, ...]
-    sampler: FlowSampler | DiffusionSampler | None
+    sampler: FlowSampler | Diffusion | None
     tokens: TokenInput | None
     references: tuple[Case, ...]
     parity: tuple[Row, ...]

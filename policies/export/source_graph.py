@@ -11,11 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from tendon.core.errors import MismatchError
+from tendon.policies.chunk_parity import measure_chunks
 from tendon.policies.divergence import divergence_from
 from tendon.policies.export.double import double_of, widened
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH
 from tendon.policies.export.onnx_graph import export_graph
 from tendon.policies.parity import EXPORT_BOUND, Case, Row, measure
 from tendon.policies.runtime import Engine, Graph, load_graph
+from tendon.policies.sampling import Diffusion, Flow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,6 +86,25 @@ def verify(
                 f"exported graph {row.graph} differs from torch in {row.reference}: output {row.output} by "
                 f"{row.relative:.2g} (max abs {row.max_abs:.2g}, cosine {row.cosine:.6f}), allowed {row.bound:g}; "
                 f"first to differ: {first}; do not deploy it"
+            )
+    return rows
+
+
+def verify_chunks(
+    schedule: Flow | Diffusion, files: Mapping[str, bytes], cases: Sequence[Case], bound: float = EXPORT_BOUND
+) -> tuple[Row, ...]:
+    """Runs both graphs of a denoised policy from noise to chunk and returns how far they are from the source.
+
+    Raises:
+        MismatchError: by more than the bound, although no graph is: the schedule is not the source's.
+    """
+    context, denoise = _on_cpu(files, CONTEXT_GRAPH), _on_cpu(files, DENOISE_GRAPH)
+    rows = measure_chunks(schedule, context, DENOISE_GRAPH, denoise, cases, precision="fp32", bound=bound)
+    for row in rows:
+        if not row.passed:
+            raise MismatchError(
+                f"denoised chunks differ from the source's by {row.relative:.2g} (max abs {row.max_abs:.2g}, cosine "
+                f"{row.cosine:.6f}), allowed {row.bound:g}, although each graph agrees: the schedule is another one"
             )
     return rows
 

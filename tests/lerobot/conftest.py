@@ -1,0 +1,36 @@
+"""LeRobot is installed by `make setup-lerobot` and needs torch: these tests run with `make test-lerobot`."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+INSTALLED = all(importlib.util.find_spec(name) is not None for name in ("torch", "lerobot"))
+collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
+
+
+def pytest_report_header() -> str:
+    """Says so when they are left out."""
+    return (
+        ""
+        if INSTALLED
+        else "tests/lerobot is left out: LeRobot is not installed; `make test-lerobot` does and runs them"
+    )
+
+
+@pytest.fixture(scope="session")
+def act_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny ACT policy as LeRobot saves it."""
+    from tiny_policies import save_act
+
+    return save_act(tmp_path_factory.mktemp("act"))
+
+
+@pytest.fixture(scope="session")
+def diffusion_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Diffusion Policy as LeRobot saves it."""
+    from tiny_policies import save_diffusion
+
+    return save_diffusion(tmp_path_factory.mktemp("diffusion"))

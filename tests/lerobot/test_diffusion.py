@@ -1,0 +1,104 @@
+"""A Diffusion Policy of LeRobot, exported, answers what LeRobot itself answers, with each of its schedulers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_policies import ACTION, CAMERAS, as_lerobot, loaded, observation
+
+from tendon.policies.export.diffusion import diffusion_schedule, export_diffusion
+from tendon.policies.export.exported import ExportedGraphs
+from tendon.policies.export.lerobot_packages import lerobot_module
+from tendon.policies.export.lerobot_source import read_source
+from tendon.policies.parity import difference
+from tendon.policies.runtime import Engine, load_graph
+
+BOUND = 1e-5
+SEED, ROWS = 3, 16
+SCHEDULERS = [
+    {"name": "DDPM", "prediction_type": "epsilon"},
+    {"name": "DDPM", "prediction_type": "sample"},
+    {"name": "DDIM", "prediction_type": "epsilon"},
+    {"name": "DDIM", "prediction_type": "sample"},
+    {"name": "DDIM", "prediction_type": "epsilon", "clip_sample": False},
+]
+
+
+@pytest.fixture(scope="module")
+def exported(diffusion_folder: Path) -> ExportedGraphs:
+    return export_diffusion(read_source(diffusion_folder), CAMERAS)
+
+
+class TorchNoise(np.random.Generator):
+    """Draws what torch draws from the same seed."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64())
+        self._torch = torch.Generator().manual_seed(SEED)
+
+    def standard_normal(self, size: Any = None, *_: Any, **__: Any) -> Any:
+        return torch.randn((1, *size), generator=self._torch)[0].numpy()
+
+
+def _lerobot_chunk(
+    policy: Any, before: Any, measured: list[dict[str, np.ndarray]], noise: torch.Tensor
+) -> torch.Tensor:
+    """Returns what LeRobot answers after these observations; the noise of each step is torch's from `SEED`."""
+    policy.reset()
+    for each in measured:
+        batch = dict(before(as_lerobot(each)))
+        batch["observation.images"] = torch.stack([batch[key] for key in policy.config.image_features], dim=-4)
+        policy._queues = lerobot_module("policies.utils").populate_queues(policy._queues, batch)
+    torch.manual_seed(SEED)
+    chunk: torch.Tensor = policy.predict_action_chunk(batch, noise=noise)
+    return chunk
+
+
+@pytest.mark.parametrize("settings", SCHEDULERS, ids=lambda s: "-".join(map(str, s.values())))
+def test_the_graphs_answer_what_lerobot_answers_from_raw_observations_to_robot_units(
+    exported: ExportedGraphs, diffusion_folder: Path, settings: dict[str, Any]
+) -> None:
+    policy, before, after = loaded("diffusion", "Diffusion", diffusion_folder)
+    make = lerobot_module("policies.diffusion.modeling_diffusion")._make_noise_scheduler
+    policy.diffusion.noise_scheduler = make(num_train_timesteps=20, beta_schedule="squaredcos_cap_v2", **settings)
+    policy.config.noise_scheduler_type = settings["name"]
+    measured = [observation(seed) for seed in range(2)]
+    noise = np.random.default_rng(0).standard_normal((ROWS, ACTION), dtype=np.float32)
+    wanted = after(_lerobot_chunk(policy, before, measured, torch.from_numpy(noise)[None])).numpy()[0]
+
+    context = load_graph(exported.files, "context.onnx", Engine("cpu"))
+    denoise = load_graph(exported.files, "denoise.onnx", Engine("cpu"))
+    feeds = {f"image_{camera}": np.stack([each[name] for each in measured]) for name, camera in CAMERAS.items()}
+    states = (np.stack([each["state"] for each in measured]) - exported.state_mean) / exported.state_std
+    known = context.run({**feeds, "state": states.astype(np.float32)})
+
+    def predict(x: np.ndarray, time: float) -> np.ndarray:
+        inputs = {"x": x[None].astype(np.float32), "time": np.array([time], np.float32)}
+        return np.asarray(denoise.run({**inputs, **known})["prediction"][0])
+
+    chunk = diffusion_schedule(policy.diffusion).sample(predict, noise, None, TorchNoise())
+    found = chunk * np.array(exported.action_std) + np.array(exported.action_mean)
+    assert difference(wanted, found[exported.first_row :][: exported.execute_rows])[2] < BOUND
+
+
+def test_the_export_says_how_the_policy_is_run(exported: ExportedGraphs) -> None:
+    assert (exported.kind, exported.rows, exported.first_row, exported.execute_rows) == ("diffusion", ROWS, 1, 8)
+    assert exported.observation_steps == 2
+    assert {row.output for row in exported.parity} == {"conditioning", "prediction", "chunk"}
+    assert all(row.passed for row in exported.parity)
+    times = [float(case["time"][0]) for case in exported.references]
+    assert times[0] == 18.0 and times[-1] == 0.0  # noisy and clean ends of ten of twenty steps
+
+
+def test_the_conditioning_depends_on_every_camera_and_on_the_older_observation(exported: ExportedGraphs) -> None:
+    context = load_graph(exported.files, "context.onnx", Engine("cpu"))
+    case = exported.references[0]
+    feeds = {name: case[name] for name in context.inputs}
+    for name in context.inputs:
+        for step in range(2):
+            changed = feeds[name].copy()
+            changed[step] = changed[step] // 2 if changed.dtype == np.uint8 else changed[step] + 1
+            answer = context.run({**feeds, name: changed})["conditioning"]
+            assert difference(case["conditioning"], answer)[2] > 1e-3, (name, step)
