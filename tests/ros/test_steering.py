@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -47,7 +48,7 @@ def moves(graph: RunningGraph) -> bool:
 
 
 def test_it_is_steered_in_motion_without_a_jump(graph: RunningGraph) -> None:
-    assert said(graph) == "0.0"
+    graph.wait(lambda: said(graph) == "0.0", "what it starts with")
     graph.arm()
     graph.wait(lambda: moves(graph), "motion")
     witness = Witness(graph.operator.node)
@@ -63,9 +64,11 @@ def test_it_is_steered_in_motion_without_a_jump(graph: RunningGraph) -> None:
 
 
 def test_what_does_not_fit_is_refused_with_the_reason_and_changes_nothing(graph: RunningGraph) -> None:
+    graph.wait(lambda: said(graph) == "0.0", "what it starts from")
     for name, value, why in (("speed", 1.5, "from -1.0 to 1.0"), ("caution", 0.5, "no policy here is steered by")):
         with pytest.raises(StoppedError, match=why):
             graph.operator.steer(name, value)
+    time.sleep(1.0)  # diagnostics come twice a second
     assert said(graph) == "0.0"
 
 
