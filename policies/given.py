@@ -17,10 +17,12 @@ class Given:
     Attributes:
         rows: (k, C) normalised; k may be 0.
         frozen: leading rows that will have been executed by the time the answer is in force: kept exactly.
+        past: rows of the chunk before the first of these, which lie in the past and are left alone.
     """
 
     rows: Array
     frozen: int
+    past: int = 0
 
     def weights(self, total: int) -> Array:
         """Returns (total,) weights: 1 for frozen rows, falling to 0 at the end of the given ones.
@@ -36,9 +38,10 @@ class Given:
     def blend(self, rows: Array) -> Array:
         """Returns (T, M) `rows` drawn toward the given ones by their weights; columns beyond C are left alone."""
         count, width = self.rows.shape
-        weights = self.weights(len(rows))[:count, None]
+        weights = self.weights(len(rows) - self.past)[:count, None]
         blended = np.array(rows)
-        blended[:count, :width] = weights * self.rows + (1.0 - weights) * rows[:count, :width]
+        part = blended[self.past : self.past + count, :width]
+        part[:] = weights * self.rows + (1.0 - weights) * part
         return blended
 
 

@@ -149,14 +149,14 @@ def check_denoiser(denoiser: Denoiser, rows: int, model: Graph, graph: Graph) ->
 
     Args:
         denoiser: of the manifest.
-        rows: of a chunk.
+        rows: of an action.
         model: the first graph.
         graph: the denoiser's.
 
     Raises:
         MismatchError: a tensor is missing, is unknown, or has another shape or type.
     """
-    chunk = TensorSpec((1, rows, denoiser.components), "tensor(float)")
+    chunk = TensorSpec((1, denoiser.past_rows + rows, denoiser.components), "tensor(float)")
     context = {name: spec for name, spec in model.outputs.items() if name in graph.inputs}
     expected = {"x": chunk, "time": TensorSpec((1,), "tensor(float)")} | context
     _check_tensors(f"{denoiser.graph} input", graph.inputs, expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,12 +96,12 @@ class _Denoising:
 
     def __init__(self, settings: Denoiser, rows: int, graph: Graph, seed: int) -> None:
         self._settings, self._graph = settings, graph
-        self._shape = (rows, settings.components)
+        self._shape = (settings.past_rows + rows, settings.components)
         self._rng = np.random.default_rng(seed)
         self.context = tuple(name for name in graph.inputs if name not in ("x", "time"))
 
     def sample(self, answer: Mapping[str, Any], given: Given | None) -> Array:
-        """Returns (T, M), under the context in the first graph's answer."""
+        """Returns (T, M) without rows in the past, under the context in the first graph's answer."""
         context = {name: answer[name] for name in self.context}
 
         def predict(chunk: Array, time: float) -> Array:
@@ -110,5 +111,6 @@ class _Denoising:
 
         gaussian = self._settings.noise == "gaussian"
         noise = self._rng.standard_normal(self._shape) if gaussian else np.zeros(self._shape)
-        led = given if given is not None and len(given.rows) else None
-        return self._settings.schedule.sample(predict, noise, led, self._rng)
+        past = self._settings.past_rows
+        led = replace(given, past=past) if given is not None and len(given.rows) else None
+        return self._settings.schedule.sample(predict, noise, led, self._rng)[past:]

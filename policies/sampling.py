@@ -148,6 +148,8 @@ class Denoiser:
             observations give equal chunks.
         kind: of the schedule: a key of `SCHEDULES`.
         schedule: how noise becomes a chunk.
+        past_rows: leading rows of what it denoises that lie in the past, of a policy that sees several observations:
+            T is as many more than the rows of an action.
     """
 
     graph: str
@@ -155,12 +157,14 @@ class Denoiser:
     noise: str
     kind: str
     schedule: Flow | Diffusion
+    past_rows: int = 0
 
     def __post_init__(self) -> None:
         check_text("denoiser graph", self.graph)
         check_count("denoiser components", self.components, 1)
         check_choice("denoiser noise", self.noise, ("gaussian", "zeros"))
         check_choice("denoiser kind", self.kind, tuple(SCHEDULES))
+        check_count("denoiser past_rows", self.past_rows, 0)
 
     @property
     def output(self) -> str:

@@ -130,3 +130,25 @@ def test_each_wrong_value_of_a_denoiser_is_one_clear_error(folder: Path, change:
     raw = manifest_mapping(load_bundle(folder).manifest)
     with pytest.raises(ConfigError, match=words):
         parse_manifest({**raw, "denoiser": {**raw["denoiser"], **change}})
+
+
+def test_rows_in_the_past_are_denoised_and_not_answered(
+    folder: Path, profile: RobotProfile, observe: Observe, make_prefix: Prefix
+) -> None:
+    """Of a policy that sees several observations, the first rows are due at the older ones."""
+    made = denoised_manifest()
+    assert made.denoiser is not None
+    manifest = replace(made, action=replace(made.action, rows=ROWS - 2), denoiser=replace(made.denoiser, past_rows=2))
+    policy = BundlePolicy(write_bundle(folder, manifest, dict(load_bundle(folder).content)), profile)
+    prefix = make_prefix(5)
+    found = policy.infer(observe(), prefix, 3).actions
+    assert found.shape == (ROWS - 2, 8)
+    np.testing.assert_array_equal(found[:3], prefix.actions[:3])
+
+
+def test_rows_in_the_past_that_the_graph_does_not_have_are_refused(folder: Path, profile: RobotProfile) -> None:
+    made = denoised_manifest()
+    assert made.denoiser is not None
+    manifest = replace(made, denoiser=replace(made.denoiser, past_rows=1))
+    with pytest.raises(MismatchError, match=r"denoise.onnx input x shape"):
+        BundlePolicy(write_bundle(folder, manifest, dict(load_bundle(folder).content)), profile)

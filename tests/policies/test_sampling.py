@@ -99,3 +99,10 @@ def test_rows_after_the_given_ones_and_padding_are_left_to_the_model() -> None:
     blended = given.blend(rows)
     assert (blended[0, :2] == 1.0).all() and (blended[1:3, :2] < 5.0).all()
     assert (blended[3:] == 5.0).all() and (blended[:, 2:] == 5.0).all() and (rows == 5.0).all()
+
+
+def test_rows_in_the_past_are_left_to_the_model() -> None:
+    rows = np.full((6, 4), 5.0)
+    blended = Given(rows=np.ones((3, 2)), frozen=1, past=2).blend(rows)
+    assert (blended[:2] == 5.0).all() and (blended[2, :2] == 1.0).all() and (blended[3:5, :2] < 5.0).all()
+    np.testing.assert_array_equal(blended[2:], Given(rows=np.ones((3, 2)), frozen=1).blend(rows[2:]))
