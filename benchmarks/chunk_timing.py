@@ -1,10 +1,13 @@
-"""Success and smoothness for delayed inference: trained prefix, plain overwrite, and synchronous execution.
+"""Success and smoothness for delayed inference: trained prefix, in-painting, weighted overlap, overwrite, synchronous.
 
 Every cell runs the same scenes. Acceleration must stay inside the limits in all of them; that is the filter's work.
+In-painting needs a denoiser: it runs the same weights as two graphs, which this makes from `--bundle` when missing
+(needs `pip install "tendon[train]"`). The others run `--bundle`. With `--out`, episodes are kept as they end and a
+second run goes on where the first one stopped.
 
 Examples:
-  python benchmarks/chunk_timing.py --bundle bundles/tabletop
-  python benchmarks/chunk_timing.py --seeds 200000:200012 --delays 0 400
+  python benchmarks/chunk_timing.py --seeds 200000:200030 --out outputs/chunk_timing.jsonl
+  python benchmarks/chunk_timing.py --seeds 200000:200012 --delays 0 400 --timings inpainting overlap
 """
 
 from __future__ import annotations
@@ -13,47 +16,50 @@ import argparse
 import json
 import platform
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.progress import track
 
 from tendon.commands.demos import parse_seeds
 from tendon.commands.eval import END_SEED, FIRST_SEED
+from tendon.core.profile import load_profile
 from tendon.evaluation.episode import Episode, Setting, Timing
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.report import summarise
+from tendon.policies.bundle import load_bundle
+from tendon.sim.cameras import viewpoints
+
+Cell = tuple[str, float]
 
 
-def main() -> None:
-    """Runs the grid and prints a Markdown table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bundle", type=Path, default=Path("bundles/tabletop"))
-    parser.add_argument("--seeds", default="200000:200048", help="scenes (%(default)s)")
-    parser.add_argument("--delays", type=float, nargs="+", default=[0, 100, 200, 400], help="ms")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--out", type=Path, help="JSON file")
-    args = parser.parse_args()
-    jobs = [
-        Job(
-            bundle=args.bundle,
-            robot="panda",
-            seed=seed,
-            setting=Setting(timing=timing, delay_ns=round(delay * 1e6)),
-        )
-        for timing in Timing
-        for delay in args.delays
-        for seed in parse_seeds(args.seeds, FIRST_SEED, END_SEED)
-    ]
-    cells: dict[tuple[str, float], list[Episode]] = defaultdict(list)
-    for job, episode in track(run_jobs(jobs, args.workers), total=len(jobs), description="episodes"):
-        cells[job.setting.timing.value, job.setting.delay_ns / 1e6].append(episode)
-    print(f"{platform.machine()} {platform.platform()}, {args.bundle}, scenes {args.seeds}")
+def make_denoised(bundle: Path, folder: Path) -> None:
+    """Writes the two-graph form of a bundle that `tendon export` made as one."""
+    from tendon.policies.export.bundle import export_bundle
+    from tendon.policies.training.recover import recover_run
+
+    run = folder.with_name(f"{folder.name}-run")
+    recover_run(load_bundle(bundle), run, {name: asdict(view) for name, view in viewpoints().items()})
+    export_bundle(run, folder, load_profile("panda"), folder.name, denoiser=True)
+
+
+def kept(path: Path | None) -> Iterator[tuple[Cell, Episode]]:
+    """Yields the episodes of an earlier run."""
+    if path is not None and path.is_file():
+        for line in path.read_text().splitlines():
+            record = json.loads(line)
+            yield (record["timing"], record["delay_ms"]), Episode(**record["episode"])
+
+
+def print_table(cells: dict[Cell, list[Episode]]) -> None:
+    """Prints one row a cell, in Markdown."""
     print("| timing | delay ms | success (95 % Wilson) | median s | peak acc / limit | rms jerk | jump mrad | idle |")
     print("|---|---|---|---|---|---|---|---|")
-    records = []
-    for (timing, delay), episodes in cells.items():
+    for (timing, delay), episodes in sorted(
+        cells.items(), key=lambda cell: ([t.value for t in Timing].index(cell[0][0]), cell[0][1])
+    ):
         summary = summarise(episodes)
-        records.append({"timing": timing, "delay_ms": delay, **summary})
         part, seconds = summary["success"], summary["median_duration_s"]
         print(
             f"| {timing} | {delay:g} | {100 * part['successes'] / part['total']:.0f} % "
@@ -62,9 +68,47 @@ def main() -> None:
             f"| {summary['mean_rms_jerk']:.0f} | {1e3 * summary['mean_peak_jump_rad']:.1f} "
             f"| {100 * summary['mean_stopped_share']:.1f} % |"
         )
+
+
+def main() -> None:
+    """Runs the grid and prints a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundle", type=Path, default=Path("bundles/tabletop"))
+    parser.add_argument("--denoised", type=Path, default=Path("outputs/bundles/tabletop-flow"), help="(%(default)s)")
+    parser.add_argument("--seeds", default="200000:200030", help="scenes (%(default)s)")
+    parser.add_argument("--delays", type=float, nargs="+", default=[0, 100, 200, 400], help="ms")
+    parser.add_argument("--timings", nargs="+", choices=[t.value for t in Timing], default=[t.value for t in Timing])
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="one JSON line an episode; those already there are not run again")
+    args = parser.parse_args()
+    timings = [Timing(name) for name in args.timings]
+    if Timing.INPAINTING in timings and not args.denoised.is_dir():
+        make_denoised(args.bundle, args.denoised)
+    cells: dict[Cell, list[Episode]] = defaultdict(list)
+    for cell, episode in kept(args.out):
+        cells[cell].append(episode)
+    jobs = [
+        Job(
+            bundle=args.denoised if timing is Timing.INPAINTING else args.bundle,
+            robot="panda",
+            seed=seed,
+            setting=Setting(timing=timing, delay_ns=round(delay * 1e6)),
+        )
+        for timing in timings
+        for delay in args.delays
+        for seed in parse_seeds(args.seeds, FIRST_SEED, END_SEED)
+        if not any(episode.seed == seed for episode in cells.get((timing.value, delay), ()))
+    ]
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(records, indent=1))
+    for job, episode in track(run_jobs(jobs, args.workers), total=len(jobs), description="episodes"):
+        timing, delay = job.setting.timing.value, job.setting.delay_ns / 1e6
+        cells[timing, delay].append(episode)
+        if args.out:
+            with args.out.open("a") as file:
+                file.write(json.dumps({"timing": timing, "delay_ms": delay, "episode": asdict(episode)}) + "\n")
+    print(f"{platform.machine()} {platform.platform()}, {args.bundle}, scenes {args.seeds}")
+    print_table(cells)
 
 
 if __name__ == "__main__":

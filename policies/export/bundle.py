@@ -1,4 +1,7 @@
-"""Exports a training run to a bundle: one ONNX graph, flow steps unrolled, checked against torch before it is kept."""
+"""Exports a training run to a bundle, checked against torch before it is kept.
+
+One graph, flow steps unrolled, continues a prefix as in training; two graphs can be in-painted (`two_graphs`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import tempfile
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +23,15 @@ from torch import Tensor, nn
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.profile import RobotProfile
 from tendon.policies.bundle import Bundle, write_bundle
+from tendon.policies.export.exported import CONTEXT_GRAPH
+from tendon.policies.export.two_graphs import denoiser_settings, export_two_graphs, observe, row_conversion
 from tendon.policies.manifest import MODEL_FILE, CameraInput, InstructionInput, Manifest
 from tendon.policies.matching import EMBEDDING
 from tendon.policies.spaces import STATE_ITEMS, ActionSpace, StateItem
 from tendon.policies.training.model import Shape, SmallVla
 
 LARGEST_DIFFERENCE = 1e-3
+PARITY_CASES = 4
 OUTPUTS = ("actions", "points", EMBEDDING)
 
 
@@ -37,10 +44,9 @@ class Deployed(nn.Module):
     def __init__(self, model: SmallVla, statistics: Mapping[str, list[Any]], action: ActionSpace) -> None:
         super().__init__()
         self.model = model
-        row_mean, row_std = torch.tensor(statistics["action_mean"]), torch.tensor(statistics["action_std"])
-        mean, std = torch.tensor(action.mean), torch.tensor(action.std)
-        self.register_buffer("scale", std / row_std)
-        self.register_buffer("shift", (mean - row_mean) / row_std)
+        scale, shift = row_conversion(statistics, action)
+        self.register_buffer("scale", scale)
+        self.register_buffer("shift", shift)
 
     def forward(
         self,
@@ -52,20 +58,35 @@ class Deployed(nn.Module):
         prefix_rows: Tensor,
         noise: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Inputs and outputs as in `tendon.policies.matching`.
-
-        The embedding is the context of the flow, all that the actions depend on, then each camera's mean features.
-        """
-        grids = self.model.look({"scene": image_scene, "wrist": image_wrist})
-        understood = self.model.understand(self.model.point(grids, tokens[:, None]), state)
+        """Inputs and outputs as in `tendon.policies.matching`."""
+        context, points, embedding = observe(self.model, image_scene, image_wrist, state, tokens)
         given = (torch.arange(self.model.shape.rows) < prefix_rows[:, None]).float()
-        chunk = self.model.sample(understood.context[:, 0], prefix * self.scale + self.shift, given, noise)
-        embedding = torch.cat([understood.context[:, 0], *(grid.mean((2, 3)) for grid in grids.values())], dim=-1)
-        return (chunk - self.shift) / self.scale, understood.points[:, 0], embedding
+        chunk = self.model.sample(context, prefix * self.scale + self.shift, given, noise)
+        return (chunk - self.shift) / self.scale, points, embedding
+
+
+def load_run(run: Path) -> tuple[SmallVla, dict[str, Any]]:
+    """Returns the network of a training run, in evaluation mode, and what its `run.json` holds.
+
+    Raises:
+        ConfigError: there is no such run.
+    """
+    if not (run / "weights.safetensors").is_file():
+        raise ConfigError(f"no training run at {run}: it has no weights.safetensors; `tendon train` makes one")
+    record = json.loads((run / "run.json").read_text())
+    model = SmallVla(Shape(**record["shape"]), record["cameras"], record["statistics"])
+    model.load_state_dict(load_file(run / "weights.safetensors"))
+    return model.eval(), record
 
 
 def export_bundle(
-    run: Path, folder: Path, profile: RobotProfile, name: str, training: Mapping[str, Any] | None = None
+    run: Path,
+    folder: Path,
+    profile: RobotProfile,
+    name: str,
+    training: Mapping[str, Any] | None = None,
+    *,
+    denoiser: bool = False,
 ) -> Bundle:
     """Writes the bundle of a training run.
 
@@ -75,18 +96,14 @@ def export_bundle(
         profile: the robot it was trained on.
         name: of the policy.
         training: what to record beside the run's own recipe.
+        denoiser: write two graphs, see `two_graphs`; the bundle is then in-painted in place of being given a prefix.
 
     Raises:
         ConfigError: there is no such run.
-        MismatchError: the ONNX graph does not answer what torch answers.
+        MismatchError: an ONNX graph does not answer what torch answers.
     """
-    if not (run / "weights.safetensors").is_file():
-        raise ConfigError(f"no training run at {run}: it has no weights.safetensors; `tendon train` makes one")
-    record = json.loads((run / "run.json").read_text())
-    shape = Shape(**record["shape"])
-    statistics = record["statistics"]
-    model = SmallVla(shape, record["cameras"], statistics)
-    model.load_state_dict(load_file(run / "weights.safetensors"))
+    model, record = load_run(run)
+    shape, statistics = model.shape, record["statistics"]
     manifest = Manifest(
         name=name,
         robot=profile.name,
@@ -106,7 +123,13 @@ def export_bundle(
         instruction=InstructionInput(tokens=shape.tokens, vocabulary=tuple(record["vocabulary"])),
         training={"recipe": record["recipe"], "frames": record["frames"], "step": record["step"], **(training or {})},
     )
-    deployed = Deployed(model.eval(), statistics, manifest.action).eval()
+    if denoiser:
+        manifest = replace(
+            manifest, model=CONTEXT_GRAPH, prefix_rows=0, denoiser=denoiser_settings(len(manifest.action.components))
+        )
+        examples = [{k: v.numpy() for k, v in _example(shape, seed).items()} for seed in range(PARITY_CASES)]
+        return write_bundle(folder, manifest, export_two_graphs(model, statistics, manifest.action, examples))
+    deployed = Deployed(model, statistics, manifest.action).eval()
     graph = _to_onnx(deployed, shape)
     _check_parity(deployed, graph, shape)
     return write_bundle(folder, manifest, {MODEL_FILE: graph})
@@ -158,7 +181,7 @@ def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
 
 def _check_parity(deployed: Deployed, graph: bytes, shape: Shape) -> None:
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    for seed in range(4):
+    for seed in range(PARITY_CASES):
         example = _example(shape, seed)
         with torch.no_grad():
             expected = deployed(*example.values())

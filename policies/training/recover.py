@@ -41,6 +41,8 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
     manifest, reads = bundle.manifest, bundle.manifest.instruction
     if not isinstance(reads, InstructionInput):
         raise MismatchError(f"bundle {manifest.name} reads no words of a vocabulary: it was not exported from SmallVla")
+    if manifest.denoiser is not None:
+        raise MismatchError(f"bundle {manifest.name} has two graphs: recover the run from its one-graph bundle")
     found = _tensors(onnx.load_from_string(bundle.content[manifest.model]))
     rows, components = manifest.action.rows, len(manifest.action.components)
     shape = Shape(

@@ -1,7 +1,8 @@
 """Export a training run to a bundle (ONNX, checked against torch, hashed).
 
-Example:
+Examples:
   tendon export outputs/runs/stage2 bundles/tabletop
+  tendon export outputs/runs/stage2 outputs/bundles/tabletop-flow --denoiser --name tabletop-flow
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="folder to write")
     parser.add_argument("--name", default="tabletop", help="of the policy (%(default)s)")
     parser.add_argument("--robot", default="panda", help="robot profile (%(default)s)")
+    parser.add_argument(
+        "--denoiser", action="store_true", help="write two graphs, to in-paint the running plan in place of a prefix"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingDependencyError(f"export needs torch and onnx ({error}): pip install 'tendon[train]'") from error
 
-    bundle = export_bundle(args.run_folder, args.bundle, load_profile(args.robot), args.name)
+    bundle = export_bundle(args.run_folder, args.bundle, load_profile(args.robot), args.name, denoiser=args.denoiser)
     size = sum(len(data) for data in bundle.content.values()) / 1e6
     print(f"{args.bundle}: {size:.1f} MB, digest {bundle.digest[:12]}; torch and onnxruntime agree")
     return 0
