@@ -25,6 +25,8 @@ from tendon.policies.remote.endpoint import Deadline
 Message = str | bytes | bytearray | memoryview
 
 READ_BYTES = 1 << 18
+FRAGMENT_BYTES = 1 << 18
+"""A large message goes out in frames of this size: the other side takes one apart while the next one comes."""
 _DATA = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 
 
@@ -60,9 +62,17 @@ class WebSocket:
         self._check_open()
         if isinstance(message, str):
             self._protocol.send_text(message.encode("utf-8"))
-        else:
-            self._protocol.send_binary(message)
-        self._flush(deadline)
+            self._flush(deadline)
+            return
+        left = memoryview(message)
+        send = self._protocol.send_binary
+        while True:
+            send(left[:FRAGMENT_BYTES], fin=len(left) <= FRAGMENT_BYTES)
+            self._flush(deadline)
+            left = left[FRAGMENT_BYTES:]
+            if not left:
+                return
+            send = self._protocol.send_continuation
 
     def receive(self, deadline: Deadline) -> Message:
         """Returns the next message.
