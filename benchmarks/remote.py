@@ -1,8 +1,9 @@
 """Round trip of a policy on another machine, with a policy that costs nothing: ours and openpi's, taking turns.
 
 Server and client are processes on this machine, so this is the cost of coding and sockets, without a network. From
-observation to chunk: ours is `RemotePolicy.infer` and the server of `tendon serve`, with all their checks; openpi's is its
-own client against a server of its protocol. Images are smooth with some noise, as camera images are; JPEG has quality 90.
+observation to chunk: ours is `RemotePolicy.infer` and the server of `tendon serve`, with all their checks; openpi's is
+its own client against a server of its protocol. Images are smooth with some noise, as camera images are; JPEG has
+quality 90.
 
 Examples:
   python benchmarks/remote.py
@@ -47,7 +48,7 @@ CAMERAS = ("scene", "wrist")
 class Nothing:
     """A policy that costs nothing."""
 
-    prefix_rows = overlap_rows = 0
+    step_ns, prefix_rows, overlap_rows = 1, 0, 0
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
@@ -73,7 +74,7 @@ def serve_ours(said: Connection, width: int, height: int) -> None:
     """Runs the server of `tendon serve`."""
     keep_large_blocks()
     manifest, profile = robot(width, height)
-    service = Service(Nothing(), manifest, profile)
+    service = Service(Nothing(), manifest, profile, lambda name, value: None)
     server = PolicyServer(service.metadata, service.answer, largest=service.largest, port=0)
     server.start()
     said.send(server.port)

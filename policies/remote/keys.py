@@ -17,6 +17,9 @@ PREFIX, FROZEN = "tendon/prefix", "tendon/frozen"
 JPEG = "tendon/jpeg"
 """In place of an image: a map of this key to the bytes."""
 
+STEERING = "tendon/steering"
+"""Name to value of what the policy is steered by, as `steering` of its manifest; what is left out has its default."""
+
 META_VERSION, META_MANIFEST = "tendon/version", "tendon/manifest"
 META_PREFIX_ROWS, META_OVERLAP_ROWS = "tendon/prefix_rows", "tendon/overlap_rows"
 META_ROBOT = "tendon/robot"

@@ -11,6 +11,7 @@ import numpy as np
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array, Observation, freeze
 from tendon.policies.manifest import CameraInput
+from tendon.policies.steering import Steering
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,6 +41,7 @@ class Link(Protocol):
         step_ns: time between them.
         prefix_rows: most frozen rows of a plan that it continues.
         overlap_rows: rows after those that it is led by.
+        steering: what it is steered by.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Link(Protocol):
     step_ns: int
     prefix_rows: int
     overlap_rows: int
+    steering: Steering
 
     def check_instruction(self, instruction: str) -> None:
         """Raises InstructionError for an instruction that the policy cannot read, as far as that is known here."""

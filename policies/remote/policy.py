@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,11 +93,27 @@ class RemotePolicy:
         """Raises InstructionError for an instruction that the policy cannot read, as far as that is known here."""
         self._link.check_instruction(instruction)
 
+    @property
+    def steering(self) -> Mapping[str, float]:
+        """What the policy is steered by: name to value."""
+        return self._link.steering.values
+
+    def steer(self, name: str, value: float) -> None:
+        """Sets one of the numbers that the policy can be steered by, from the next inference on. Any thread may.
+
+        Raises:
+            ConfigError: the policy has no such number, or the value is out of its range.
+        """
+        self._link.steering.set(name, value)
+
     def observe(self, observation: Observation) -> None:
         """Takes an observation that is not inferred from: a remote policy is not told its past."""
 
-    def warm_up(self, runs: int = 2) -> None:
+    def warm_up(self, runs: int = 2) -> int:
         """Asks with a black view of home, so that what does not fit, or must be compiled, is found out now.
+
+        Returns:
+            What the last answer took [ns]: the delay to expect before one is measured.
 
         Raises:
             RemoteError: there is no answer.
@@ -110,11 +127,14 @@ class RemotePolicy:
         observation = Observation(
             stamp_ns=0, joint_position=self._profile.vector("home"), joint_velocity=rest, images=images
         )
+        took_ns = 0
         for run in range(runs):
             try:
-                self._ask(observation, None, None, self._timeout_s if run else self._start_s)
+                _, inference = self._ask(observation, None, None, self._timeout_s if run else self._start_s)
             except InvalidDataError as error:
                 raise MismatchError(f"policy {self.name} does not answer as it should: {error}") from error
+            took_ns = inference.total_ns
+        return took_ns
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,23 +30,27 @@ class Service:
         policy: local.
         manifest: of it.
         profile: the robot it is set up for.
+        steer: sets one of the policy's steering inputs.
 
     Raises:
         ConfigError: the policy is told its past, which a request has no place for.
     """
 
-    def __init__(self, policy: Policy, manifest: Manifest, profile: RobotProfile) -> None:
+    def __init__(
+        self, policy: Policy, manifest: Manifest, profile: RobotProfile, steer: Callable[[str, float], None]
+    ) -> None:
         if manifest.history > 1:
             raise ConfigError(
                 f"bundle {manifest.name} sees {manifest.history} observations at once: it cannot be served, run it "
                 "on the robot"
             )
-        self._policy, self._manifest, self._profile = policy, manifest, profile
+        self._policy, self._manifest, self._profile, self._steer = policy, manifest, profile, steer
+        self._defaults = {each.name: each.default for each in manifest.steering}
         self._cameras = {keys.IMAGE_PREFIX + camera.name: camera for camera in manifest.cameras}
         self._needed = {keys.JOINT_POSITION, keys.PROMPT, *self._cameras}
         if sees_velocity(manifest):
             self._needed.add(keys.JOINT_VELOCITY)
-        self._known = self._needed | {keys.JOINT_VELOCITY, keys.STAMP, keys.PREFIX, keys.FROZEN}
+        self._known = self._needed | {keys.JOINT_VELOCITY, keys.STAMP, keys.PREFIX, keys.FROZEN, keys.STEERING}
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -71,6 +75,7 @@ class Service:
         Raises:
             InvalidDataError: a key is missing or unknown, or a value has another type, shape or size.
             InstructionError: the policy does not know a word of the prompt.
+            ConfigError: it cannot be steered by a name, or not so far.
         """
         self._check_keys(request)
         stamp_ns = request.get(keys.STAMP, time.monotonic_ns())
@@ -92,6 +97,11 @@ class Service:
             instruction=prompt,
         )
         prefix, frozen = self._prefix(request, stamp_ns)
+        steering = request.get(keys.STEERING, {})
+        if not isinstance(steering, Mapping):
+            raise InvalidDataError(f"{keys.STEERING} is {type(steering).__name__}, must be a map of names to numbers")
+        for name, value in {**self._defaults, **steering}.items():
+            self._steer(name, value)
         chunk = self._policy.infer(observation, prefix, frozen)
         return {keys.ACTIONS: chunk.actions, keys.STAMP: stamp_ns}
 

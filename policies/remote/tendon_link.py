@@ -17,6 +17,7 @@ from tendon.policies.remote.endpoint import Endpoint
 from tendon.policies.remote.link import RemoteAnswer, read_rows
 from tendon.policies.remote.openpi_client import OpenpiClient
 from tendon.policies.remote.openpi_format import Packer
+from tendon.policies.steering import Steering
 from tendon.policies.tokens import Tokenizer
 
 
@@ -47,6 +48,7 @@ class TendonLink:
         self.step_ns: int = manifest.action.step_ns
         self.prefix_rows: int = metadata[keys.META_PREFIX_ROWS]
         self.overlap_rows: int = metadata[keys.META_OVERLAP_ROWS]
+        self.steering = Steering(manifest.steering)
         words = manifest.instruction
         self._tokenizer: Tokenizer | None = None
         if isinstance(words, InstructionInput):
@@ -73,6 +75,8 @@ class TendonLink:
             request[keys.IMAGE_PREFIX + camera.name] = coded
         if len(given):
             request |= {keys.PREFIX: given, keys.FROZEN: frozen}
+        if values := dict(self.steering.values):
+            request[keys.STEERING] = values
         answer = self._client.ask(request, timeout_s)
         if answer.get(keys.STAMP) != observation.stamp_ns:
             raise InvalidDataError(f"the answer is for stamp {answer.get(keys.STAMP)!r:.40}, not for this observation")

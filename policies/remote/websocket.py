@@ -12,6 +12,7 @@ import socket
 import ssl
 import time
 from collections import deque
+from collections.abc import Callable
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import PayloadTooBig
@@ -65,7 +66,7 @@ class WebSocket:
             self._flush(deadline)
             return
         left = memoryview(message)
-        send = self._protocol.send_binary
+        send: Callable[..., None] = self._protocol.send_binary
         while True:
             send(left[:FRAGMENT_BYTES], fin=len(left) <= FRAGMENT_BYTES)
             self._flush(deadline)

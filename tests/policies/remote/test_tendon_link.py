@@ -25,6 +25,7 @@ from tendon.core.errors import ConfigError, InstructionError, InvalidDataError, 
 from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Observation
 from tendon.policies.bundle import Bundle
+from tendon.policies.export.steering import steer_bundle
 from tendon.policies.inference import AsyncInference
 from tendon.policies.policy import BundlePolicy
 from tendon.policies.remote import keys
@@ -34,6 +35,7 @@ from tendon.policies.remote.policy import RemotePolicy
 from tendon.policies.remote.server import PolicyServer
 from tendon.policies.remote.service import Service
 from tendon.policies.remote.tendon_link import TendonLink
+from tendon.policies.steering import SteeringInput
 
 MakeBundle = Callable[..., Bundle]
 Serve = Callable[..., str]
@@ -53,8 +55,9 @@ def serve(make_bundle: MakeBundle, profile: RobotProfile) -> Iterator[Serve]:
         port: int = 0,
         **changes: Any,
     ) -> str:
-        bundle = make_bundle(move=MOVE, **changes)
-        service = Service(BundlePolicy(bundle, profile), bundle.manifest, profile)
+        bundle = changes.pop("bundle", None) or make_bundle(move=MOVE, **changes)
+        policy = BundlePolicy(bundle, profile)
+        service = Service(policy, bundle.manifest, profile, policy.steer)
         metadata = service.metadata
         change(metadata)
         server = PolicyServer(metadata, lambda request: answer(service, request), largest=service.largest, port=port)
@@ -162,6 +165,27 @@ def test_a_jpeg_arrives_as_nearly_the_same_image(
     assert len(seen[1][key][keys.JPEG]) < seen[0][key].nbytes / 10
 
 
+def test_it_is_steered_from_here(
+    serve: Serve, open_remote: Open, observe: Observe, make_bundle: MakeBundle, profile: RobotProfile, tmp_path: Path
+) -> None:
+    """Two robots steer one server each their own way, as if the bundle were theirs."""
+    speed = SteeringInput(name="speed", lower=-2.0, upper=2.0, default=0.0, meaning="faster above 0")
+    bundle = steer_bundle(make_bundle(move=MOVE), tmp_path / "steered", speed, {"actions": np.array([0.1, 0, 0, 0])})
+    url = serve(bundle=bundle)
+    local, steered, other = BundlePolicy(bundle, profile), open_remote(url), open_remote(url)
+    for value in (1.5, -0.5):
+        local.steer("speed", value)
+        steered.steer("speed", value)
+        assert steered.steering == {"speed": value}
+        np.testing.assert_array_equal(steered.infer(observe()).actions, local.infer(observe()).actions)
+        local.steer("speed", 0.0)
+        np.testing.assert_array_equal(other.infer(observe()).actions, local.infer(observe()).actions)
+    with pytest.raises(ConfigError, match="from -2"):
+        steered.steer("speed", 3.0)
+    with pytest.raises(ConfigError, match="cannot be steered by 'caution'"):
+        steered.steer("caution", 1.0)
+
+
 def request_of(observation: Observation) -> dict[str, Any]:
     """What docs/remote.md tells users of openpi's client to send."""
     return {
@@ -208,6 +232,8 @@ WRONG_REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"tendon/prefix": np.zeros((2, 7)), "tendon/frozen": 1}, "prefix has rows of 7 joints"),
     ({"tendon/prefix": np.zeros((5, 8)), "tendon/frozen": 4}, "at most 3"),
     ({"tendon/prefix": np.zeros((0, 8)), "tendon/frozen": 0}, "no rows"),
+    ({"tendon/steering": {"speed": 1.0}}, "ConfigError: the policy cannot be steered by 'speed'"),
+    ({"tendon/steering": 1.0}, "must be a map"),
 ]
 
 
@@ -322,8 +348,9 @@ def test_a_policy_that_sees_its_past_is_not_served(make_bundle: MakeBundle, prof
     """A request has one observation."""
     bundle = make_bundle(move=MOVE)
     manifest = replace(bundle.manifest, history=2)
+    policy = BundlePolicy(bundle, profile)
     with pytest.raises(ConfigError, match="sees 2 observations at once"):
-        Service(BundlePolicy(bundle, profile), manifest, profile)
+        Service(policy, manifest, profile, policy.steer)
 
 
 def test_chunks_come_as_from_a_local_policy_and_an_outage_is_a_gap(
@@ -341,13 +368,10 @@ def test_chunks_come_as_from_a_local_policy_and_an_outage_is_a_gap(
     inference = AsyncInference(
         policy,
         clock,
-        step_ns=policy.step_ns,
-        period_ns=10**7,
-        prefix_rows=policy.prefix_rows,
-        overlap_rows=policy.overlap_rows,
+        replan_steps=1,
         plan_window=lambda *_: None,
         tolerance=np.ones(8),
-        publish=chunks.append,
+        publish=lambda chunk, maker: chunks.append(chunk),
         on_error=errors.append,
     )
     inference.start()
