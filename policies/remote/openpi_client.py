@@ -131,5 +131,5 @@ class OpenpiClient:
 
     def _drop(self) -> None:
         if self._socket is not None:
-            self._socket.close(wait_s=0.1)
+            self._socket.close()
             self._socket = None

@@ -32,7 +32,7 @@ from tendon.policies.remote.websocket import Message, WebSocket
 HEALTH_PATH = "/healthz"
 MOST_CONNECTIONS = 16
 SHORTEST_KEY = 16
-HANDSHAKE_S, MESSAGE_S, POLL_S = 5.0, 10.0, 0.25
+HANDSHAKE_S, MESSAGE_S, POLL_S, LINGER_S = 5.0, 10.0, 0.25, 1.0
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """Seconds, seconds, times: a client whose machine has gone is noticed after a minute."""
 GOING_AWAY, INTERNAL_ERROR = 1001, 1011
@@ -169,11 +169,11 @@ class PolicyServer:
         _log.info("client %s connected", peer)
         try:
             self._converse(client)
-            client.close(GOING_AWAY, "the server ends")
+            client.close(GOING_AWAY, "the server ends", LINGER_S)
         except (OSError, InvalidDataError) as error:
             _log.info("client %s has gone: %s", peer, error)
         finally:
-            client.close()
+            client.close(linger_s=LINGER_S)
 
     def _check(self, protocol: ServerProtocol, request: Request) -> Response | None:
         """Returns what to answer instead of opening a WebSocket."""
@@ -205,7 +205,7 @@ class PolicyServer:
                 data = packer.pack(reply)
             except Exception as error:  # the top of a connection: whatever it was, the client is told
                 client.send(_told(error), Deadline(MESSAGE_S))
-                client.close(INTERNAL_ERROR, "see the text before")
+                client.close(INTERNAL_ERROR, "see the text before", LINGER_S)
                 return
             client.send(data, Deadline(MESSAGE_S))
             previous_ms = (time.perf_counter_ns() - begin_ns) / 1e6

@@ -28,6 +28,7 @@ Message = str | bytes | bytearray | memoryview
 READ_BYTES = 1 << 18
 FRAGMENT_BYTES = 1 << 18
 """A large message goes out in frames of this size: the other side takes one apart while the next one comes."""
+GOODBYE_S = 0.1
 _DATA = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 
 
@@ -103,16 +104,25 @@ class WebSocket:
             raise TimeoutError(f"a message took longer than {most_s:g} s")
         return self._messages.popleft() if self._messages else None
 
-    def close(self, code: int = 1000, reason: str = "", wait_s: float = 1.0) -> None:
-        """Says goodbye as far as the other side listens, and closes the socket. It can be called twice."""
-        try:
+    def close(self, code: int = 1000, reason: str = "", linger_s: float = 0.0) -> None:
+        """Says goodbye as far as the other side listens, and closes the socket. It can be called twice.
+
+        Args:
+            code: of RFC 6455, section 7.4.1.
+            reason: in words.
+            linger_s: how long to wait for the other side to close too. Closing at once while it still sends resets
+                the connection, and what was said last can get lost.
+        """
+        with contextlib.suppress(OSError), self._stream:
             if self._protocol.state is State.OPEN and self._protocol.parser_exc is None:
                 self._protocol.send_close(code, reason)
-                self._flush(Deadline(wait_s))
-        except OSError:
-            pass
-        finally:
-            self._stream.close()
+            self._flush(Deadline(GOODBYE_S))
+            if linger_s:
+                deadline = Deadline(linger_s)
+                self._stream.shutdown(socket.SHUT_WR)
+                self._stream.settimeout(deadline.left_s())
+                while self._stream.recv_into(self._buffer):
+                    self._stream.settimeout(deadline.left_s())
 
     def _read(self, wait_s: float) -> None:
         """Waits for bytes and takes what there are."""

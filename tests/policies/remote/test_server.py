@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import threading
@@ -150,7 +151,7 @@ def test_a_request_larger_than_it_can_be_is_cut_off(make_server: MakeServer) -> 
     server = make_server()
     other = client_of(server)
     other.connect()
-    with pytest.raises(RemoteError, match="went away"):
+    with pytest.raises(RemoteError, match=r"went away.*(1009|reset|pipe)"):
         client_of(server).ask({"state": np.zeros(1), "blob": bytes(2 * LARGEST)}, ASK_S)
     assert other.ask(states(1.0), ASK_S)["actions"] == 2.0
 
@@ -173,10 +174,11 @@ def opened(server: PolicyServer) -> socket.socket:
 
 
 def drain(stream: socket.socket) -> bytes:
-    """All that comes until the server closes."""
+    """All that comes until the server closes; it may reset who still talks."""
     data = b""
-    while more := stream.recv(1 << 16):
-        data += more
+    with contextlib.suppress(ConnectionError):
+        while more := stream.recv(1 << 16):
+            data += more
     return data
 
 
