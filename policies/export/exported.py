@@ -30,8 +30,17 @@ DENOISE_GRAPH = "denoise.onnx"
 
 @dataclass(frozen=True, kw_only=True)
 class TokenInput:
-    """The token input: its length L, and whether the graph reads `token_mask` too."""
+    """How an instruction becomes the token input.
 
+    Attributes:
+        kind: whose template, see `tendon.policies.prompt`.
+        tokenizer: which of the files turns the text into tokens.
+        length: L.
+        mask: whether the graph reads `token_mask` too.
+    """
+
+    kind: str
+    tokenizer: str
     length: int
     mask: bool
 
@@ -51,7 +60,7 @@ class ExportedGraphs:
     Attributes:
         policy_type: LeRobot's, such as `act`.
         kind: how the graphs are run.
-        files: graphs and their external tensor data by file name.
+        files: graphs, their external tensor data and the tokenizer by file name.
         cameras: inputs in the policy's order, by the robot's names.
         image_keys: each camera's name in the source.
         state_size: S.

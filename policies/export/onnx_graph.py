@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import onnx
 import torch
@@ -32,31 +33,36 @@ def export_graph(
     Raises:
         ConfigError: torch cannot express the module in ONNX.
     """
-    weights = sum(t.numel() * t.element_size() for t in {*module.parameters(), *module.buffers()})
+    with tempfile.TemporaryDirectory() as scratch:
+        written = write_graph(Path(scratch) / name, module, inputs, outputs)
+        return {path.name: path.read_bytes() for path in written}
+
+
+def write_graph(
+    path: Path, module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str]
+) -> tuple[Path, ...]:
+    """Writes what `export_graph` returns; the weights are never copied in memory. Returns the files."""
     logging.getLogger("onnxscript").setLevel(logging.ERROR)  # it warns of every constant that it does not fold
-    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), torch.no_grad():
+    with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        path = Path(scratch) / name
         try:
-            torch.onnx.export(
+            program: Any = torch.onnx.export(
                 module,
                 tuple(inputs.values()),
-                str(path),
                 input_names=[f"tendon_input_{k}" for k in range(len(inputs))],
                 output_names=[f"tendon_output_{k}" for k in range(len(outputs))],
                 dynamo=True,
-                external_data=weights > EXTERNAL_BYTES,
                 verbose=False,
             )
         except torch.onnx.errors.OnnxExporterError as error:
-            raise ConfigError(f"torch cannot export {name} to ONNX: {error}") from error
-        model = onnx.load(path, load_external_data=False)
-        _rename(model.graph, list(inputs), outputs)
-        files = {name: model.SerializeToString()}
-        data = path.with_name(f"{name}.data")
-        if data.is_file():
-            files[data.name] = data.read_bytes()
-    return files
+            raise ConfigError(f"torch cannot export {path.name} to ONNX: {error}") from error
+        weights = sum(value.const_value.nbytes for value in program.model.graph.initializers.values())
+        program.save(path, external_data=weights > EXTERNAL_BYTES)
+    model = onnx.load(path, load_external_data=False)
+    _rename(model.graph, list(inputs), outputs)
+    onnx.save(model, path)
+    data = path.with_name(f"{path.name}.data")
+    return (path, data) if data.is_file() else (path,)
 
 
 def _rename(graph: onnx.GraphProto, inputs: Sequence[str], outputs: Sequence[str]) -> None:

@@ -30,15 +30,16 @@ class Pixels(nn.Module):
         return (scaled - self.mean) / self.std
 
 
-def camera_inputs(source: LeRobotSource, cameras: Mapping[str, str]) -> dict[str, CameraInput]:
+def camera_inputs(source: LeRobotSource, cameras: Mapping[str, str], may_lack: int = 0) -> dict[str, CameraInput]:
     """Returns the policy's cameras by LeRobot's image key, in the policy's order.
 
     Args:
         source: the policy.
         cameras: LeRobot's image key, whole or without `observation.images.`, to the robot's camera name.
+        may_lack: how many images may go without a camera; they are left out.
 
     Raises:
-        ConfigError: a key is unknown or has no camera, or two have the same.
+        ConfigError: a key is unknown, too many have no camera, or two have the same.
     """
     images = source.images
     short = {key.removeprefix("observation.images.").removeprefix("observation."): key for key in images}
@@ -51,9 +52,10 @@ def camera_inputs(source: LeRobotSource, cameras: Mapping[str, str]) -> dict[str
             raise ConfigError(f"camera {key}={name}: each image and each camera can be named once")
         chosen[whole] = name
     missing = [name for name, key in short.items() if key not in chosen]
-    if missing:
+    if len(missing) > may_lack or not chosen:
         raise ConfigError(f"no camera for the policy's image {', '.join(missing)}: add --camera {missing[0]}=CAMERA")
     return {
         key: CameraInput(name=chosen[key], width=feature.shape[2], height=feature.shape[1])
         for key, feature in images.items()
+        if key in chosen
     }
