@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tendon.core.errors import MismatchError
+from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.export.cases import random_observations
 from tendon.policies.export.exported import (
     CONTEXT_GRAPH,
@@ -96,8 +96,13 @@ def export_vla(
         denoise: the second: `x`, `time` and the first one's outputs to a velocity.
         tokenizer: from `read_tokenizer`.
         exporting: entered while a graph is made.
+
+    Raises:
+        ConfigError: LeRobot would pad the words in another way, see also `export_graph`.
+        MismatchError: the graphs do not answer what LeRobot's own modules answer.
     """
     config: Any = context.policy.config
+    _check_padding(source, config)
     observations = (*recorded, *random_observations(tuple(views.values()), source.state_size))
     graphs = (
         SourceGraph(name=CONTEXT_GRAPH, module=context, inputs=context.inputs, outputs=context.outputs),
@@ -163,6 +168,17 @@ def vla_cases(context: VlaContext, config: Any, observations: Sequence[Case]) ->
         }
         found.append({**case, **observation})
     return tuple(found)
+
+
+def _check_padding(source: LeRobotSource, config: Any) -> None:
+    for step in source.preprocessor:
+        if step.name == TOKENIZER_STEP:
+            side, length = step.config.get("padding_side"), step.config.get("max_length")
+            if (side, length) != ("right", config.tokenizer_max_length):
+                raise ConfigError(
+                    f"{source.folder}: {TOKENIZER_STEP} pads on the {side} to {length}, "
+                    f"must be on the right to tokenizer_max_length {config.tokenizer_max_length}"
+                )
 
 
 @torch.no_grad()

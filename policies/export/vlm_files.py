@@ -36,7 +36,7 @@ def read_tokenizer(source: LeRobotSource, model: str) -> Any:
     transformers = importlib.import_module("transformers")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except Exception as error:  # `tokenizers` raises nothing narrower
         raise ConfigError(f"the tokenizer in {folder} does not load: {error}") from error
     if not tokenizer.is_fast or tokenizer.pad_token_id is None:
         raise ConfigError(f"{folder / _TOKENIZER_FILES[1]} names no pad_token, or no tokenizer of tokenizer.json")

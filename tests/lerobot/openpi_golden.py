@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.numpy import save_file
-from vla_directories import ROWS, TOKENS, observation, tiny_pi
+from vla_directories import ROWS, VOCABULARY, observation, tiny_pi
 
 from tendon.policies.export.openpi_gemma import has_fork
 
+TOKENS = 12
 FILE = Path(__file__).with_name("openpi_golden.safetensors")
-VOCABULARY = 320
 
 
 def answer(kind: str) -> np.ndarray:
     """Returns the (1, T, 32) chunk of one observation under fixed words and noise."""
-    policy: Any = tiny_pi(kind, VOCABULARY, tokenizer_max_length=TOKENS)
+    policy: Any = tiny_pi(kind, tokenizer_max_length=TOKENS)
     generator = np.random.default_rng(1)
     seen = observation(0)
     batch = {

@@ -81,7 +81,7 @@ def run(graph: Any, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 @contextmanager
 def tiny(kind: str) -> Iterator[None]:
-    with nullcontext() if kind == "smolvla" else tiny_gemma(kind, 320):
+    with nullcontext() if kind == "smolvla" else tiny_gemma(kind):
         yield
 
 
@@ -134,7 +134,7 @@ def test_a_missing_camera_costs_nothing(made: Made) -> None:
     assert tokens is not None
     prefix = made.graphs.references[0]["prefix_mask"].shape[1]
     assert (
-        prefix == {"smolvla": 32, "pi0": 2 * 4 + tokens.length, "pi05": 2 * 4 + tokens.length}[made.graphs.policy_type]
+        prefix == {"smolvla": 40, "pi0": 2 * 4 + tokens.length, "pi05": 2 * 4 + tokens.length}[made.graphs.policy_type]
     )
 
 
@@ -250,6 +250,16 @@ class TestRefused:
         raw["steps"].insert(0, {"registry_name": "delta_actions_processor", "config": {}})
         path.write_text(json.dumps(raw))
         with pytest.raises(ConfigError, match="delta_actions_processor"):
+            export(self.kind(folder), folder)
+
+    def test_with_words_padded_on_the_other_side(self, folder: Path) -> None:
+        path = folder / "policy_preprocessor.json"
+        raw = json.loads(path.read_text())
+        for step in raw["steps"]:
+            if step["registry_name"] == "tokenizer_processor":
+                step["config"]["padding_side"] = "left"
+        path.write_text(json.dumps(raw))
+        with pytest.raises(ConfigError, match="pads on the left"):
             export(self.kind(folder), folder)
 
     @pytest.mark.parametrize(("kind", "name", "value"), [

@@ -22,7 +22,8 @@ from tendon.policies.export.openpi_gemma import accepted_release, become_openpi,
 from tendon.policies.export.smolvla import local_files
 
 HEIGHT, WIDTH = 24, 32
-STATE, ACTION, ROWS, TOKENS = 6, 5, 4, 12
+STATE, ACTION, ROWS, TOKENS = 6, 5, 4, 24
+VOCABULARY = 320
 SENTENCES = (
     "pick up the red cube and place it in the bin",
     "Task: fold the towel, State: 12 255 128 0 -1 64 33;\nAction: ",
@@ -44,7 +45,9 @@ def save_tokenizer(folder: Path, kind: str) -> Any:
         tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
         alphabet = list("0123456789\n ;:,-")
     trainer = trainers.BpeTrainer(
-        vocab_size=320, special_tokens=[AddedToken(name, special=True) for name in special], initial_alphabet=alphabet
+        vocab_size=VOCABULARY,
+        special_tokens=[AddedToken(name, special=True) for name in special],
+        initial_alphabet=alphabet,
     )
     tokenizer.train_from_iterator(SENTENCES, trainer)
     if kind == "smolvla":
@@ -65,7 +68,7 @@ def save_smolvla(folder: Path, **changes: Any) -> Any:
     processors: Any = lerobot_module("policies.smolvla.processor_smolvla")
     tokenizer = save_tokenizer(folder / "vlm", "smolvla")
     text = {"hidden_size": 48, "intermediate_size": 40, "num_attention_heads": 4, "num_key_value_heads": 2}
-    text |= {"model_type": "llama", "head_dim": 12, "num_hidden_layers": 3, "vocab_size": len(tokenizer)}
+    text |= {"model_type": "llama", "head_dim": 12, "num_hidden_layers": 3, "vocab_size": VOCABULARY}
     vision = {"hidden_size": 16, "intermediate_size": 20, "num_attention_heads": 2, "num_hidden_layers": 1}
     vision |= {"image_size": 32, "patch_size": 8}
     vlm_config = smolvlm.SmolVLMConfig(text_config=text, vision_config=vision, scale_factor=2)
@@ -73,7 +76,7 @@ def save_smolvla(folder: Path, **changes: Any) -> Any:
     settings = {
         "resize_imgs_with_padding": (32, 32),
         "num_vlm_layers": 2,
-        "prefix_length": 32,
+        "prefix_length": 40,
         "empty_cameras": 1,
         "vlm_model_name": str(folder / "vlm"),
         **_common("top", "wrist"),
@@ -92,22 +95,22 @@ def save_pi(folder: Path, kind: str, **changes: Any) -> Any:
     """Saves a pi0 or pi0.5 whose third camera is missing; returns LeRobot's policy."""
     processors: Any = lerobot_module(f"policies.{kind}.processor_{kind}")
     tokenizer = save_tokenizer(folder / "vlm", kind)
-    policy = tiny_pi(kind, len(tokenizer), **changes)
+    policy = tiny_pi(kind, **changes)
     policy.save_pretrained(folder)
     make = getattr(processors, f"make_{kind}_pre_post_processors")
     _save_processors(folder, make, policy.config, tokenizer)
     return policy
 
 
-def tiny_pi(kind: str, vocabulary: int, **changes: Any) -> Any:
+def tiny_pi(kind: str, **changes: Any) -> Any:
     """Returns LeRobot's pi0 or pi0.5, as `fill` fills it, on transformers as released or on openpi's fork."""
     configuration: Any = lerobot_module(f"policies.{kind}.configuration_{kind}")
     modeling: Any = lerobot_module(f"policies.{kind}.modeling_{kind}")
     settings = {"image_resolution": (28, 28), "empty_cameras": 1, **_common("top", "wrist")}
     if kind == "pi05":
-        settings["tokenizer_max_length"] = 160  # the state takes most of it
+        settings["tokenizer_max_length"] = 190  # the state takes most of it
     config = getattr(configuration, f"{kind.upper()}Config")(**{**settings, **changes})
-    with tiny_gemma(kind, vocabulary), nullcontext() if has_fork() else accepted_release():
+    with tiny_gemma(kind), nullcontext() if has_fork() else accepted_release():
         policy = getattr(modeling, f"{kind.upper()}Policy")(config)
     if not has_fork():
         both = policy.model.paligemma_with_expert
@@ -117,7 +120,7 @@ def tiny_pi(kind: str, vocabulary: int, **changes: Any) -> Any:
 
 
 @contextmanager
-def tiny_gemma(kind: str, vocabulary: int) -> Iterator[None]:
+def tiny_gemma(kind: str) -> Iterator[None]:
     """Inside, LeRobot builds `pi0` or `pi05` tiny: two layers, eight query heads that share one key head."""
     module: Any = lerobot_module(f"policies.{kind}.modeling_{kind}")
     transformers = importlib.import_module("transformers")
@@ -127,14 +130,14 @@ def tiny_gemma(kind: str, vocabulary: int) -> Iterator[None]:
         return module.GemmaConfig(width=widths[variant], depth=2, mlp_dim=48, num_heads=8, num_kv_heads=1, head_dim=8)
 
     def paligemma(config: Any) -> Any:
-        config.text_config.vocab_size = vocabulary
+        config.text_config.vocab_size = VOCABULARY
         vision = config.vision_config
         vision.hidden_size, vision.intermediate_size, vision.projection_dim = 16, 20, widths["gemma_2b"]
         vision.num_attention_heads, vision.num_hidden_layers = 2, 1
         return transformers.PaliGemmaForConditionalGeneration(config)
 
     def expert(config: Any) -> Any:
-        config.vocab_size = vocabulary
+        config.vocab_size = VOCABULARY
         return transformers.GemmaForCausalLM(config)
 
     with mock.patch.multiple(
