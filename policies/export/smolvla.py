@@ -94,7 +94,7 @@ class ContextGraph(VlaContext):
         )
         return padding, cache
 
-    def velocity(self, observed: tuple[Tensor, ...], x: Tensor, time: Tensor) -> Tensor:
+    def velocity(self, observed: Sequence[Tensor], x: Tensor, time: Tensor) -> Tensor:
         """See `VlaContext`."""
         velocity: Tensor = self.policy.model.denoise_step(*self.prefix(*observed), x, time)
         return velocity
