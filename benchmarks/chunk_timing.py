@@ -85,8 +85,10 @@ def main() -> None:
     if Timing.INPAINTING in timings and not args.denoised.is_dir():
         make_denoised(args.bundle, args.denoised)
     cells: dict[Cell, list[Episode]] = defaultdict(list)
+    seeds = parse_seeds(args.seeds, FIRST_SEED, END_SEED)
     for cell, episode in kept(args.out):
-        cells[cell].append(episode)
+        if episode.seed in seeds:
+            cells[cell].append(episode)
     jobs = [
         Job(
             bundle=args.denoised if timing is Timing.INPAINTING else args.bundle,
@@ -96,7 +98,7 @@ def main() -> None:
         )
         for timing in timings
         for delay in args.delays
-        for seed in parse_seeds(args.seeds, FIRST_SEED, END_SEED)
+        for seed in seeds
         if not any(episode.seed == seed for episode in cells.get((timing.value, delay), ()))
     ]
     if args.out:
