@@ -7,6 +7,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -24,6 +25,9 @@ LEAST_SHARED_MEMORY = 256 << 20
 RECEIVE_BUFFER = Path("/proc/sys/net/core/rmem_max")
 LEAST_RECEIVE_BUFFER = 4 << 20
 LEAST_CORES = 2
+
+LOG_WIDTH = 240
+"""Columns of the table in a file or a pipe, where commands to copy must not be broken over lines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
             finding.needed,
             _plain(finding.advice),
         )
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else LOG_WIDTH).print(table)
     return int(any(finding.required and not finding.found for finding in findings))
 
 

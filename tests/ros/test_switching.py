@@ -59,7 +59,7 @@ def largest_acceleration(witness: Witness) -> float:
 
 
 def test_the_policy_changes_in_motion_without_a_jump(graph: RunningGraph) -> None:
-    assert (said(graph, "policy"), said(graph, "standby")) == ("tiny", "other")
+    graph.wait(lambda: (said(graph, "policy"), said(graph, "standby")) == ("tiny", "other"), "both policies")
     graph.arm()
     graph.wait(lambda: moves(graph), "motion")
     witness = Witness(graph.operator.node)
@@ -74,6 +74,7 @@ def test_the_policy_changes_in_motion_without_a_jump(graph: RunningGraph) -> Non
 
 
 def test_a_policy_that_does_not_know_the_task_or_is_not_there_is_not_taken(graph: RunningGraph) -> None:
+    graph.arm()
     graph.operator.select("tiny")
     graph.wait(lambda: said(graph, "policy") == "tiny", "tiny")
     graph.operator.say("right")
@@ -85,6 +86,7 @@ def test_a_policy_that_does_not_know_the_task_or_is_not_there_is_not_taken(graph
 
 
 def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(graph: RunningGraph) -> None:
+    graph.arm()
     graph.operator.say("left")
     graph.wait(lambda: said(graph, "instruction") == "left" and moves(graph), "motion")
     witness = Witness(graph.operator.node)
