@@ -135,12 +135,13 @@ def report(results: Sequence[Result], name: str) -> Mapping[float, list[Result]]
             f"| {max(one.peak_speed for one in group):.3f} | {max(one.peak_acceleration for one in group):.4f} "
             f"| {sum(bool(one.stop) for one in group)} |"
         )
-    found, low, high = slope(results)
-    low_pct, mid_pct, high_pct = (100 * np.expm1(each) for each in (low, found, high))
-    print(
-        f"\nmean speed in transport for each unit of {name}: {mid_pct:+.1f} % [{low_pct:+.1f}, {high_pct:+.1f}] "
-        f"(log slope {found:.4f} [{low:.4f}, {high:.4f}], {len({one.seed for one in results})} scenes, bootstrap)"
-    )
+    print(f"\nmean speed in transport for each unit of {name}, 95 % bootstrap interval over scenes:")
+    within = [one for one in results if abs(one.value) <= 1]
+    cases = {"all episodes": results, "values from -1 to 1": within}
+    cases |= {f"{case}, successes": [one for one in chosen if one.success] for case, chosen in list(cases.items())}
+    for case, chosen in cases.items():
+        middle, low, high = (100 * np.expm1(each) for each in slope(chosen))
+        print(f"  {case}: {middle:+.1f} % [{low:+.1f}, {high:+.1f}], {len(chosen)} episodes")
     return groups
 
 
