@@ -303,9 +303,12 @@ class PolicyNode(NodeShell):
         """Steers every policy that is loaded and has that number.
 
         Raises:
-            ConfigError: none of them has it, or the value does not fit the first that has it and another.
+            ConfigError: none of them has it, or the value does not fit all that have it; nothing is changed then.
         """
-        for policy in [each.policy for each in self._loaded if name in each.policy.steering] or [self._active.policy]:
+        steered = [each.policy for each in self._loaded if name in each.policy.steering] or [self._active.policy]
+        for number in (number for policy in steered for number in policy.manifest.steering if number.name == name):
+            number.check(value)
+        for policy in steered:
             policy.steer(name, value)
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
