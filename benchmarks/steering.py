@@ -1,10 +1,9 @@
 """Whether a steered policy moves faster and slower as it is told, within the filter's limits, and what that costs.
 
-Run: `tendon bundle steer bundles/tabletop outputs/bundles/steered --name speed --meaning "log speed / 0.15"
---direction docs/examples/speed.safetensors --lower -2 --upper 2`, then `python benchmarks/steering.py`. Each scene
-(from 200 000 on, which nobody has seen) is run at each value, so values are compared scene by scene. In transport means
-while the tool is higher than 8 cm above the table. Episodes are added to the results file as they end; those in it are
-not run again.
+Run: `python benchmarks/steering.py`. The bundle is made from bundles/tabletop and docs/examples/speed.safetensors when it is
+missing. Each scene (from 200 000 on, which nobody has seen) is run at each value, so values are compared scene by
+scene. In transport means while the tool is higher than 8 cm above the table. Episodes are added to the results file as
+they end; those in it are not run again.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from safetensors.numpy import load_file
 
 from tendon.core.environment import load_environment
 from tendon.core.kinematics import Kinematics
@@ -28,11 +28,14 @@ from tendon.core.types import Array, Command
 from tendon.evaluation.episode import Runner, Setting
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle import load_bundle
+from tendon.policies.export.steering import steer_bundle
 from tendon.policies.policy import BundlePolicy
+from tendon.policies.steering import SteeringInput
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import ENVIRONMENT, Scene, sample_scene
 from tendon.sim.world import World
 
+DIRECTION = Path("docs/examples/speed.safetensors")
 FIRST_SEED = 200_000
 DELAY_NS = 50_000_000
 TRANSPORT_Z = 0.08
@@ -179,7 +182,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("outputs/steering-speed.png"), help="picture (%(default)s)")
     options = parser.parse_args()
     if not options.bundle.is_dir():
-        parser.error(f"{options.bundle} is missing: `tendon bundle steer` makes it, see above")
+        number = SteeringInput(
+            name="speed", lower=-2, upper=2, default=0, meaning="log of the speed over 0.15, nominal"
+        )
+        steer_bundle(load_bundle("bundles/tabletop"), options.bundle, number, load_file(DIRECTION))
     lines = options.results.read_text().splitlines() if options.results.is_file() else []
     results = [Result(**json.loads(line)) for line in lines]
     ran = {(one.seed, one.value) for one in results}
