@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tendon.core.errors import IntegrityError
+from tendon.policies.protobuf import fields
 
 # onnx.proto: message -> {field number: message inside it}. Only the fields a tensor can be reached by.
 _INSIDE: dict[str, dict[int, str]] = {
@@ -53,8 +54,8 @@ def listed_locations(content: Mapping[str, bytes], name: str) -> list[str]:
 
 def _locations(message: memoryview, kind: str) -> Iterator[str]:
     strings: dict[int, str] = {}
-    for number, value in _fields(message):
-        if value is None:
+    for number, value in fields(message):
+        if not isinstance(value, memoryview):
             continue
         if kind == "entry":
             strings[number] = bytes(value).decode("utf-8")
@@ -62,34 +63,3 @@ def _locations(message: memoryview, kind: str) -> Iterator[str]:
             yield from _locations(value, _INSIDE[kind][number])
     if strings.get(1) == "location":
         yield strings.get(2, "")
-
-
-def _fields(message: memoryview) -> Iterator[tuple[int, memoryview | None]]:
-    """Yields (field number, bytes of a length-delimited field or None) of one message."""
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
-        wire, value = tag & 7, None
-        if wire == 0:
-            _, at = _varint(message, at)
-        elif wire == 2:
-            length, at = _varint(message, at)
-            value, at = message[at : at + length], at + length
-        elif wire in (1, 5):
-            at += 8 if wire == 1 else 4
-        else:
-            raise ValueError(f"wire type {wire} at byte {at}")
-        if at > len(message):
-            raise ValueError(f"a field ends at byte {at} of {len(message)}")
-        yield tag >> 3, value
-
-
-def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise ValueError(f"varint longer than 10 bytes at byte {at}")

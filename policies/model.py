@@ -13,7 +13,7 @@ from tendon.policies.bundle import Bundle
 from tendon.policies.given import Given
 from tendon.policies.manifest import Continuation
 from tendon.policies.matching import check_denoiser, check_model
-from tendon.policies.runtime import Engine, Graph, Tensor, load_graph
+from tendon.policies.runtime import Engine, Graph, Load, Tensor, load_graph
 from tendon.policies.sampling import Denoiser
 
 
@@ -28,6 +28,7 @@ class PolicyModel:
         engine: what runs the graphs; `None` takes the best there is.
         threads: CPU threads of one run.
         seed: of the noise.
+        load: loads a graph; a `Recorder` has one that keeps what it is fed.
 
     Raises:
         ConfigError: the engine is missing or does not start.
@@ -35,14 +36,21 @@ class PolicyModel:
         MismatchError: graph and manifest do not agree.
     """
 
-    def __init__(self, bundle: Bundle, engine: Engine | None = None, threads: int = 2, seed: int = 0) -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        engine: Engine | None = None,
+        threads: int = 2,
+        seed: int = 0,
+        load: Load = load_graph,
+    ) -> None:
         manifest = bundle.manifest
-        self._graph = load_graph(bundle.content, manifest.model, engine, threads)
+        self._graph = load(bundle.content, manifest.model, engine, threads)
         check_model(manifest, self._graph)
         self._rows, self._width = manifest.action.rows, len(manifest.action.mean)
         self._denoising: _Denoising | None = None
         if (denoiser := manifest.denoiser) is not None:
-            graph = load_graph(bundle.content, denoiser.graph, self._graph.engine, threads)
+            graph = load(bundle.content, denoiser.graph, self._graph.engine, threads)
             check_denoiser(denoiser, self._rows, self._graph, graph)
             self._denoising = _Denoising(denoiser, self._rows, graph, seed)
 

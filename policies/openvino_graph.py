@@ -12,21 +12,12 @@ import numpy as np
 import openvino
 
 from tendon.core.errors import ConfigError, IntegrityError
+from tendon.policies.declared import declared
 from tendon.policies.engine import Engine
 from tendon.policies.external_data import listed_locations
-from tendon.policies.graph import Held, Tensor, TensorSpec, check_feeds
+from tendon.policies.graph import Held, Tensor, check_feeds
 
 DEVICE = "CPU"
-_TYPES = {
-    "f32": "tensor(float)",
-    "f16": "tensor(float16)",
-    "f64": "tensor(double)",
-    "u8": "tensor(uint8)",
-    "i8": "tensor(int8)",
-    "i32": "tensor(int32)",
-    "i64": "tensor(int64)",
-    "boolean": "tensor(bool)",
-}
 
 
 class OpenVinoGraph:
@@ -62,20 +53,21 @@ class OpenVinoGraph:
         except RuntimeError as error:
             raise IntegrityError(f"OpenVINO cannot load {name}: {error}; export the bundle again") from error
         self._request = compiled.create_infer_request()
-        self._ports = {port.get_any_name(): port for port in (*compiled.inputs, *compiled.outputs)}
-        self.inputs = {port.get_any_name(): _spec(port) for port in compiled.inputs}
-        self.outputs = {port.get_any_name(): _spec(port) for port in compiled.outputs}
-        self._buffers = {name: self._new(name) for name in self.inputs}
+        self.inputs, self.outputs = declared(content[name])
+        # By any of its names; an input that nothing reads is none of OpenVINO's.
+        self._ports = {name: port for port in (*compiled.inputs, *compiled.outputs) for name in port.get_names()}
+        self._buffers = {name: self._new(name) for name in self.inputs if name in self._ports}
 
     def run(self, feeds: Mapping[str, Tensor | Held], hold: Collection[str] = ()) -> dict[str, Any]:
         """See `Graph.run`."""
         check_feeds(self, feeds, hold)
-        for name, value in feeds.items():
+        for name, buffer in self._buffers.items():
+            value = feeds[name]
             if isinstance(value, Held):
                 self._request.set_tensor(self._ports[name], value.value)
             else:
-                np.copyto(self._buffers[name].data, value)
-                self._request.set_tensor(self._ports[name], self._buffers[name])
+                np.copyto(buffer.data, value)
+                self._request.set_tensor(self._ports[name], buffer)
         answers = {name: self._new(name) for name in self.outputs}
         for name, tensor in answers.items():
             self._request.set_tensor(self._ports[name], tensor)
@@ -117,8 +109,3 @@ def _read(core: openvino.Core, content: Mapping[str, bytes], name: str, location
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content[file])
         return core.read_model(Path(scratch) / name)
-
-
-def _spec(port: Any) -> TensorSpec:
-    shape = tuple(length.get_length() if length.is_static else None for length in port.get_partial_shape())
-    return TensorSpec(shape, _TYPES.get(port.get_element_type().get_type_name(), port.get_element_type().to_string()))

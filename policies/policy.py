@@ -18,7 +18,7 @@ from tendon.policies.given import Given, rows_on_grid
 from tendon.policies.manifest import Continuation, Manifest
 from tendon.policies.matching import EMBEDDING, POINTS, check_profile
 from tendon.policies.model import PolicyModel
-from tendon.policies.runtime import Engine
+from tendon.policies.runtime import Engine, Load, load_graph
 from tendon.policies.senses import Senses
 from tendon.policies.steering import Steering
 
@@ -60,6 +60,7 @@ class BundlePolicy:
         engine: what runs the graphs; `None` takes the best there is, see `load_graph`.
         threads: CPU threads of one inference.
         continuation: how chunks continue the running plan; `None` takes the best that the bundle supports.
+        load: see `PolicyModel`.
 
     Raises:
         ConfigError: the engine does not start, or the bundle does not support the continuation.
@@ -75,6 +76,7 @@ class BundlePolicy:
         engine: Engine | None = None,
         threads: int = 2,
         continuation: Continuation | None = None,
+        load: Load = load_graph,
     ) -> None:
         manifest = bundle.manifest
         check_profile(manifest, profile)
@@ -82,7 +84,7 @@ class BundlePolicy:
         if self.continuation not in manifest.continuations:
             known = ", ".join(each.value for each in manifest.continuations)
             raise ConfigError(f"bundle {manifest.name} does not support {self.continuation.value}, it has: {known}")
-        self._model = PolicyModel(bundle, engine, threads)
+        self._model = PolicyModel(bundle, engine, threads, load=load)
         self._manifest = manifest
         self._home = profile.vector("home")
         self._adapter = ToolAdapter(manifest, profile)

@@ -10,7 +10,10 @@ from tendon.policies.engine import PREFERENCE, Engine, installed, require
 from tendon.policies.graph import Graph, Held, Tensor, TensorSpec
 from tendon.policies.ort_graph import OrtGraph
 
-__all__ = ["Engine", "Graph", "Held", "Tensor", "TensorSpec", "load_graph"]
+__all__ = ["Engine", "Graph", "Held", "Load", "Tensor", "TensorSpec", "load_graph"]
+
+Load = Callable[[Mapping[str, bytes], str, Engine | None, int], Graph]
+"""As `load_graph`."""
 
 _log = logging.getLogger(__name__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import subprocess
@@ -19,9 +20,10 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError, MismatchError, MissingDependencyError
+from tendon.policies.declared import declared
 from tendon.policies.engine import ENGINES, ORT_PROVIDERS, Engine
 from tendon.policies.ort_graph import OrtGraph
-from tendon.policies.runtime import Graph, Held, load_graph
+from tendon.policies.runtime import Graph, Held, TensorSpec, load_graph
 
 HERE = [Engine("cpu"), Engine("openvino"), Engine("openvino", "bf16")]
 
@@ -144,6 +146,19 @@ class TestConformance:
         assert graph.outputs["count"].type == "tensor(int64)"
         assert list(graph.outputs) == ["velocity", "count"]
 
+    def test_an_input_that_nothing_reads_is_fed_all_the_same(self, load: Callable[..., Graph]) -> None:
+        """What a graph declares is what it takes, whatever an engine removes."""
+        graph = load(
+            graph_of(
+                [helper.make_node("Abs", ["x"], ["y"])], {"x": (1, (2,)), "blind": (7, (3,))}, {"y": (1, (2,))}, {}
+            )
+        )
+        assert graph.inputs["blind"].type == "tensor(int64)"
+        feeds = {"x": np.array([-1.0, 2.0], np.float32), "blind": np.zeros(3, np.int64)}
+        np.testing.assert_array_equal(graph.run(feeds)["y"], [1.0, 2.0])
+        with pytest.raises(InvalidDataError, match="missing"):
+            graph.run({"x": feeds["x"]})
+
     def test_it_answers_what_numpy_answers(self, load: Callable[..., Graph], engine: Engine) -> None:
         """All outputs, in host memory, of the declared type."""
         context = np.random.default_rng(2).normal(size=(1, 6, 5)).astype(np.float32)
@@ -261,6 +276,26 @@ def external(location: str) -> bytes:
     weight.ClearField("raw_data")
     weight.data_location = TensorProto.EXTERNAL
     return bytes(model.SerializeToString())
+
+
+class TestDeclared:
+    """Inputs and outputs, read from the file without any engine."""
+
+    @pytest.mark.parametrize("model", [encoder(), step()])
+    def test_it_is_what_onnxruntime_reads(self, model: bytes) -> None:
+        graph = load_graph({"m": model}, "m", Engine("cpu"))
+        assert declared(model) == (graph.inputs, graph.outputs)
+
+    def test_a_length_may_have_a_name_or_nothing(self) -> None:
+        shape = ("n", None, 3)
+        model = graph_of([helper.make_node("Abs", ["x"], ["y"])], {"x": (9, shape)}, {"y": (9, shape)}, {})
+        assert declared(model)[0] == {"x": TensorSpec(shape, "tensor(bool)")}
+
+    @settings(max_examples=200, deadline=None)
+    @given(data=st.binary(max_size=200) | st.integers(0, 400).map(lambda length: step()[:length]))
+    def test_any_bytes_give_an_answer_or_an_integrity_error(self, data: bytes) -> None:
+        with contextlib.suppress(IntegrityError):
+            declared(data)
 
 
 class TestStarting:
