@@ -1,7 +1,7 @@
 """Whether a steered policy moves faster and slower as it is told, within the filter's limits, and what that costs.
 
-Run: `python benchmarks/steering.py`. The bundle is made from bundles/tabletop and docs/examples/speed.safetensors when it
-is missing. Each scene (from 200 000 on, which nobody has seen) is run at each value, so values are compared scene by
+Run: `python benchmarks/steering.py`. Its bundle is made from bundles/tabletop and docs/examples/speed.safetensors when
+it is missing. Each scene (from 200 000 on, which nobody has seen) is run at each value, so values are compared scene by
 scene. In transport means while the tool is higher than 8 cm above the table. Episodes are added to the results file as
 they end; those in it are not run again.
 """
