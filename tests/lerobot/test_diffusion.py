@@ -49,6 +49,7 @@ def _lerobot_chunk(
     policy.reset()
     for each in measured:
         batch = dict(before(as_lerobot(each)))
+        batch.pop("action")  # as `select_action` does
         batch["observation.images"] = torch.stack([batch[key] for key in policy.config.image_features], dim=-4)
         policy._queues = lerobot_module("policies.utils").populate_queues(policy._queues, batch)
     torch.manual_seed(SEED)
