@@ -104,10 +104,11 @@ class Diffusion:
         chunk = noise
         followers = (*self.alphas[1:], 1.0)
         for timestep, alpha, follower in zip(self.timesteps, self.alphas, followers, strict=True):
-            predicted = predict(chunk, float(timestep))
-            clean = predicted
+            clean = epsilon = predict(chunk, float(timestep))
             if self.prediction == "epsilon":
-                clean = (chunk - np.sqrt(1.0 - alpha) * predicted) / np.sqrt(alpha)
+                clean = (chunk - np.sqrt(1.0 - alpha) * epsilon) / np.sqrt(alpha)
+            else:  # of what was predicted, as the other one; not of what is left when it is clipped
+                epsilon = (chunk - np.sqrt(alpha) * clean) / np.sqrt(1.0 - alpha)
             if self.clip is not None:
                 clean = np.clip(clean, -self.clip, self.clip)
             if given is not None:
@@ -115,9 +116,9 @@ class Diffusion:
             if self.stochastic:
                 chunk = self._posterior(chunk, clean, alpha, follower, rng)
             else:
-                if given is not None or self.prediction == "sample":
-                    predicted = (chunk - np.sqrt(alpha) * clean) / np.sqrt(1.0 - alpha)
-                chunk = np.sqrt(follower) * clean + np.sqrt(1.0 - follower) * predicted
+                if given is not None:
+                    epsilon = (chunk - np.sqrt(alpha) * clean) / np.sqrt(1.0 - alpha)
+                chunk = np.sqrt(follower) * clean + np.sqrt(1.0 - follower) * epsilon
         return chunk if given is None else given.blend(chunk)
 
     @staticmethod
