@@ -1,91 +1,87 @@
-"""Between the policy's words (tool position, finger) and the robot's (joints). One instance a thread."""
+"""Between what a policy says and what a robot does: its state vector, and its answer in joints."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from tendon.core.errors import KinematicsError
-from tendon.core.kinematics import Kinematics
 from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
+from tendon.policies.joint_rows import JointAdapter, JointRows
 from tendon.policies.manifest import Manifest
+from tendon.policies.plausibility import check_statistics
+from tendon.policies.spaces import ActionSpace
+from tendon.policies.state_vector import StateVector
+from tendon.policies.tool_rows import ToolAdapter
 
-TOOL_DOWN: Array = np.diag([1.0, -1.0, -1.0])
-TOOL_DOWN.setflags(write=False)
 
+class RowAdapter(Protocol):
+    """Translates rows of an action space to joints and back.
 
-@dataclass(frozen=True)
-class JointRows:
-    """Joint rows of an answer, and what had to be changed to make them.
-
-    Attributes:
-        actions: (rows, n) rad or m.
-        clamped: rows whose tool target was outside the workspace and was moved to its border.
-        held: rows whose target stayed out of reach: the arm holds the last reachable row.
+    `origin` is always the observed joint vector (n,); numbers are the policy's own, not normalised.
     """
 
-    actions: Array
-    clamped: tuple[int, ...]
-    held: tuple[int, ...]
+    def to_components(self, joint_rows: Array, origin: Array) -> Array:
+        """Returns (k, C) numbers of (k, n) joint rows, the first k of a plan that starts at `origin`."""
+        ...
+
+    def to_joints(self, components: Array, origin: Array, seed: Array) -> JointRows:
+        """Returns joint rows of (T, C) numbers, which follow row `seed` (n,): the last given one, or `origin`.
+
+        Raises:
+            InvalidDataError: numbers that should be a rotation are none.
+        """
+        ...
+
+    def targets(self, components: Array, origin: Array) -> Array:
+        """Returns (T, K) what the rows of a plan from `origin` ask for, whatever they are relative to.
+
+        For tool spaces the tool's position in the base frame [m], then the joints of its fingers; for joint spaces
+        the joints. Not moved into limits, so that two plans can be compared.
+        """
+        ...
 
 
-class ToolAdapter:
-    """Turns joints to the policy's state and actions, and its answer back to joints.
+ROW_ADAPTERS: dict[str, Callable[[str, ActionSpace, RobotProfile], RowAdapter]] = {
+    "tool_position": ToolAdapter,
+    "tool_pose": ToolAdapter,
+    "joint_position": JointAdapter,
+    "joint_velocity": JointAdapter,
+}
+
+
+class Adapter:
+    """Translates a policy's state and rows for a robot. One instance a thread.
 
     Args:
-        manifest: of the policy; `check_profile` must have passed.
+        manifest: of the policy.
         profile: the robot.
+
+    Raises:
+        MismatchError: a joint is unknown, missing or named twice, a unit is not one of its joint, the robot lacks what
+            the space needs, or the statistics cannot be of that unit on this robot.
     """
 
     def __init__(self, manifest: Manifest, profile: RobotProfile) -> None:
-        self._kinematics = Kinematics(profile)
-        self._items = tuple(item.name for item in manifest.state)
-        self._finger = profile.group_indices("gripper")[0]
-        joint = profile.joints[self._finger]
-        self._finger_limits = (joint.lower, joint.upper)
-        self._workspace = (np.array(profile.workspace.lower), np.array(profile.workspace.upper))
-
-    def tool_position(self, joint_position: Array) -> Array:
-        """Returns (3,) [m] in the base frame."""
-        return self._kinematics.tool_pose(joint_position)[0]
+        where = f"bundle {manifest.name}"
+        self._state = StateVector(where, manifest.state, np.array(manifest.state_mean), profile)
+        self._rows = ROW_ADAPTERS[manifest.action.space](where, manifest.action, profile)
+        check_statistics(manifest, profile)
 
     def state(self, joint_position: Array, joint_velocity: Array) -> Array:
-        """Returns the state vector in the manifest's order and units, not normalised."""
-        parts = {
-            "tool_position": lambda: self.tool_position(joint_position),
-            "tool_velocity": lambda: self._kinematics.tool_velocity(joint_position, joint_velocity),
-            "finger_position": lambda: joint_position[self._finger : self._finger + 1],
-        }
-        return np.concatenate([parts[name]() for name in self._items])
+        """Returns (S,) the state vector in the policy's units, not normalised."""
+        return self._state.read(joint_position, joint_velocity)
 
     def to_components(self, joint_rows: Array, origin: Array) -> Array:
-        """Returns (rows, 4) of (tool position - origin, finger position) [m] for (rows, n) joint positions."""
-        components = np.empty((len(joint_rows), 4))
-        for k, joints in enumerate(joint_rows):
-            components[k, :3] = self.tool_position(joints) - origin
-            components[k, 3] = joints[self._finger]
-        return components
+        """See `RowAdapter`."""
+        return self._rows.to_components(joint_rows, origin)
 
     def to_joints(self, components: Array, origin: Array, seed: Array) -> JointRows:
-        """Returns joint rows for (rows, 4) components, each row solved from the one before, the first from `seed`.
+        """See `RowAdapter`."""
+        return self._rows.to_joints(components, origin, seed)
 
-        A tool target outside the profile's workspace, such as one below the table, is moved to its border. Where
-        the arm cannot reach it, it holds the last reachable row (`seed` before the first); the finger still moves.
-        """
-        actions = np.empty((len(components), len(seed)))
-        clamped, held = [], []
-        last = np.array(seed)
-        for k, row in enumerate(components):
-            wanted = origin + row[:3]
-            target = np.clip(wanted, *self._workspace)
-            if (target != wanted).any():
-                clamped.append(k)
-            try:
-                last = self._kinematics.inverse(target, TOOL_DOWN, last)
-            except KinematicsError:
-                held.append(k)
-            last[self._finger] = np.clip(row[3], *self._finger_limits)
-            actions[k] = last
-        return JointRows(actions, tuple(clamped), tuple(held))
+    def targets(self, components: Array, origin: Array) -> Array:
+        """See `RowAdapter`."""
+        return self._rows.targets(components, origin)

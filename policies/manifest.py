@@ -163,7 +163,7 @@ class Manifest:
         for name, values in (
             ("joint_names", self.joint_names),
             ("cameras", tuple(camera.name for camera in self.cameras)),
-            ("state", tuple(item.name for item in self.state)),
+            ("state", tuple(item.name + str(i) * bool(item.joints) for i, item in enumerate(self.state))),
         ):
             check_unique(name, values)
         if self.steering:
@@ -246,8 +246,17 @@ def _denoiser(raw: Any) -> Denoiser:
 def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
     """Returns the plain mapping that `parse_manifest` reads back as an equal manifest."""
     plain = _plain(asdict(manifest))
+    for key in ("state", "action"):
+        plain[key] = _said(plain[key])
     order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "denoiser", "files")
     return {key: plain[key] for key in order} | {key: value for key, value in plain.items() if key not in order}
+
+
+def _said(value: Any) -> Any:
+    """Leaves out what is `None`, which is what a key that is not there means."""
+    if isinstance(value, dict):
+        return {key: _said(item) for key, item in value.items() if item is not None}
+    return [_said(item) for item in value] if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ import yaml
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.profile import RobotProfile
+from tendon.policies.adapter import Adapter
 from tendon.policies.graph import Graph, TensorSpec
 from tendon.policies.manifest import Manifest, PromptInput
 from tendon.policies.sampling import Denoiser
@@ -36,19 +37,15 @@ def check_profile(manifest: Manifest, profile: RobotProfile, calibration: Path |
         calibration: the robot's calibration file; `None` when it has none.
 
     Raises:
-        MismatchError: robot, tool frame, joint names or order, gripper, a camera or its size, or a part of the robot
-            that the bundle is bound to differ.
+        MismatchError: robot, tool frame, joint names or order, what its numbers mean (see `Adapter`), a camera or its
+            size, or a part of the robot that the bundle is bound to differ.
     """
     bundle, robot = f"bundle {manifest.name}", f"profile {profile.name}"
     _require(f"{bundle}: robot", manifest.robot, profile.name, "take a bundle for this robot, or the other profile")
     _require(f"{bundle}: tool_frame", manifest.tool_frame, profile.tool_frame, f"set tool_frame in {robot}, or retrain")
     fix = f"joint order must be the one it was trained in: correct {robot}, or retrain"
     _require(f"{bundle}: joint_names", list(manifest.joint_names), list(profile.joint_names), fix)
-    _require(
-        f"{robot}: joints in group gripper", len(profile.groups.get("gripper", ())), 1, "the policy moves one finger"
-    )
-    if not profile.groups.get("arm"):
-        raise MismatchError(f"{robot} has no joint group arm, which the policy moves: name its joints there")
+    Adapter(manifest, profile)  # joints, units, statistics
     for camera in manifest.cameras:
         try:
             found = profile.camera(camera.name)

@@ -12,7 +12,7 @@ import numpy as np
 from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Array, Image, Observation, freeze
-from tendon.policies.adapter import ToolAdapter
+from tendon.policies.adapter import Adapter
 from tendon.policies.bundle import Bundle
 from tendon.policies.given import Given, rows_on_grid
 from tendon.policies.manifest import Continuation, Manifest
@@ -30,13 +30,13 @@ class Inference:
     Attributes:
         points: (2, 3) predicted positions of the target object and of the reference [m, base frame]; `None` when its
             graph does not tell.
-        targets: (T, 4) tool position in the base frame and finger position that each row asks for [m].
+        targets: (T, K) what each row asks for: tool position in the base frame and fingers, or joints.
         given_rows: leading rows that continue the running plan.
         embedding: (E,) the policy's own summary of what it saw; `None` when its graph does not tell.
         clamped_rows: rows of the chunk moved to the border of the workspace.
         held_rows: rows that hold the last reachable one.
         model_ns: time in the engine.
-        kinematics_ns: time to turn tool targets into joints.
+        kinematics_ns: time to turn the answer into joints.
         total_ns: time in all.
     """
 
@@ -87,7 +87,7 @@ class BundlePolicy:
         self._model = PolicyModel(bundle, engine, threads, load=load)
         self._manifest = manifest
         self._home = profile.vector("home")
-        self._adapter = ToolAdapter(manifest, profile)
+        self._adapter = Adapter(manifest, profile)
         self._senses = Senses(bundle, self._adapter)
         self._steering = Steering(manifest.steering)
         self._action_mean, self._action_std = np.array(manifest.action.mean), np.array(manifest.action.std)
@@ -185,7 +185,7 @@ class BundlePolicy:
         step_ns = self._manifest.action.step_ns
         start_ns = observation.stamp_ns + step_ns
         feeds = self._senses.feeds(observation) | self._steering.feeds()
-        origin = self._adapter.tool_position(observation.joint_position)
+        origin = observation.joint_position
         rows = rows_on_grid(prefix, start_ns, step_ns, self._manifest.action.rows, len(self._manifest.joint_names))
         known = len(rows) if frozen is None else min(frozen, len(rows))
         if known > self.prefix_rows:
@@ -204,7 +204,7 @@ class BundlePolicy:
         kinematics_ns = time.perf_counter_ns() - solve_begin_ns
         self.last = Inference(
             points=_output(answer, POINTS, (2, 3)),
-            targets=np.concatenate([continued[:known], wanted]) + np.append(origin, 0.0),
+            targets=self._adapter.targets(np.concatenate([continued[:known], wanted]), origin),
             given_rows=known,
             embedding=_output(answer, EMBEDDING, (None,)),
             clamped_rows=tuple(k + known for k in solved.clamped),

@@ -8,7 +8,7 @@ import numpy as np
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array, Observation
-from tendon.policies.adapter import ToolAdapter
+from tendon.policies.adapter import Adapter
 from tendon.policies.bundle import Bundle
 from tendon.policies.history import History
 from tendon.policies.manifest import CameraInput, InstructionInput, PromptInput
@@ -25,7 +25,7 @@ class Senses:
         adapter: turns joints to its state.
     """
 
-    def __init__(self, bundle: Bundle, adapter: ToolAdapter) -> None:
+    def __init__(self, bundle: Bundle, adapter: Adapter) -> None:
         self._manifest = manifest = bundle.manifest
         self._adapter = adapter
         self._mean, self._std = np.array(manifest.state_mean), np.array(manifest.state_std)

@@ -15,11 +15,11 @@ from tendon.core.errors import InstructionError, IntegrityError, InvalidDataErro
 from tendon.core.kinematics import Kinematics
 from tendon.core.profile import Camera, RobotProfile
 from tendon.core.types import Image
-from tendon.policies.adapter import TOOL_DOWN
 from tendon.policies.bundle import Bundle
 from tendon.policies.manifest import CameraInput
 from tendon.policies.policy import BundlePolicy
 from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.tool_rows import TOOL_DOWN
 
 Make = Callable[..., Bundle]
 

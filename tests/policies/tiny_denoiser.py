@@ -9,8 +9,9 @@ import onnx
 from onnx import TensorProto, helper
 
 from tendon.policies.bundle import Bundle, write_bundle
-from tendon.policies.manifest import ActionSpace, CameraInput, InstructionInput, Manifest, StateItem
+from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
 from tendon.policies.sampling import Denoiser, Flow
+from tendon.policies.spaces import ActionSpace, StateItem
 
 ROWS, WIDTH, MODEL_WIDTH, FEATURES, TOKENS = 10, 4, 6, 7, 8
 

@@ -1,0 +1,142 @@
+"""Time to translate between a policy's numbers and joints: state, prefix and answer, for the spaces of an action.
+
+Run: `python benchmarks/adapter.py [--runs 300]`. The motion is a reach over 0.4 m with 1 mm of noise from row to row,
+as networks have it. `--cpu` counts processor time instead of wall time, for a machine that is busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tendon.core.kinematics import Kinematics
+from tendon.core.profile import RobotProfile, load_profile
+from tendon.core.types import Array
+from tendon.policies.adapter import Adapter
+from tendon.policies.bundle import load_bundle
+from tendon.policies.components import JointComponent
+from tendon.policies.manifest import Manifest
+from tendon.policies.spaces import ActionSpace, StateItem
+
+TABLETOP = Path("bundles/tabletop")
+PREFIX_ROWS = 5
+
+
+def report(name: str, times_ns: Sequence[int]) -> None:
+    """Prints p50, p99 and max in ms."""
+    p50, p99, most = (float(v) / 1e6 for v in np.percentile(times_ns, [50, 99, 100]))
+    print(f"{name:58s} p50 {p50:7.3f}  p99 {p99:7.3f}  max {most:7.3f} ms")
+
+
+def reach(profile: RobotProfile, rows: int, seed: int) -> Array:
+    """Returns (rows, n) joints of a reach from home with the tool pointing down, and its noise."""
+    rng, kinematics = np.random.default_rng(seed), Kinematics(profile)
+    joints = np.array(profile.vector("home"))
+    start, rotation = kinematics.tool_pose(joints)
+    tolerance = 1e-4 if len(profile.groups["arm"]) > 5 else 3.0
+    end = np.clip(start + rng.uniform(-0.25, 0.25, 3), profile.workspace.lower, profile.workspace.upper)
+    found = []
+    for share in np.linspace(0.0, 1.0, rows + 1)[1:]:
+        place = start + (3 * share**2 - 2 * share**3) * (end - start) + rng.normal(0.0, 0.001, 3)
+        joints = kinematics.inverse(place, rotation, joints, rotation_tolerance=tolerance)
+        found.append(joints)
+    return np.array(found)
+
+
+def policy_of(manifest: Manifest, profile: RobotProfile, rows: int, state: Any = None, **action: Any) -> Manifest:
+    """Returns a manifest for a robot that says only what its numbers mean."""
+    joints = action.get("joints", ())
+    size = {"tool_position": 4, "tool_pose": 9 + len(joints)}.get(action.get("space", "tool_position"), len(joints))
+    state = state or (StateItem(name="joints", joints=joints),)
+    count = sum(item.size for item in state)
+    return replace(
+        manifest,
+        robot=profile.name,
+        joint_names=profile.joint_names,
+        state=state,
+        state_mean=(0.0,) * count,
+        state_std=(1.0,) * count,
+        action=ActionSpace(rows=rows, step_s=0.1, mean=(0.0,) * size, std=(1.0,) * size, **action),
+    )
+
+
+def cases(manifest: Manifest, rows: int) -> list[tuple[str, RobotProfile, Manifest]]:
+    """Returns the spaces to time: name, robot, policy."""
+    panda, so101 = load_profile("panda"), load_profile("so101")
+    finger = JointComponent(joint="panda_finger_joint1", unit="fraction", open=0)
+    speeds = tuple(JointComponent(joint=name, unit="rad/s", scale=3.0) for name in panda.groups["arm"])
+    angles = tuple(replace(speed, unit="rad", scale=1.0) for speed in speeds)
+    degrees = tuple(JointComponent(joint=name, unit="deg") for name in so101.groups["arm"])
+    jaw = JointComponent(joint="gripper", unit="percent", open=100)
+    measured = (StateItem(name="joints", joints=(*angles, finger)),)
+    return [
+        ("tool_position, Panda", panda, policy_of(manifest, panda, rows, manifest.state)),
+        (
+            "tool_pose rot6d, Panda",
+            panda,
+            policy_of(
+                manifest,
+                panda,
+                rows,
+                measured,
+                space="tool_pose",
+                rotation="rot6d_columns",
+                relative_to="observation",
+                joints=(finger,),
+            ),
+        ),
+        (
+            "joint_velocity, Panda (DROID)",
+            panda,
+            policy_of(manifest, panda, rows, measured, space="joint_velocity", joints=(*speeds, finger)),
+        ),
+        (
+            "joint_position deg, SO-101 (LeRobot)",
+            so101,
+            policy_of(manifest, so101, rows, space="joint_position", relative_to="nothing", joints=(*degrees, jaw)),
+        ),
+    ]
+
+
+def main() -> None:
+    """Prints a line for each space and direction."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--cpu", action="store_true", help="processor time")
+    args = parser.parse_args()
+    manifest = load_bundle(TABLETOP).manifest
+    print(f"{platform.machine()} {platform.platform()}, {'processor' if args.cpu else 'wall'} time, n {args.runs}")
+    for rows in (16, 50):
+        for name, profile, policy in cases(manifest, rows):
+            measure(name, Adapter(policy, profile), profile, rows, args)
+
+
+def measure(name: str, adapter: Adapter, profile: RobotProfile, rows: int, args: argparse.Namespace) -> None:
+    """Prints the lines of one space."""
+    clock = time.thread_time_ns if args.cpu else time.perf_counter_ns
+    home = profile.vector("home")
+    plans = [reach(profile, rows, seed) for seed in range(8)]
+    numbers = [adapter.to_components(plan, home) for plan in plans]
+    calls: dict[str, Callable[[int], object]] = {
+        "state": lambda k: adapter.state(home, home),
+        f"prefix of {PREFIX_ROWS}": lambda k: adapter.to_components(plans[k % 8][:PREFIX_ROWS], home),
+        f"answer of {rows}": lambda k: adapter.to_joints(numbers[k % 8], home, home),
+    }
+    for what, call in calls.items():
+        times_ns = []
+        for k in range(args.runs):
+            begin_ns = clock()
+            call(k)
+            times_ns.append(clock() - begin_ns)
+        report(f"{name}: {what}", times_ns)
+
+
+if __name__ == "__main__":
+    main()
