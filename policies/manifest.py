@@ -249,7 +249,9 @@ def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
     for key in ("state", "action"):
         plain[key] = _said(plain[key])
     order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "denoiser", "files")
-    return {key: plain[key] for key in order} | {key: value for key, value in plain.items() if key not in order}
+    if plain["denoiser"] is None:
+        del plain["denoiser"]
+    return {key: plain[key] for key in order if key in plain} | {key: value for key, value in plain.items() if key not in order}
 
 
 def _said(value: Any) -> Any:
