@@ -251,7 +251,8 @@ def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
     order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "denoiser", "files")
     if plain["denoiser"] is None:
         del plain["denoiser"]
-    return {key: plain[key] for key in order if key in plain} | {key: value for key, value in plain.items() if key not in order}
+    first = {key: plain[key] for key in order if key in plain}
+    return first | {key: value for key, value in plain.items() if key not in first}
 
 
 def _said(value: Any) -> Any:
