@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import onnx
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
 
 from tendon.policies.export.graph_files import read_graph, write_graph
@@ -50,4 +51,17 @@ def to_half(content: Mapping[str, bytes], name: str) -> dict[str, bytes]:
             keep_io_types=True,
             op_block_list=[*DEFAULT_OP_BLOCK_LIST, *SENSITIVE],
         )
+        _drop_repeated(model.graph)
         return read_graph(model, name, folder)
+
+
+def _drop_repeated(graph: onnx.GraphProto) -> None:
+    """Drops all but the first of nodes that make the same tensor: the converter casts a tensor once for each reader."""
+    made: set[str] = set()
+    kept = []
+    for node in graph.node:
+        if not made.issuperset(node.output):
+            made.update(node.output)
+            kept.append(node)
+    del graph.node[:]
+    graph.node.extend(kept)

@@ -88,8 +88,10 @@ class Quantizer:
         """
         return self._made(
             quantization.quantize_static,
+            self._prepared,
             calibration_data_reader=_Reader(calibration),
             calibration_cache_path=self._folder / "ranges.json",
+            op_types_to_quantize=[*PRODUCTS, *PASSING],
             nodes_to_quantize=[*(name for name in self.products if name not in kept), *self._passing],
             activation_type=quantization.QuantType.QUInt8,
             extra_options={"MatMulConstBOnly": True},
@@ -97,24 +99,22 @@ class Quantizer:
 
     def dynamic(self) -> dict[str, bytes]:
         """Returns the graph with 8-bit weights, and activations whose ranges are found at each run. No convolutions."""
+        plain = self._folder / "plain.onnx"
+        model = onnx.load(self._prepared)
+        _split_gemms(model.graph)
+        onnx.save_model(model, plain, save_as_external_data=self._external)
         return self._made(
             quantization.quantize_dynamic,
-            nodes_to_exclude=[*self._small, *(f"{name}_MatMul" for name in self._small)],  # what becomes of a Gemm
+            plain,
+            op_types_to_quantize=["MatMul"],
+            nodes_to_exclude=self._small,
             extra_options={"MatMulConstBOnly": True, "DefaultTensorType": onnx.TensorProto.FLOAT},
         )
 
-    def _made(self, quantize: Callable[..., None], **options: Any) -> dict[str, bytes]:
-        static = "calibration_data_reader" in options
+    def _made(self, quantize: Callable[..., None], source: Path, **options: Any) -> dict[str, bytes]:
         target = self._folder / "quantized.onnx"
         with _quiet():
-            quantize(
-                self._prepared,
-                target,
-                op_types_to_quantize=[*PRODUCTS, *PASSING] if static else ["Gemm", "MatMul"],
-                per_channel=True,
-                use_external_data_format=self._external,
-                **options,
-            )
+            quantize(source, target, per_channel=True, use_external_data_format=self._external, **options)
         return read_graph(onnx.load(target), self._name, self._folder)
 
 
@@ -167,6 +167,32 @@ def quantize_static(
             "see, or take another precision"
         )
     return quantizer.static(calibration, keeping(enough)), keeping(enough)
+
+
+def _split_gemms(graph: onnx.GraphProto) -> None:
+    """Makes a product and a sum of each Gemm: onnxruntime's own way fails where two of them share a weight."""
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    nodes = []
+    for node in graph.node:
+        given = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
+        plain = given.get("alpha", 1.0) == given.get("beta", 1.0) == 1.0 and not given.get("transA", 0)
+        if node.op_type != "Gemm" or not plain or node.input[1] not in weights:
+            nodes.append(node)
+            continue
+        weight = node.input[1]
+        if given.get("transB", 0):
+            weight = f"{weight}_transposed"
+            if weight not in weights:
+                turned = onnx.numpy_helper.to_array(weights[node.input[1]]).T
+                weights[weight] = onnx.numpy_helper.from_array(np.ascontiguousarray(turned), weight)
+        product = f"{node.output[0]}_product" if len(node.input) > 2 else node.output[0]
+        nodes.append(onnx.helper.make_node("MatMul", [node.input[0], weight], [product], name=node.name))
+        if len(node.input) > 2:
+            nodes.append(onnx.helper.make_node("Add", [product, node.input[2]], [node.output[0]]))
+    read = {tensor for node in nodes for tensor in node.input}
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(tensor for name, tensor in weights.items() if name in read)
 
 
 class _Reader(quantization.CalibrationDataReader):

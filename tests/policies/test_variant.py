@@ -19,7 +19,7 @@ from tendon.policies.bundle import Bundle, load_bundle, write_bundle
 from tendon.policies.bundle_parity import repeat_parity
 from tendon.policies.export import variant as variant_module
 from tendon.policies.export.variant import make_variant
-from tendon.policies.parity import CASES_FILE, Case, write_cases
+from tendon.policies.parity import BOUNDS, CASES_FILE, Case, difference, write_cases
 from tendon.policies.recorder import Recorder
 from tendon.policies.runtime import Engine, load_graph
 
@@ -30,13 +30,15 @@ OUTLIER = 3000.0
 def seeing_graph(outlier: float = 0.0) -> bytes:
     """Answers normalised actions of image and state: convolution, layer norm, products, softmax.
 
+    Two products share a weight, two norms a tensor and a scale: tools that rewrite graphs trip over that.
+
     Args:
         outlier: added to one number that the last product reads, with a weight of 0: it changes nothing but ranges.
     """
     rng = np.random.default_rng(0)
 
     def weights(*shape: int) -> np.ndarray:
-        return (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+        return (rng.standard_normal(shape) / np.sqrt(max(np.prod(shape[1:]), 1))).astype(np.float32)
 
     last = weights(ROWS * 4, FEATURES * 4)
     last[:, 0] = 0.0
@@ -49,7 +51,8 @@ def seeing_graph(outlier: float = 0.0) -> bytes:
         "wide": weights(FEATURES, 24 * 16 * 16),
         "scale": np.ones(FEATURES, np.float32),
         "body": weights(7, FEATURES),
-        "up": weights(FEATURES, FEATURES * 4),
+        "up": weights(FEATURES * 4, FEATURES),
+        "lift": weights(FEATURES * 4),
         "offset": offset,
         "last": last,
         "chunk": np.array([1, ROWS, 4], np.int64),
@@ -65,8 +68,10 @@ def seeing_graph(outlier: float = 0.0) -> bytes:
         helper.make_node("LayerNormalization", ["features", "scale"], ["normal"]),
         helper.make_node("MatMul", ["state", "body"], ["felt"]),
         helper.make_node("Add", ["normal", "felt"], ["known"]),
-        helper.make_node("MatMul", ["known", "up"], ["raised"]),
-        helper.make_node("Softmax", ["raised"], ["weighed"]),
+        helper.make_node("Gemm", ["known", "up", "lift"], ["raised"], transB=1),
+        helper.make_node("LayerNormalization", ["features", "scale"], ["alike"]),
+        helper.make_node("Gemm", ["alike", "up"], ["risen"], transB=1),
+        helper.make_node("Softmax", ["risen"], ["weighed"]),
         helper.make_node("Add", ["raised", "weighed"], ["both"]),
         helper.make_node("Add", ["both", "offset"], ["shifted"]),
         helper.make_node("Gemm", ["shifted", "last"], ["answer"], transB=1),
@@ -145,8 +150,8 @@ def test_the_outside_stays_as_the_manifest_says(make: Callable[..., Bundle], tmp
     for engine in (Engine("cpu"), Engine("openvino")):
         found = load_graph(bundle.content, "policy.onnx", engine)
         assert (found.inputs, found.outputs) == (wanted.inputs, wanted.outputs)
-        answer = found.run(feeds)["actions"]
-        np.testing.assert_allclose(answer, wanted.run(feeds)["actions"], atol=0.15)
+        _, _, relative = difference(wanted.run(feeds)["actions"], found.run(feeds)["actions"])
+        assert relative < BOUNDS["int8"]
 
 
 def test_what_overflows_half_precision_stays_in_float32(make: Callable[..., Bundle], tmp_path: Path) -> None:
@@ -167,7 +172,7 @@ def test_products_are_in_8_bits_but_for_small_ones(make: Callable[..., Bundle], 
     assert made.kept == {"policy.onnx": ()}
     found = onnx.load_model_from_string(made.bundle.content["policy.onnx"]).graph
     weights = {tensor.name for tensor in found.initializer if tensor.data_type == TensorProto.INT8 and tensor.dims}
-    assert len([name for name in weights if "zero_point" not in name]) == 4
+    assert len([name for name in weights if "zero_point" not in name]) == 4  # of 5 products
     assert "body" in {tensor.name for tensor in found.initializer if tensor.data_type == TensorProto.FLOAT}
 
 
