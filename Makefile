@@ -21,7 +21,7 @@ setup: $(INSTALLED)  ## install Tendon, the ROS 2 wheels and the simulator into 
 
 setup-train: $(TRAINING)  ## add torch 2.13.0, for `tendon train` and `tendon export` only
 
-setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for `tendon import` only
+setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters only
 
 demo: $(INSTALLED)  ## a simulated Panda does what it is told; leaves a video, a timeline and a summary
 	$(BIN)/tendon demo

@@ -66,7 +66,7 @@ def repeat_parity(bundle: Bundle, engine: Engine | None = None, threads: int = 2
     if missing:
         raise ConfigError(
             f"bundle {bundle.folder} has no {' and no '.join(missing)}, so there is nothing to compare with: "
-            "import the policy again, `tendon import` writes them"
+            "an exporter of policies/export writes them"
         )
     manifest = bundle.manifest
     cases, receipt = read_cases(bundle.content[CASES_FILE]), read_receipt(bundle.content[RECEIPT_FILE])

@@ -6,7 +6,7 @@ Examples:
   tendon variant bundles/tabletop bundles/tabletop-int8 --precision int8 --calibration outputs/inputs.safetensors
 
 fp16 is for GPUs and for size, int8 for CPUs. int8 takes the ranges of activations from recorded inputs, and keeps the
-layers in float32 that cost too much precision. bfloat16 needs no variant: see `tendon bench` and openvino:bf16.
+layers in float32 that cost too much precision. bfloat16 needs no variant: engine openvino:bf16 computes it.
 """
 
 from __future__ import annotations
