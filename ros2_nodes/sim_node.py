@@ -38,8 +38,9 @@ JUDGE_HZ = 10
 COMMANDED_BATCH = 30
 SLIP_NS = 100_000_000
 """Physics that is later than this gives up catching up, and time in the simulation jumps."""
-
-SETTLE_S = 0.01
+STALL_NS = 15_000_000
+"""Physics that did not run for longer waits as long again for what came meanwhile: receivers stood still as well."""
+LONGEST_SETTLE_S = 0.05
 FINISH_S = 2.0
 
 
@@ -71,7 +72,7 @@ class SimNode(NodeShell):
             self._lockstep = LockStep(self, round(SECOND_NS / self.profile.control_hz))
         for controller in self.profile.controllers:
             take = partial(self._take, controller.name)
-            self.create_subscription(JointTrajectory, f"{controller.name}/joint_trajectory", take, qos.NEWEST)
+            self.create_subscription(JointTrajectory, f"{controller.name}/joint_trajectory", take, qos.EACH)
         self.create_subscription(String, "instruction", self._instructed, qos.LATCHED)
         self.add_on_set_parameters_callback(self._set)
         self._closing = threading.Event()
@@ -97,7 +98,7 @@ class SimNode(NodeShell):
 
     def _take(self, controller: str, message: JointTrajectory) -> None:
         stamp_ns, now_ns = conversion.time_ns(message.header.stamp), self._now_ns()
-        self._commands.append((now_ns, controller, message))
+        self._commands.append((min(stamp_ns or now_ns, now_ns), controller, message))
         self._received.add(now_ns - stamp_ns)
         if self._lockstep is not None:
             self._lockstep.commanded(stamp_ns)
@@ -139,14 +140,17 @@ class SimNode(NodeShell):
 
     def _run_in_real_time(self) -> None:
         begin_ns, first = self.time.now_ns(), self._steps
+        ran_ns = begin_ns
         while not self._closing.is_set():
             deadline_ns = begin_ns + (self._steps + 1 - first) * SECOND_NS // PHYSICS_HZ
             self.time.sleep_until_ns(deadline_ns)
-            late_ns = self.time.now_ns() - deadline_ns
+            stalled_ns = self.time.now_ns() - ran_ns
+            if stalled_ns > STALL_NS:
+                time.sleep(min(stalled_ns * 1e-9, LONGEST_SETTLE_S))
+            ran_ns = self.time.now_ns()
+            late_ns = ran_ns - deadline_ns
             if late_ns > SLIP_NS:
                 self._slips += 1
-                time.sleep(SETTLE_S)  # what came meanwhile is taken first
-                late_ns = self.time.now_ns() - deadline_ns
                 begin_ns += late_ns
                 deadline_ns += late_ns
             self._physics.add(late_ns)
@@ -176,7 +180,7 @@ class SimNode(NodeShell):
         if self._next_jam is not None:
             robot.jam(self._next_jam)
             self._next_jam = None
-        # Physics that is late makes up for it, as a robot that was never late: it takes no command before it came.
+        # Physics that is late makes up for it as a robot that was never late: it takes each command when it was due.
         while self._commands and self._commands[0][0] <= now_ns:
             _, controller, message = self._commands.popleft()
             try:

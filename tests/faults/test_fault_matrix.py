@@ -19,6 +19,7 @@ from trial import AGREED_MS, Trial, try_fault
 pytestmark = pytest.mark.graph
 
 QUICK = [fault for fault in FAULTS.values() if fault.quick and fault.graph == "swing"]
+TRIES = 3
 QUICK_START = [fault for fault in start_faults.FAULTS if fault.quick]
 
 
@@ -31,9 +32,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 def tried(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
-    """Tries a fault; once more when the machine was so busy that a command reached the robot too late to join."""
-    trial = try_fault(bench, fault, stop)
-    return try_fault(bench, fault, stop) if trial.broken and trial.late_ms > AGREED_MS else trial
+    """Tries a fault; again while the machine is so busy that a command reaches the robot too late to join."""
+    for _ in range(TRIES - 1):
+        trial = try_fault(bench, fault, stop)
+        if not trial.broken or trial.late_ms <= AGREED_MS:
+            return trial
+    return try_fault(bench, fault, stop)
 
 
 def check(trial: Trial) -> None:
