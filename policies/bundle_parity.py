@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tendon.core.errors import ConfigError, MissingDependencyError
+from tendon.core.errors import ConfigError, IntegrityError, MissingDependencyError
 from tendon.policies.bundle import Bundle
 from tendon.policies.chunk_parity import measure_chunks
 from tendon.policies.divergence import first_divergence
@@ -70,11 +70,9 @@ def repeat_parity(bundle: Bundle, engine: Engine | None = None, threads: int = 2
         )
     manifest = bundle.manifest
     cases, receipt = read_cases(bundle.content[CASES_FILE]), read_receipt(bundle.content[RECEIPT_FILE])
-    model = load_graph(bundle.content, manifest.model, engine, threads)
+    graphs = load_graphs(bundle, engine, threads)
+    model = graphs[manifest.model]
     engine = model.engine
-    graphs = {manifest.model: model}
-    if manifest.denoiser is not None:
-        graphs[manifest.denoiser.graph] = load_graph(bundle.content, manifest.denoiser.graph, engine, threads)
     rows: list[Row] = []
     for name, graph in graphs.items():
         precision = _precision(engine, receipt, name)
@@ -86,6 +84,61 @@ def repeat_parity(bundle: Bundle, engine: Engine | None = None, threads: int = 2
     wrong = {row.graph: row for row in rows if not row.passed}
     first = {name: _first(bundle, name, graphs[name], cases, row.bound, threads) for name, row in wrong.items()}
     return Repetition(engine=engine, receipt=receipt, rows=tuple(rows), first=first)
+
+
+def compare_engines(bundle: Bundle, cases: Sequence[Case], engine: Engine, threads: int = 2) -> tuple[Row, ...]:
+    """Compares an engine with `cpu` in place of the source, for a bundle that keeps no inferences.
+
+    Args:
+        bundle: from `load_bundle`.
+        cases: inputs of inferences, as a `Recorder` keeps them.
+        engine: what is compared.
+        threads: CPU threads of one run.
+
+    Raises:
+        ConfigError: the engine does not start.
+        IntegrityError: the cases are not those of its graphs; or a graph does not load.
+        MissingDependencyError: the engine is not installed.
+    """
+    sources = load_graphs(bundle, Engine("cpu"), threads)
+    known = [answered(sources, case) for case in cases]
+    precision = engine.precision or "fp32"
+    graphs = load_graphs(bundle, engine, threads).items()
+    return tuple(
+        row
+        for name, graph in graphs
+        for row in measure(name, graph, known, precision=precision, bound=BOUNDS[precision])
+    )
+
+
+def graph_names(bundle: Bundle) -> tuple[str, ...]:
+    """Returns the files of a bundle's graphs, in the order in which they run."""
+    manifest = bundle.manifest
+    return (manifest.model,) if manifest.denoiser is None else (manifest.model, manifest.denoiser.graph)
+
+
+def load_graphs(bundle: Bundle, engine: Engine | None, threads: int = 2) -> dict[str, Graph]:
+    """Returns the graphs of a bundle by file name, in the order in which they run, all on one engine."""
+    graphs: dict[str, Graph] = {}
+    for name in graph_names(bundle):
+        graphs[name] = load_graph(bundle.content, name, engine, threads)
+        engine = graphs[name].engine
+    return graphs
+
+
+def answered(graphs: Mapping[str, Graph], case: Case) -> Case:
+    """Returns a case with what the graphs answer to it, each reading what those before it answer.
+
+    Raises:
+        IntegrityError: the case lacks an input.
+    """
+    known = dict(case)
+    for name, graph in graphs.items():
+        missing = sorted(key for key in graph.inputs if key not in known)
+        if missing:
+            raise IntegrityError(f"the recorded inferences lack {', '.join(missing)} of {name}: record them again")
+        known |= graph.run({key: known[key] for key in graph.inputs})
+    return known
 
 
 def _precision(engine: Engine, receipt: Receipt, name: str) -> str:

@@ -8,8 +8,6 @@ import importlib.util
 from dataclasses import dataclass
 from importlib import metadata
 
-import onnxruntime
-
 from tendon.core.errors import ConfigError, MissingDependencyError
 
 PRECISIONS: dict[str, tuple[str, ...]] = {
@@ -70,11 +68,24 @@ ENGINES = tuple(
     text for name, precisions in PRECISIONS.items() for text in (name, *(f"{name}:{other}" for other in precisions))
 )
 """All that `Engine.parse` takes."""
+BEST = "best"
+"""In place of one of them: the best there is."""
+
+
+def engine_named(text: str) -> Engine | None:
+    """Returns the engine called `text`, or `None`, which `load_graph` takes as the best there is, for `BEST`.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    return None if text == BEST else Engine.parse(text)
 
 
 def installed(provider: str) -> bool:
     """Whether the library of a provider is there; whether it starts is known when a graph is loaded."""
     if provider in ORT_PROVIDERS:
+        import onnxruntime  # not above: whoever only reads names, as `tendon run` does, need not wait for it
+
         return ORT_PROVIDERS[provider] in onnxruntime.get_available_providers()
     return importlib.util.find_spec(provider) is not None
 

@@ -2,7 +2,8 @@
 
 Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permission`; publishes
 `policy/action_chunk`. Inference has its own thread and runs only while the robot may move. An instruction with an
-unknown word is an ERROR in the diagnostics and drops the task: the robot stops when its last chunk ends.
+unknown word is an ERROR in the diagnostics and drops the task: the robot stops when its last chunk ends. Parameter
+`engine` names what runs the graphs.
 
 A second bundle (`standby`) is loaded and warm; its name on `policy/select` changes to it, and its first chunk continues
 the plan that runs. The instruction "stop" (halt, wait, hold, pause) brings the robot to rest at once, still armed, by
@@ -40,6 +41,7 @@ from tendon.core.types import ActionChunk
 from tendon.policies.bundle import load_bundle
 from tendon.policies.detector import Assessment, Detector
 from tendon.policies.detector_file import load_detector
+from tendon.policies.engine import BEST, engine_named
 from tendon.policies.inference import AsyncInference, DelayEstimator
 from tendon.policies.observation_buffer import ObservationBuffer, Tolerances
 from tendon.policies.policy import BundlePolicy
@@ -99,6 +101,7 @@ class PolicyNode(NodeShell):
 
     def __init__(self) -> None:
         super().__init__("policy_node", tunable=True)
+        self._engine = engine_named(self.setting("engine", BEST))
         self._loaded = [self._load(folder) for name in ("bundle", "standby") if (folder := self.setting(name, ""))]
         self._active = self._loaded[0]
         names = [each.name for each in self._loaded]
@@ -160,7 +163,7 @@ class PolicyNode(NodeShell):
         calibration = load_detector(bundle)
         return _Loaded(
             name=bundle.manifest.name,
-            policy=BundlePolicy(bundle, self.profile),
+            policy=BundlePolicy(bundle, self.profile, self._engine),
             detector=None if calibration is None else Detector(calibration),
         )
 
@@ -199,6 +202,7 @@ class PolicyNode(NodeShell):
         last = self._active.policy.last
         facts: dict[str, object] = {
             "policy": self._active.name,
+            "engine": str(self._active.policy.engine),
             "standby": ", ".join(each.name for each in self._loaded if each is not self._active),
             "instruction": self._instruction,
             **{f"{STEERED}{name}": value for name, value in self._active.policy.steering.items()},

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.bundle import Bundle, write_bundle
+from tendon.policies.bundle_parity import answered, graph_names, load_graphs
 from tendon.policies.chunk_parity import measure_chunks
 from tendon.policies.export.half import to_half
 from tendon.policies.export.quantize import Quantizer, quantize_static
@@ -89,7 +90,7 @@ def make_variant(
             f"policy will see give wrong actions: `tendon record-inputs {bundle.folder} FILE` records some"
         )
     tell("float32 answers of the recorded inferences")
-    sources = {name: load_graph(bundle.content, name, ENGINE) for name in graph_names(bundle)}
+    sources = load_graphs(bundle, ENGINE)
     known = [answered(sources, case) for case in recorded]
     kept_back, calibration = known[::HELD_OUT], [case for k, case in enumerate(known) if k % HELD_OUT]
     stored = read_cases(bundle.content[CASES_FILE]) if CASES_FILE in bundle.content else ()
@@ -118,27 +119,6 @@ def make_variant(
             "take another precision, or a float32 bundle on openvino:bf16 or tensorrt:fp16"
         )
     return Variant(bundle=_written(bundle, folder, precision, files, checks, receipt, kept), receipt=receipt, kept=kept)
-
-
-def graph_names(bundle: Bundle) -> tuple[str, ...]:
-    """Returns the files of a bundle's graphs, in the order in which they run."""
-    manifest = bundle.manifest
-    return (manifest.model,) if manifest.denoiser is None else (manifest.model, manifest.denoiser.graph)
-
-
-def answered(graphs: Mapping[str, Graph], case: Case) -> Case:
-    """Returns a case with what the graphs answer to it, each reading what those before it answer.
-
-    Raises:
-        IntegrityError: the case lacks an input.
-    """
-    known = dict(case)
-    for name, graph in graphs.items():
-        missing = sorted(key for key in graph.inputs if key not in known)
-        if missing:
-            raise IntegrityError(f"the recorded inferences lack {', '.join(missing)} of {name}: record them again")
-        known |= graph.run({key: known[key] for key in graph.inputs})
-    return known
 
 
 def _converted(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tendon.core.errors import ConfigError
+from tendon.policies.engine import BEST, ENGINES
 
 BOOLEAN = ("true", "false")
 
@@ -45,6 +46,12 @@ ARGUMENTS = (
         name="standby",
         default="none",
         description="folder of a second bundle, loaded and warm: `tendon switch` changes to it in mid-motion",
+    ),
+    Argument(
+        name="engine",
+        default=BEST,
+        description="what runs the policy's graphs; `tendon bench` says which is the fastest here",
+        choices=(BEST, *ENGINES),
     ),
     Argument(name="instruction", default="", description="the first task in words; topic `instruction` takes more"),
     Argument(

@@ -101,7 +101,8 @@ def describe(given: Mapping[str, str]) -> Graph:
     ]
     if values["policy"] != "none":
         standby = "" if values["standby"] == "none" else str(find_bundle(values["standby"]))
-        told = {"bundle": str(find_bundle(values["policy"])), "standby": standby, "instruction": values["instruction"]}
+        told: dict[str, Value] = {"bundle": str(find_bundle(values["policy"])), "standby": standby}
+        told |= {name: values[name] for name in ("engine", "instruction")}
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))
     if values["arm"] == "true":
         processes.append(Process(name="arm_once", module=f"{nodes}.arm_once", once=True))

@@ -116,7 +116,9 @@ def policy_graph(tmp_path_factory: pytest.TempPathFactory, graph: RunningGraph) 
     graph.end()
     folder = tmp_path_factory.mktemp("policy")
     bundle = write_tiny_bundle(folder / "tiny")
-    running = RunningGraph(folder / "log", f"policy:={bundle}", "instruction:=left", "clock:=lockstep")
+    running = RunningGraph(
+        folder / "log", f"policy:={bundle}", "engine:=openvino", "instruction:=left", "clock:=lockstep"
+    )
     running.ready()
     yield running
     running.end()
@@ -132,6 +134,7 @@ def test_a_policy_moves_the_robot_and_a_new_instruction_turns_it_in_motion(polic
     graph = policy_graph
     graph.arm()
     graph.wait(lambda: _drift(graph) > 0.02, "motion to the left")
+    assert graph.operator.said("policy_node")["engine"] == "openvino"
     graph.operator.say("right")
     graph.wait(lambda: _drift(graph) < -0.02, "motion to the right")
     assert graph.mode() == "running"

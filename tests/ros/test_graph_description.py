@@ -35,6 +35,9 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("arm:=yes", "true, false"),
         ("scene:=-1", "whole number"),
         ("scene:=1e3", "whole number"),
+        ("engine:=tensort", "did you mean tensorrt?"),
+        ("engine:=cpu:fp16", "engine:=cpu:fp16 is not allowed"),
+        ("engine:=", "known: best, cpu, "),
     ],
 )
 def test_a_wrong_argument_is_an_error_that_names_the_closest_known(text: str, words: str) -> None:
@@ -76,6 +79,14 @@ def test_filter_and_monitor_are_told_what_stands_around_the_robot(given: dict[st
     told = {p.name: p.parameters.get("environment") for p in describe({"policy": "none", **given}).processes}
     assert told.pop("control_node") == told.pop("safety_monitor") == expected
     assert set(told.values()) <= {None}
+
+
+def test_the_policy_node_is_told_the_engine(bundle: str) -> None:
+    told = [
+        describe({"policy": bundle, **given}).processes[-1].parameters["engine"]
+        for given in ({}, {"engine": "openvino:bf16"})
+    ]
+    assert told == ["best", "openvino:bf16"]
 
 
 @pytest.mark.parametrize("words", ['put "it": in', "yes", "12", "a: b # c", "naïve 青"])
