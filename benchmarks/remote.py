@@ -50,6 +50,12 @@ class Nothing:
 
     step_ns, prefix_rows, overlap_rows = 1, 0, 0
 
+    def observe(self, observation: Observation) -> None:
+        """Forgets it."""
+
+    def steer(self, name: str, value: float) -> None:
+        """Stays as it is."""
+
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
     ) -> ActionChunk:
@@ -74,7 +80,7 @@ def serve_ours(said: Connection, width: int, height: int) -> None:
     """Runs the server of `tendon serve`."""
     keep_large_blocks()
     manifest, profile = robot(width, height)
-    service = Service(Nothing(), manifest, profile, lambda name, value: None)
+    service = Service(Nothing(), manifest, profile)
     server = PolicyServer(service.metadata, service.answer, largest=service.largest, port=0)
     server.start()
     said.send(server.port)

@@ -15,7 +15,7 @@ from tendon.core.types import ActionChunk, Array, Image, Observation, freeze
 from tendon.policies.adapter import Adapter
 from tendon.policies.bundle import Bundle
 from tendon.policies.given import Given, rows_on_grid
-from tendon.policies.manifest import Continuation, Manifest
+from tendon.policies.manifest import CameraInput, Continuation, Manifest
 from tendon.policies.matching import EMBEDDING, POINTS, check_profile
 from tendon.policies.model import PolicyModel
 from tendon.policies.runtime import Engine, Load, load_graph
@@ -104,6 +104,11 @@ class BundlePolicy:
         return self._model.engine
 
     @property
+    def cameras(self) -> tuple[CameraInput, ...]:
+        """Images it sees."""
+        return self._manifest.cameras
+
+    @property
     def step_ns(self) -> int:
         """Time between rows."""
         return self._manifest.action.step_ns
@@ -132,6 +137,10 @@ class BundlePolicy:
     def steering(self) -> Mapping[str, float]:
         """What the policy is steered by: name to value."""
         return self._steering.values
+
+    def check_steering(self, name: str, value: float) -> None:
+        """Raises ConfigError when the policy cannot be steered by that number, or not so far."""
+        self._steering.check(name, value)
 
     def steer(self, name: str, value: float) -> None:
         """Sets one of the numbers that the policy can be steered by, from the next inference on. Any thread may.

@@ -85,8 +85,8 @@ class Steering:
         """Name to value, as of now: later changes are not seen in it."""
         return MappingProxyType(self._values)
 
-    def set(self, name: str, value: float) -> None:
-        """Sets a value, from the next inference on.
+    def check(self, name: str, value: Any) -> float:
+        """Returns a value that fits.
 
         Raises:
             ConfigError: there is no such input, or the value does not fit it.
@@ -94,7 +94,11 @@ class Steering:
         if name not in self._inputs:
             known = ", ".join(self._inputs) or "nothing"
             raise ConfigError(f"the policy cannot be steered by {name!r}, it has: {known}")
-        checked = self._inputs[name].check(value)
+        return self._inputs[name].check(value)
+
+    def set(self, name: str, value: float) -> None:
+        """Sets a value, from the next inference on; see `check` for what it raises."""
+        checked = self.check(name, value)
         with self._lock:
             self._values = {**self._values, name: checked}  # a new mapping: who reads the old one is not disturbed
 

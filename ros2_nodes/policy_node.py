@@ -1,4 +1,4 @@
-"""Runs the policy bundle: camera frames, joint states and an instruction in, action chunks out.
+"""Runs the policy, a bundle or a server's: camera frames, joint states and an instruction in, action chunks out.
 
 Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permission`; publishes
 `policy/action_chunk`. Inference has its own thread and runs only while the robot may move. An instruction with an
@@ -22,6 +22,7 @@ import threading
 import time
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import SetParametersResult
@@ -44,7 +45,9 @@ from tendon.policies.detector_file import load_detector
 from tendon.policies.engine import BEST, engine_named
 from tendon.policies.inference import AsyncInference, DelayEstimator
 from tendon.policies.observation_buffer import ObservationBuffer, Tolerances
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.policy import BundlePolicy, Inference
+from tendon.policies.remote import require_remote
+from tendon.policies.remote.policy import RemoteInference, RemotePolicy
 from tendon.ros2_nodes import conversion, qos
 from tendon.ros2_nodes.permission import PERMISSION_TOPIC, STATE_TOPIC, read_permission
 from tendon.ros2_nodes.runtime import Urgency, run_node
@@ -76,14 +79,14 @@ class _Loaded:
     """A policy that is ready to run.
 
     Attributes:
-        name: of its bundle.
+        name: of its bundle, or the server's.
         policy: runs it.
         detector: of its failures; `None` without a calibration.
         expected_ns: what an inference took when it was warmed up.
     """
 
     name: str
-    policy: BundlePolicy
+    policy: BundlePolicy | RemotePolicy
     detector: Detector | None
     expected_ns: int = 0
 
@@ -102,7 +105,7 @@ class PolicyNode(NodeShell):
     def __init__(self) -> None:
         super().__init__("policy_node", tunable=True)
         self._engine = engine_named(self.setting("engine", BEST))
-        self._loaded = [self._load(folder) for name in ("bundle", "standby") if (folder := self.setting(name, ""))]
+        self._loaded = [self._load(place) for name in ("bundle", "standby") if (place := self.setting(name, ""))]
         self._active = self._loaded[0]
         names = [each.name for each in self._loaded]
         if len(set(names)) < len(names):
@@ -116,7 +119,7 @@ class PolicyNode(NodeShell):
         self._periods_ns = {
             camera.name: round(1e9 / self.profile.camera(camera.name).rate_hz)
             for each in self._loaded
-            for camera in each.policy.manifest.cameras
+            for camera in each.policy.cameras
         }
         self._arrived_ns: dict[str, int] = {}
         # /clock and what is stamped with it come by different ways, so either may be first.
@@ -158,8 +161,15 @@ class PolicyNode(NodeShell):
         if any(each.detector is not None for each in self._loaded):
             self.create_timer(RESPONSE_PERIOD_S, self._respond)
 
-    def _load(self, folder: str) -> _Loaded:
-        bundle = load_bundle(folder)
+    def _load(self, place: str) -> _Loaded:
+        """Loads a bundle, or connects to the server that a file names."""
+        if Path(place).is_file():
+            require_remote()
+            from tendon.policies.remote.opening import open_policy
+
+            remote = open_policy(Path(place), self.profile)
+            return _Loaded(name=remote.name, policy=remote, detector=None)
+        bundle = load_bundle(place)
         calibration = load_detector(bundle)
         return _Loaded(
             name=bundle.manifest.name,
@@ -212,7 +222,11 @@ class PolicyNode(NodeShell):
             "inference errors": status.errors,
         }
         if last is not None:
-            facts |= {"model_ms": f"{last.model_ns / 1e6:.2f}", "inference_ms": f"{last.total_ns / 1e6:.2f}"}
+            facts |= {"inference_ms": f"{last.total_ns / 1e6:.2f}"}
+        if isinstance(last, RemoteInference) and last.network_ns is not None:
+            facts |= {"network_ms": f"{last.network_ns / 1e6:.2f}"}
+        if isinstance(last, Inference):
+            facts |= {"model_ms": f"{last.model_ns / 1e6:.2f}"}
             if last.points is not None:
                 facts |= {"points": last.points.round(3).tolist()}
         if self._assessment is not None:
@@ -310,8 +324,8 @@ class PolicyNode(NodeShell):
             ConfigError: none of them has it, or the value does not fit all that have it; nothing is changed then.
         """
         steered = [each.policy for each in self._loaded if name in each.policy.steering] or [self._active.policy]
-        for number in (number for policy in steered for number in policy.manifest.steering if number.name == name):
-            number.check(value)
+        for policy in steered:
+            policy.check_steering(name, value)
         for policy in steered:
             policy.steer(name, value)
 
@@ -360,7 +374,7 @@ class PolicyNode(NodeShell):
     def _assess(self, chunk: ActionChunk, maker: _Loaded) -> None:
         """Lets the detector look at the inference, before its chunk goes out: a fault in here stops the policy."""
         last, detector = maker.policy.last, maker.detector
-        if detector is None or last is None:
+        if detector is None or not isinstance(last, Inference):
             return
         if last.embedding is None:
             raise ConfigError("the bundle has a detector, but its graph does not tell its embedding: export it again")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidStatus
+from websockets.frames import Frame
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 from websockets.server import ServerProtocol
@@ -85,13 +86,16 @@ def accept(
         if tls is not None:
             stream = tls.wrap_socket(stream, server_side=True)
         protocol = ServerProtocol(max_size=largest)
-        requests: list[Request] = []
-        while not requests:
+        events: list[Request | Response | Frame] = []
+        while not events:
             _exchange(stream, protocol, deadline)
-            requests = [event for event in protocol.events_received() if isinstance(event, Request)]
+            events = protocol.events_received()
             if protocol.handshake_exc is not None:
                 raise ConnectionError(f"no HTTP request: {protocol.handshake_exc}")
-        protocol.send_response(check(protocol, requests[0]) or protocol.accept(requests[0]))
+        request = events[0]
+        if not isinstance(request, Request) or len(events) > 1:
+            raise ConnectionError("the client talked before it was welcome (RFC 6455, section 4.1)")
+        protocol.send_response(check(protocol, request) or protocol.accept(request))
         flush(stream, protocol, deadline)
         if protocol.state is State.OPEN:
             return WebSocket(stream, protocol)

@@ -17,6 +17,8 @@ PREFIX, FROZEN = "tendon/prefix", "tendon/frozen"
 JPEG = "tendon/jpeg"
 """In place of an image: a map of this key to the bytes."""
 
+HISTORY = "tendon/history"
+"""What was seen before, for a policy that is told: a list, the oldest first, of maps of joints and images."""
 STEERING = "tendon/steering"
 """Name to value of what the policy is steered by, as `steering` of its manifest; what is left out has its default."""
 

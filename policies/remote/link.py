@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import InstructionError, InvalidDataError
 from tendon.core.types import Array, Observation, freeze
 from tendon.policies.manifest import CameraInput
+from tendon.policies.remote.keys import LONGEST_PROMPT
 from tendon.policies.steering import Steering
 
 
@@ -36,6 +37,7 @@ class Link(Protocol):
 
     Attributes:
         name: of the policy, for messages.
+        url: of the server.
         cameras: images it sees, in the size that the robot's cameras give.
         rows: of an answer.
         step_ns: time between them.
@@ -45,6 +47,7 @@ class Link(Protocol):
     """
 
     name: str
+    url: str
     cameras: tuple[CameraInput, ...]
     rows: int
     step_ns: int
@@ -54,6 +57,9 @@ class Link(Protocol):
 
     def check_instruction(self, instruction: str) -> None:
         """Raises InstructionError for an instruction that the policy cannot read, as far as that is known here."""
+
+    def observe(self, observation: Observation) -> None:
+        """Takes an observation that is not sent, for a policy that is told its past. Any thread."""
 
     def ask(self, observation: Observation, given: Array, frozen: int, timeout_s: float) -> RemoteAnswer:
         """Sends an observation once and returns the answer.
@@ -85,3 +91,16 @@ def read_rows(answer: Mapping[Any, Any], key: str, shape: tuple[int, int]) -> Ar
     if not isinstance(value, np.ndarray):
         raise InvalidDataError(f"{key} of the answer is {type(value).__name__}, must be an array")
     return freeze(f"{key} of the answer", value, shape)
+
+
+def check_length(instruction: str) -> None:
+    """Raises InstructionError for an instruction that is no sentence any more."""
+    if len(instruction) > LONGEST_PROMPT:
+        raise InstructionError(f"an instruction has {len(instruction)} characters, at most {LONGEST_PROMPT} are sent")
+
+
+def server_ns(answer: Mapping[Any, Any]) -> int | None:
+    """Returns how long the server says that its inference took; `None` when it says nothing of use."""
+    timing = answer.get("server_timing")
+    taken = timing.get("infer_ms") if isinstance(timing, Mapping) else None
+    return round(1e6 * taken) if isinstance(taken, int | float) and 0 <= taken < 1e9 else None

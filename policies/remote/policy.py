@@ -36,14 +36,9 @@ class RemoteInference:
     total_ns: int
 
     @property
-    def model_ns(self) -> int:
-        """Time in the server, as far as it tells; else all of it."""
-        return self.total_ns if self.server_ns is None else self.server_ns
-
-    @property
-    def network_ns(self) -> int:
-        """Time beside the server's: encoding, the way there and back, decoding."""
-        return self.total_ns - self.model_ns
+    def network_ns(self) -> int | None:
+        """Time beside that of the server: coding and the way there and back; `None` when it does not tell its own."""
+        return None if self.server_ns is None else self.total_ns - self.server_ns
 
 
 class RemotePolicy:
@@ -68,6 +63,11 @@ class RemotePolicy:
     def name(self) -> str:
         """Of the policy."""
         return self._link.name
+
+    @property
+    def engine(self) -> str:
+        """What runs it: the address of the server."""
+        return self._link.url
 
     @property
     def cameras(self) -> tuple[CameraInput, ...]:
@@ -98,6 +98,10 @@ class RemotePolicy:
         """What the policy is steered by: name to value."""
         return self._link.steering.values
 
+    def check_steering(self, name: str, value: float) -> None:
+        """Raises ConfigError when the policy cannot be steered by that number, or not so far."""
+        self._link.steering.check(name, value)
+
     def steer(self, name: str, value: float) -> None:
         """Sets one of the numbers that the policy can be steered by, from the next inference on. Any thread may.
 
@@ -107,7 +111,8 @@ class RemotePolicy:
         self._link.steering.set(name, value)
 
     def observe(self, observation: Observation) -> None:
-        """Takes an observation that is not inferred from: a remote policy is not told its past."""
+        """Takes an observation that is not inferred from, for a policy that sees its past. Any thread."""
+        self._link.observe(observation)
 
     def warm_up(self, runs: int = 2) -> int:
         """Asks with a black view of home, so that what does not fit, or must be compiled, is found out now.

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tendon.core.errors import ConfigError, InstructionError, InvalidDataError, MismatchError
+from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.core.profile import RobotProfile
 from tendon.core.types import Array, Observation
+from tendon.policies.history import History
 from tendon.policies.manifest import CameraInput, InstructionInput, Manifest, parse_manifest
 from tendon.policies.matching import check_profile, robot_digests
 from tendon.policies.remote import jpeg, keys
 from tendon.policies.remote.endpoint import Endpoint
-from tendon.policies.remote.link import RemoteAnswer, read_rows
+from tendon.policies.remote.link import RemoteAnswer, check_length, read_rows, server_ns
 from tendon.policies.remote.openpi_client import OpenpiClient
 from tendon.policies.remote.openpi_format import Packer
 from tendon.policies.steering import Steering
@@ -35,7 +36,7 @@ class TendonLink:
     """
 
     def __init__(self, endpoint: Endpoint, profile: RobotProfile, jpeg_quality: int | None = None) -> None:
-        self._url, self._profile, self._quality = endpoint.url, profile, jpeg_quality
+        self.url, self._profile, self._quality = endpoint.url, profile, jpeg_quality
         self._metadata: Mapping[Any, Any] | None = None
         self._said = b""
         self._client = OpenpiClient(endpoint, self._check)
@@ -49,6 +50,7 @@ class TendonLink:
         self.prefix_rows: int = metadata[keys.META_PREFIX_ROWS]
         self.overlap_rows: int = metadata[keys.META_OVERLAP_ROWS]
         self.steering = Steering(manifest.steering)
+        self._history = History(manifest.history, self.step_ns) if manifest.history > 1 else None
         words = manifest.instruction
         self._tokenizer: Tokenizer | None = None
         if isinstance(words, InstructionInput):
@@ -56,23 +58,16 @@ class TendonLink:
 
     def check_instruction(self, instruction: str) -> None:
         """See `Link`."""
-        if len(instruction) > keys.LONGEST_PROMPT:
-            raise InstructionError(f"an instruction has {len(instruction)} characters, at most {keys.LONGEST_PROMPT}")
+        check_length(instruction)
         if self._tokenizer is not None:
             self._tokenizer.encode(instruction)
 
     def ask(self, observation: Observation, given: Array, frozen: int, timeout_s: float) -> RemoteAnswer:
         """See `Link`."""
-        request: dict[str, Any] = {
-            keys.JOINT_POSITION: observation.joint_position,
-            keys.JOINT_VELOCITY: observation.joint_velocity,
-            keys.PROMPT: observation.instruction,
-            keys.STAMP: observation.stamp_ns,
-        }
-        for camera in self.cameras:
-            pixels = observation.images[camera.name].pixels
-            coded = pixels if self._quality is None else {keys.JPEG: jpeg.encode(pixels, self._quality)}
-            request[keys.IMAGE_PREFIX + camera.name] = coded
+        request = self._seen(observation) | {keys.PROMPT: observation.instruction, keys.STAMP: observation.stamp_ns}
+        if self._history is not None:
+            self._history.add(observation)
+            request[keys.HISTORY] = [self._seen(each) for each in self._history.seen(observation)[:-1]]
         if len(given):
             request |= {keys.PREFIX: given, keys.FROZEN: frozen}
         if values := dict(self.steering.values):
@@ -85,22 +80,38 @@ class TendonLink:
             raise InvalidDataError(f"the answer does not start with the {frozen} rows of the plan that were to stay")
         return RemoteAnswer(actions=actions, server_ns=server_ns(answer))
 
+    def observe(self, observation: Observation) -> None:
+        """See `Link`."""
+        if self._history is not None:
+            self._history.add(observation)
+
     def close(self) -> None:
         """See `Link`."""
         self._client.close()
+
+    def _seen(self, observation: Observation) -> dict[str, Any]:
+        seen: dict[str, Any] = {
+            keys.JOINT_POSITION: observation.joint_position,
+            keys.JOINT_VELOCITY: observation.joint_velocity,
+        }
+        for camera in self.cameras:
+            pixels = observation.images[camera.name].pixels
+            coded = pixels if self._quality is None else {keys.JPEG: jpeg.encode(pixels, self._quality)}
+            seen[keys.IMAGE_PREFIX + camera.name] = coded
+        return seen
 
     def _check(self, metadata: Mapping[Any, Any]) -> None:
         """Takes the metadata of a connection: the first must fit the robot, the others must be like the first."""
         if self._metadata is not None:
             if bytes(Packer().pack(metadata)) != self._said:
-                raise MismatchError(f"{self._url} serves another policy now: start anew to use it")
+                raise MismatchError(f"{self.url} serves another policy now: start anew to use it")
             return
         check_profile(read_manifest(metadata), self._profile)
         digests, theirs = robot_digests(self._profile), metadata.get(keys.META_ROBOT)
         for part in keys.SHARED_PARTS:
             if not isinstance(theirs, Mapping) or theirs.get(part) != digests[part]:
                 raise MismatchError(
-                    f"profile {self._profile.name} on {self._url} has other {part} than here: give both machines the "
+                    f"profile {self._profile.name} on {self.url} has other {part} than here: give both machines the "
                     "same profile"
                 )
         self._metadata, self._said = metadata, bytes(Packer().pack(metadata))
@@ -128,10 +139,3 @@ def read_manifest(metadata: Mapping[Any, Any]) -> Manifest:
         return parse_manifest(metadata.get(keys.META_MANIFEST))
     except ConfigError as error:
         raise MismatchError(f"what the server says of its policy is not understood: {error}") from error
-
-
-def server_ns(answer: Mapping[Any, Any]) -> int | None:
-    """Returns how long the server says that its inference took; `None` when it says nothing of use."""
-    timing = answer.get("server_timing")
-    taken = timing.get("infer_ms") if isinstance(timing, Mapping) else None
-    return round(1e6 * taken) if isinstance(taken, int | float) and 0 <= taken < 1e9 else None

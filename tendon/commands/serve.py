@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     bundle = load_bundle(args.bundle)
     profile = load_profile(args.robot or bundle.manifest.robot)
     policy = BundlePolicy(bundle, profile, Engine.parse(args.engine) if args.engine else None)
-    service = Service(policy, bundle.manifest, profile, policy.steer)
+    service = Service(policy, bundle.manifest, profile)
     server = PolicyServer(
         service.metadata, service.answer, largest=service.largest, host=args.host, port=args.port, key=key, tls=tls
     )

@@ -40,12 +40,14 @@ ARGUMENTS = (
         choices=("sim", "hardware"),
     ),
     Argument(
-        name="policy", default="bundles/tabletop", description="folder of a policy bundle; none starts no policy node"
+        name="policy",
+        default="bundles/tabletop",
+        description="folder of a policy bundle, or a file that names a policy server; none starts no policy node",
     ),
     Argument(
         name="standby",
         default="none",
-        description="folder of a second bundle, loaded and warm: `tendon switch` changes to it in mid-motion",
+        description="a second bundle or server, loaded and warm: `tendon switch` changes to it in mid-motion",
     ),
     Argument(
         name="engine",

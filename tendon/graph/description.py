@@ -69,6 +69,20 @@ def find_bundle(policy: str) -> Path:
     raise ConfigError(f"no policy bundle at {' or '.join(map(str, places))}: policy:= names its folder")
 
 
+def find_policy(policy: str) -> Path:
+    """Returns the folder of a bundle, or the file that names a policy server (docs/remote.md).
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    file = Path(policy).expanduser()
+    if file.suffix not in (".yaml", ".yml"):
+        return find_bundle(policy)
+    if not file.is_file():
+        raise ConfigError(f"no file {file}: policy:= names a file with kind and url of a policy server, or a bundle")
+    return file.resolve()
+
+
 def describe(given: Mapping[str, str]) -> Graph:
     """Returns the graph for arguments as `arguments.complete` takes them.
 
@@ -100,8 +114,8 @@ def describe(given: Mapping[str, str]) -> Graph:
         Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place}),
     ]
     if values["policy"] != "none":
-        standby = "" if values["standby"] == "none" else str(find_bundle(values["standby"]))
-        told: dict[str, Value] = {"bundle": str(find_bundle(values["policy"])), "standby": standby}
+        standby = "" if values["standby"] == "none" else str(find_policy(values["standby"]))
+        told: dict[str, Value] = {"bundle": str(find_policy(values["policy"])), "standby": standby}
         told |= {name: values[name] for name in ("engine", "instruction")}
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))
     if values["arm"] == "true":

@@ -84,7 +84,11 @@ class Bench:
             self._deaths.clear()
             arguments = [f"scene:={SCENE}", "policy:=none"]
             if kind == "policy":
-                arguments = [f"scene:={SCENE}", f"policy:={write_tiny_bundle(self.folder / 'tiny')}", "instruction:=left"]
+                arguments = [
+                    f"scene:={SCENE}",
+                    f"policy:={write_tiny_bundle(self.folder / 'tiny')}",
+                    "instruction:=left",
+                ]
             self._running = RunningGraph(self.folder / f"graph-{self._count}.log", *arguments)
             self._kind = kind
             self.witness = Witness(self._running.operator.node)

@@ -60,6 +60,16 @@ def test_a_missing_bundle_is_refused_before_anything_starts() -> None:
         describe({"policy": "/nowhere"})
 
 
+def test_a_file_that_names_a_server_is_a_policy_too(tmp_path: Path) -> None:
+    """Its path reaches the node; one that is not there is refused."""
+    file = tmp_path / "remote.yaml"
+    with pytest.raises(ConfigError, match=r"no file .*remote\.yaml"):
+        describe({"policy": str(file)})
+    file.write_text("kind: tendon")
+    node = next(each for each in describe({"policy": str(file)}).processes if each.name == "policy_node")
+    assert node.parameters["bundle"] == str(file)
+
+
 def test_hardware_starts_no_simulator_and_arming_is_one_process_that_never_respawns(bundle: str) -> None:
     graph = describe({"backend": "hardware", "policy": bundle, "arm": "true"})
     assert [p.name for p in graph.processes] == ["safety_monitor", "control_node", "policy_node", "arm_once"]

@@ -26,7 +26,9 @@ from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Observation
 from tendon.policies.bundle import Bundle
 from tendon.policies.export.steering import steer_bundle
+from tendon.policies.history import History
 from tendon.policies.inference import AsyncInference
+from tendon.policies.manifest import Manifest
 from tendon.policies.policy import BundlePolicy
 from tendon.policies.remote import keys
 from tendon.policies.remote.endpoint import Endpoint
@@ -57,7 +59,7 @@ def serve(make_bundle: MakeBundle, profile: RobotProfile) -> Iterator[Serve]:
     ) -> str:
         bundle = changes.pop("bundle", None) or make_bundle(move=MOVE, **changes)
         policy = BundlePolicy(bundle, profile)
-        service = Service(policy, bundle.manifest, profile, policy.steer)
+        service = Service(policy, bundle.manifest, profile)
         metadata = service.metadata
         change(metadata)
         server = PolicyServer(metadata, lambda request: answer(service, request), largest=service.largest, port=port)
@@ -227,7 +229,7 @@ WRONG_REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"prompt": "put the green cube"}, "does not know 'green'"),
     ({"prompt": b"put"}, "must be text"),
     ({"prompt": "x" * 3000}, "at most 2000 characters"),
-    ({"tendon/stamp_ns": 1.5}, "must be a whole number"),
+    ({"tendon/history": [{}]}, "unknown key 'tendon/history'"),
     ({"tendon/prefix": np.zeros((2, 8))}, "must be how many rows"),
     ({"tendon/prefix": np.zeros((2, 7)), "tendon/frozen": 1}, "prefix has rows of 7 joints"),
     ({"tendon/prefix": np.zeros((5, 8)), "tendon/frozen": 4}, "at most 3"),
@@ -344,13 +346,57 @@ def test_an_answer_that_changes_frozen_rows_is_refused(
         policy.infer(observe(), make_prefix(2))
 
 
-def test_a_policy_that_sees_its_past_is_not_served(make_bundle: MakeBundle, profile: RobotProfile) -> None:
-    """A request has one observation."""
-    bundle = make_bundle(move=MOVE)
-    manifest = replace(bundle.manifest, history=2)
-    policy = BundlePolicy(bundle, profile)
-    with pytest.raises(ConfigError, match="sees 2 observations at once"):
-        Service(policy, manifest, profile, policy.steer)
+class Remembering:
+    """A policy that sees its last three observations, as a bundle does; its answer is where the arm was."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest, self._history = manifest, History(manifest.history, manifest.action.step_ns)
+        self.step_ns, self.prefix_rows, self.overlap_rows = manifest.action.step_ns, 0, 0
+
+    def observe(self, observation: Observation) -> None:
+        self._history.add(observation)
+
+    def steer(self, name: str, value: float) -> None:
+        raise AssertionError
+
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
+        self.observe(observation)
+        seen = self._history.seen(observation)
+        rows = [each.joint_position + each.images["scene"].pixels[0, 0, 0] for each in seen]
+        return ActionChunk(
+            actions=np.resize(rows, (self._manifest.action.rows, 8)),
+            start_ns=observation.stamp_ns + self.step_ns,
+            step_ns=self.step_ns,
+            observation_stamp_ns=observation.stamp_ns,
+        )
+
+
+def test_a_policy_that_sees_its_past_is_told_it_by_each_robot_for_itself(
+    make_bundle: MakeBundle, profile: RobotProfile, open_remote: Open, observe: Observe
+) -> None:
+    """Two robots with the same clock in turn; each gets what a policy of its own would answer."""
+    manifest = replace(make_bundle(move=MOVE).manifest, history=3)
+    service = Service(Remembering(manifest), manifest, profile)
+    server = PolicyServer(service.metadata, service.answer, largest=service.largest, port=0)
+    server.start()
+    url = f"ws://127.0.0.1:{server.port}"
+    robots = [(open_remote(url), Remembering(manifest)) for _ in range(2)]
+    for k in range(12):
+        for number, (there, here) in enumerate(robots):
+            made = observe(stamp_ns=k * 50_000_000 + number, joint_position=np.full(8, 10.0 * number + k))
+            there.observe(made)
+            here.observe(made)
+            if k % 3 == 2:
+                np.testing.assert_array_equal(there.infer(made).actions, here.infer(made).actions)
+    for robot, _ in robots:
+        robot.close()
+    for wrong in (None, [], [{}] * 2, [1, 2], {}):
+        request = {**request_of(observe()), keys.HISTORY: wrong}
+        with pytest.raises(InvalidDataError, match=r"history|lacks"):
+            service.answer(request)
+    server.close()
 
 
 def test_chunks_come_as_from_a_local_policy_and_an_outage_is_a_gap(

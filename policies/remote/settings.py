@@ -1,0 +1,130 @@
+"""The file that `policy:=` names for a policy on another machine, as one frozen, checked value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from tendon.core.errors import ConfigError
+from tendon.core.profile import build
+from tendon.policies.fields import check_choice, check_count, positive
+from tendon.policies.remote.contract import Contract, parse_contract
+from tendon.policies.remote.endpoint import LARGEST_REPLY, Endpoint
+from tendon.policies.remote.keyfile import read_key
+
+SCHEMES = {"tendon": ("ws", "wss"), "openpi": ("ws", "wss"), "gr00t": ("tcp",)}
+"""Kinds of servers: `tendon serve`, openpi's own, NVIDIA's GR00T; and how their addresses begin."""
+MOST_WAIT_S = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteSettings:
+    """All of the file.
+
+    Attributes:
+        kind: of server, one of `SCHEMES`.
+        url: of the server.
+        key_file: holds the key it asks for; a relative path is from the file's own folder.
+        ca_file: PEM certificates to trust instead of the system's.
+        timeout_s: longest time of an inference, the way there and back included.
+        connect_s: longest time to connect.
+        start_s: longest time of the first inference, in which some servers compile.
+        largest_reply: bytes.
+        jpeg_quality: 1 to 100 to send images as JPEG, to `tendon serve` only.
+        policy: what the policy sees and answers; `tendon serve` says so itself.
+
+    Raises:
+        ConfigError: a value is wrong, or does not belong to the kind.
+    """
+
+    kind: str
+    url: str
+    key_file: Path | None = None
+    ca_file: Path | None = None
+    timeout_s: float = 1.0
+    connect_s: float = 5.0
+    start_s: float = 120.0
+    largest_reply: int = LARGEST_REPLY
+    jpeg_quality: int | None = None
+    policy: Contract | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, tuple(SCHEMES))
+        _check_url(self.url, SCHEMES[self.kind])
+        for name in ("timeout_s", "connect_s", "start_s"):
+            value = positive(name, [getattr(self, name)], 1)[0]
+            if value > MOST_WAIT_S:
+                raise ConfigError(f"{name} is {value:g}, must be at most {MOST_WAIT_S:g} s")
+            object.__setattr__(self, name, value)
+        check_count("largest_reply", self.largest_reply, 1)
+        if self.ca_file is not None and not self.url.startswith("wss:"):
+            raise ConfigError(f"ca_file is for wss:// addresses, the url is {self.url}")
+        if self.jpeg_quality is not None:
+            check_count("jpeg_quality", self.jpeg_quality, 1)
+            if self.kind != "tendon" or self.jpeg_quality > 100:
+                raise ConfigError(f"jpeg_quality is {self.jpeg_quality}: 1 to 100, and only with kind: tendon")
+        if (self.policy is None) != (self.kind == "tendon"):
+            raise ConfigError(
+                "policy: says what the policy sees and answers; kind tendon needs none, for the server says it"
+                if self.policy is not None
+                else f"policy: is missing: with kind {self.kind} it has to say what the policy sees and answers"
+            )
+
+    def endpoint(self) -> Endpoint:
+        """Returns where the server is and how to reach it.
+
+        Raises:
+            ConfigError: the key file is missing, or others may read it; there is no `ca_file`.
+        """
+        if self.ca_file is not None and not self.ca_file.is_file():
+            raise ConfigError(f"ca_file {self.ca_file} does not exist")
+        return Endpoint(
+            url=self.url,
+            key="" if self.key_file is None else read_key(self.key_file),
+            ca_file=self.ca_file,
+            connect_s=self.connect_s,
+            largest=self.largest_reply,
+        )
+
+
+def load_settings(path: Path) -> RemoteSettings:
+    """Reads the file.
+
+    Raises:
+        ConfigError: it is missing or no YAML mapping, or holds an unknown key (the closest known one is named) or a
+            wrong value.
+    """
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read as YAML: {error}") from error
+    try:
+        if isinstance(raw, Mapping) and raw.get("policy") is not None:
+            raw = {**raw, "policy": parse_contract(raw["policy"])}
+        settings = build(RemoteSettings, "remote policy", raw)
+    except ConfigError as error:  # of fields that a bundle has too
+        raise ConfigError(f"{path}: {str(error).replace('bundle.yaml ', '')}") from error
+    return replace(settings, key_file=_beside(path, settings.key_file), ca_file=_beside(path, settings.ca_file))
+
+
+def _beside(path: Path, file: Path | str | None) -> Path | None:
+    """Returns where a file is that another one names."""
+    return None if file is None else path.parent / Path(str(file)).expanduser()
+
+
+def _check_url(url: Any, schemes: tuple[str, ...]) -> None:
+    wanted = f"must be {' or '.join(f'{scheme}://HOST:PORT' for scheme in schemes)}"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(f"url is {url!r}, {wanted}: {error}") from error
+    if parts.scheme not in schemes or not host or port is None:
+        raise ConfigError(f"url is {url!r}, {wanted}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError(f"url holds more than an address, {wanted}; the key goes into key_file")
