@@ -95,5 +95,4 @@ class SimulatedRobot:
         scene = self.world.scene
         task = parse_instruction(scene, instruction)
         if task is not None and task != scene.task:
-            self.world.scene = replace(scene, task=task, instruction=instruction)
-            self.world.lifted = 0.0
+            self.world.ask(replace(scene, task=task, instruction=instruction))

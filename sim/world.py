@@ -188,6 +188,10 @@ class World:
                 return i
         return None
 
+    def ask(self, scene: Scene) -> None:
+        """Makes the task of a scene, whose items are these, the one that success is judged by."""
+        self.scene, self.lifted = scene, 0.0
+
     def succeeded(self) -> bool:
         """Returns whether the scene's task is done now. Call it at the policy's rate: it also watches pushes."""
         task = self.scene.task

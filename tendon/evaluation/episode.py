@@ -15,6 +15,7 @@ from tendon.control.supervisor import Mode
 from tendon.core.environment import Environment
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
+from tendon.evaluation.switching import Switch, another_task
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import Scene
 
@@ -51,6 +52,7 @@ class Setting:
         limit_s: an episode longer than this failed.
         blank: leave the instruction empty: the control run that shows that language matters.
         synchronous_rows: rows that SYNCHRONOUS executes of each chunk.
+        switch: another task is asked for on the way; `limit_s` and success are that task's then.
     """
 
     timing: Timing = Timing.TRAINED_PREFIX
@@ -59,6 +61,7 @@ class Setting:
     limit_s: float = 12.0
     blank: bool = False
     synchronous_rows: int = 8
+    switch: Switch | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +71,15 @@ class Episode:
     Attributes:
         seed: of the scene.
         family: of the task.
-        instruction: as given.
+        instruction: as given; the last one.
         success: the task was done and stayed done for `HOLD_CHECKS` checks.
-        duration_s: until then, or until the limit.
+        duration_s: until then, or until the limit; from the switch on where there was one.
         peak_acceleration: largest commanded |acceleration| over its joint's limit, arm joints; must be <= 1.
         rms_jerk: of the commanded motion over all arm joints [rad/s^3].
         peak_jump: largest step of the target where one chunk replaces another, before filter [rad].
         stopped_share: share of control ticks after the first chunk without a fresh target.
         stop: why it ended latched; empty when it did not.
+        held: an item was between the fingers at the switch; `None` when there was none.
     """
 
     seed: int
@@ -88,6 +92,7 @@ class Episode:
     peak_jump: float
     stopped_share: float
     stop: str = ""
+    held: bool | None = None
 
 
 class _Inference:
@@ -125,6 +130,10 @@ class _Inference:
         self._pending = (now_ns + self._setting.delay_ns, chunk)
         self._next_ns = now_ns + self._setting.replan_ns
 
+    def hurry(self) -> None:
+        """Makes the next observation due at once, as a new instruction does."""
+        self._next_ns = 0
+
     def deliver(self, now_ns: int) -> None:
         """Hands a chunk that is due to the controller."""
         if self._pending is None or now_ns < self._pending[0]:
@@ -158,16 +167,25 @@ class Runner:
 
     def run(self, scene: Scene, setting: Setting) -> Episode:
         """Runs one episode from the scene's start to success or the time limit."""
-        backend = self._backend
+        backend, switch = self._backend, setting.switch
         backend.load(scene)
         controller = Controller(self._profile, clearance=self._clearance)
         controller.tick(backend.world.time_ns, self._joints())
         controller.arm()
         inference = _Inference(self._policy, controller, setting, on_plan_tolerance(self._profile))
         commanded: list[Array] = []
-        idle = ticks = done = 0
-        while backend.world.time_ns < setting.limit_s * 1e9 and done < HOLD_CHECKS:
+        idle = ticks = done = begin_ns = 0
+        held: bool | None = None
+        while backend.world.time_ns - begin_ns < setting.limit_s * 1e9 and done < HOLD_CHECKS:
             now_ns = backend.world.time_ns
+            if switch is not None and now_ns >= switch.at_ns:
+                controller.pace(0.0 if switch.stop_first and not self._at_rest() else 1.0)
+                if not switch.stop_first or self._at_rest():
+                    held = backend.world.held() is not None
+                    scene, begin_ns, done = another_task(backend.world) or scene, switch.at_ns, 0
+                    backend.world.ask(scene)
+                    inference.hurry()
+                    switch = None
             inference.deliver(now_ns)
             if inference.wants(now_ns, self._at_rest()):
                 inference.begin(backend.observe("" if setting.blank else scene.instruction), now_ns)
@@ -189,12 +207,13 @@ class Runner:
             family=scene.task.family,
             instruction="" if setting.blank else scene.instruction,
             success=done >= HOLD_CHECKS,
-            duration_s=backend.world.time_ns * 1e-9,
+            duration_s=(backend.world.time_ns - begin_ns) * 1e-9,
             peak_acceleration=float(np.abs(motion / limit).max()),
             rms_jerk=float(np.sqrt(np.mean(jerk**2))),
             peak_jump=inference.peak_jump,
             stopped_share=idle / max(1, ticks),
             stop="; ".join(tick.reasons[:1]) if tick.mode in (Mode.STOPPING, Mode.LATCHED) else "",
+            held=held,
         )
 
     def _at_rest(self) -> bool:

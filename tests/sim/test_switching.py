@@ -1,0 +1,53 @@
+"""Another task in mid-motion is one that can be done from there, and success is then that task's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tendon.core.environment import load_environment
+from tendon.core.profile import load_profile
+from tendon.evaluation.episode import Runner, Setting
+from tendon.evaluation.switching import Switch, another_task
+from tendon.policies.bundle import load_bundle
+from tendon.policies.policy import BundlePolicy
+from tendon.sim.backend import SimBackend
+from tendon.sim.scene import ENVIRONMENT, sample_scene
+from tendon.sim.tasks import parse_instruction
+from tendon.sim.world import World
+
+SEED = 100_000
+
+
+@pytest.fixture(scope="module")
+def runner() -> Runner:
+    profile = load_profile("panda")
+    policy = BundlePolicy(load_bundle("bundles/tabletop"), profile, threads=1)
+    return Runner(SimBackend(World(sample_scene(SEED), profile)), policy, load_environment(ENVIRONMENT))
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+def test_the_other_task_is_another_and_its_words_mean_it(seed: int) -> None:
+    world = World(sample_scene(seed), load_profile("panda"))
+    other = another_task(world)
+    world.close()
+    assert other is not None and other.task != world.scene.task
+    assert other.items == world.scene.items
+    assert parse_instruction(other, other.instruction) == other.task
+
+
+@pytest.mark.parametrize("stop_first", [False, True])
+def test_a_switch_is_carried_out_inside_the_limits(runner: Runner, stop_first: bool) -> None:
+    scene = sample_scene(SEED)
+    switch = Switch(at_ns=1_000_000_000, stop_first=stop_first)
+    episode = runner.run(scene, Setting(delay_ns=50_000_000, switch=switch))
+    assert episode.held is not None
+    assert episode.instruction != scene.instruction
+    assert episode.peak_acceleration <= 1.0 + 1e-9
+    assert not episode.stop
+
+
+def test_a_task_done_before_the_switch_ends_without_it(runner: Runner) -> None:
+    scene = sample_scene(SEED + 2)
+    episode = runner.run(scene, Setting(delay_ns=50_000_000, switch=Switch(at_ns=11_000_000_000)))
+    assert episode.held is None
+    assert episode.instruction == scene.instruction
