@@ -81,8 +81,9 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
     """
     graph = bench.use(fault.graph)
     impostors.extras(bench)
+    asked_ns = time.time_ns()
     bench.set_in_motion()
-    armed_ns = min(sign.at_ns for sign in bench.witness.signs.copy() if sign.text == "mode armed")
+    armed_ns = min((s.at_ns for s in bench.witness.signs.copy() if s.text == "mode armed"), default=asked_ns)
     time.sleep(0.3 + 0.9 * bench.random.random())
     bench.find()
     old = bench.pids[fault.restarts] if fault.restarts else None
