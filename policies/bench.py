@@ -92,6 +92,8 @@ class Measured:
         whole: from observation to joint-space chunk, `BundlePolicy.infer`.
         graphs: of it the graphs, with the steps of a denoiser.
         rate_hz: inferences a second, one after the other.
+        cpu_ms: CPU time of an inference, of all threads together: what is taken from everything else on the machine.
+            Other load makes it little longer.
         load_s: from the folder to a policy that is warm.
         memory_mb: resident memory of the process: Python, the engine's libraries, the bundle. Not a GPU's own.
         size_mb: of the bundle's files.
@@ -103,6 +105,7 @@ class Measured:
     whole: Spread
     graphs: Spread
     rate_hz: float
+    cpu_ms: float
     load_s: float
     memory_mb: float
     size_mb: float
@@ -166,13 +169,14 @@ def measure_here(job: Job) -> Measured:
     observation = made_up(bundle.manifest, profile)
     whole: list[int] = []
     graphs: list[int] = []
-    begin_s = time.perf_counter()
+    begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
     while len(whole) < LEAST_RUNS or time.perf_counter() - begin_s < job.seconds:
         observation = replace(observation, stamp_ns=observation.stamp_ns + policy.step_ns)
         policy.infer(observation)
         assert policy.last is not None
         whole.append(policy.last.total_ns)
         graphs.append(policy.last.model_ns)
+    cpu_ms = 1e3 * (time.process_time() - begin_cpu_s) / len(whole)
     memory_mb = _resident_mb()  # before parity loads more
     return Measured(
         job=job,
@@ -180,6 +184,7 @@ def measure_here(job: Job) -> Measured:
         whole=_spread(whole),
         graphs=_spread(graphs),
         rate_hz=1e9 * len(whole) / sum(whole),
+        cpu_ms=cpu_ms,
         load_s=load_s,
         memory_mb=memory_mb,
         size_mb=sum(map(len, bundle.content.values())) / 1e6,

@@ -6,11 +6,12 @@ Examples:
   tendon bench bundles/mine --robot cell/profile.yaml --threads 4
 
 Each engine has a process of its own, and inferences run one after the other on noise: times are from observation to
-joint-space chunk [ms], "graphs" is the engine's part of the median. MB is the memory of the process, without what a GPU
-has of its own. Parity is the relative error of the output nearest to its bound: from the source's answers that the
-bundle keeps (its receipt), or without those from engine cpu. Recommended is the engine with the lowest p95 that is
-within its bound; one that computes in less than float32 has to save a tenth of the time. Times mean something only
-while nothing else runs. Exit code 1 if no engine can be recommended.
+joint-space chunk [ms], "graphs" is the engine's part of the median, "CPU" the time of all cores together for
+one inference, which other load hardly changes. MB is the memory of the process, without what a GPU has of its own.
+Parity is the relative error of the output nearest to its bound: from the source's answers that the bundle keeps (its
+receipt), or without those from engine cpu. Recommended is the engine with the lowest p95 that is within its bound; one
+that computes in less than float32 has to save a tenth of the time. Times mean something only while nothing else runs.
+Exit code 1 if no engine can be recommended.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tendon.policies.bundle import load_bundle
 from tendon.policies.engine import Engine
 
 EXIT_NONE = 1
-COLUMNS = ("engine", "p50 ms", "p95", "p99", "graphs", "Hz", "MB", "load s", "parity", "")
+COLUMNS = ("engine", "p50 ms", "p95", "p99", "graphs", "CPU", "Hz", "MB", "load s", "parity", "")
 MOST_S = 3600.0
 BUSY = 0.5
 
@@ -105,6 +106,7 @@ def cells(each: Measured) -> tuple[str, ...]:
     return (
         str(each.job.engine),
         *(f"{time:.2f}" for time in (each.whole.p50, each.whole.p95, each.whole.p99, each.graphs.p50)),
+        f"{each.cpu_ms:.1f}",
         f"{each.rate_hz:.1f}",
         f"{each.memory_mb:.0f}",
         f"{each.load_s:.2f}",

@@ -45,6 +45,7 @@ def row(engine: Engine, p95: float, relative: float = 0.0, bound: float = 1e-3) 
         whole=spread,
         graphs=spread,
         rate_hz=1.0,
+        cpu_ms=1.0,
         load_s=1.0,
         memory_mb=1.0,
         size_mb=1.0,
@@ -121,7 +122,9 @@ class TestHere:
         found = measure_here(Job(bundle=bundle, engine=CPU, seconds=0.0))
         assert found.runs == LEAST_RUNS
         assert 0.0 < found.graphs.p50 < found.whole.p50 <= found.whole.p95 <= found.whole.p99
-        assert found.rate_hz > 0.0 and found.load_s > 0.0 and found.memory_mb > found.size_mb > 0.0
+        assert (
+            found.rate_hz > 0.0 and found.cpu_ms > 0.0 and found.load_s > 0.0 and found.memory_mb > found.size_mb > 0.0
+        )
         assert found.parity == Parity(relative=0.0, bound=1e-3, source=False)
 
     def test_a_denoiser_is_measured_over_steps_of_its_own(self, tmp_path: Path) -> None:
