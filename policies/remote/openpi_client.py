@@ -71,7 +71,8 @@ class OpenpiClient:
 
         Args:
             request: arrays, numbers, text, lists and maps.
-            timeout_s: longest time from here to the answer, connecting anew included.
+            timeout_s: longest time from here to the answer. Connecting anew has `connect_s` of the endpoint; when that
+                leaves no time the request is not sent, and the next one finds a connection.
 
         Raises:
             RemoteError: no connection, no answer in time, or the server answered with an error.
