@@ -21,7 +21,7 @@ _TYPES = {
 }
 
 
-def declared(model: bytes) -> tuple[dict[str, TensorSpec], dict[str, TensorSpec]]:
+def declared(model: bytes, name: str = "the model") -> tuple[dict[str, TensorSpec], dict[str, TensorSpec]]:
     """Returns inputs and outputs of a serialized ModelProto by name, in its order.
 
     Raises:
@@ -34,7 +34,7 @@ def declared(model: bytes) -> tuple[dict[str, TensorSpec], dict[str, TensorSpec]
             inputs |= dict(map(_value, _parts(graph, _INPUT)))
             outputs |= dict(map(_value, _parts(graph, _OUTPUT)))
     except (IndexError, ValueError) as error:
-        raise IntegrityError(f"the model is not an ONNX graph: {error}") from error
+        raise IntegrityError(f"{name} is not an ONNX graph: {error}; export the bundle again") from error
     return inputs, outputs
 
 

@@ -21,7 +21,7 @@ _INSIDE: dict[str, dict[int, str]] = {
 }
 
 
-def external_locations(model: bytes) -> set[str]:
+def external_locations(model: bytes, name: str = "the model") -> set[str]:
     """Returns the locations of external tensor data named anywhere in a serialized ModelProto.
 
     A walk over the protobuf wire format, so that a deployment needs no onnx package. It reads lengths and
@@ -33,7 +33,7 @@ def external_locations(model: bytes) -> set[str]:
     try:
         return set(_locations(memoryview(model), "model"))
     except (IndexError, ValueError, RecursionError) as error:
-        raise IntegrityError(f"the model is not an ONNX graph: {error}") from error
+        raise IntegrityError(f"{name} is not an ONNX graph: {error}; export the bundle again") from error
 
 
 def listed_locations(content: Mapping[str, bytes], name: str) -> list[str]:
@@ -42,7 +42,7 @@ def listed_locations(content: Mapping[str, bytes], name: str) -> list[str]:
     Raises:
         IntegrityError: one is not, or the graph is none.
     """
-    locations = sorted(external_locations(content[name]))
+    locations = sorted(external_locations(content[name], name))
     for location in locations:
         if location not in content:
             raise IntegrityError(

@@ -81,7 +81,8 @@ class Graph(Protocol):
             hold: outputs to leave on the device.
 
         Raises:
-            InvalidDataError: an input is missing, unknown or of another shape or type; `hold` names no output.
+            InvalidDataError: an input is missing, unknown or of another shape or type; `hold` names no output; or an
+                operator fails on them.
             MismatchError: a held value is another engine's.
         """
 

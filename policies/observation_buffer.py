@@ -40,7 +40,7 @@ class ObservationBuffer:
     exposure must have arrived.
 
     Args:
-        profile: gives the joint order.
+        profile: gives the joint order and the sizes of images.
         cameras: names of the cameras an observation needs.
         tolerances: what counts as the same time.
         frames: how many frames a camera are kept while others catch up.
@@ -56,6 +56,7 @@ class ObservationBuffer:
         joint_states: int = 256,
     ) -> None:
         self._names = profile.joint_names
+        self._sizes = {camera.name: (camera.width, camera.height) for camera in profile.cameras}
         self._tolerances = tolerances or Tolerances()
         self._images: dict[str, deque[Image]] = {name: deque(maxlen=frames) for name in cameras}
         self._joints: deque[tuple[int, Array, Array]] = deque(maxlen=joint_states)
@@ -72,10 +73,18 @@ class ObservationBuffer:
         """Takes a frame.
 
         Raises:
-            InvalidDataError: an unknown camera, or a stamp that is stale, in the future, repeated or out of order.
+            InvalidDataError: an unknown camera, another size than the profile's, or a stamp that is stale, in the
+                future, repeated or out of order.
         """
         if camera not in self._images:
             raise InvalidDataError(f"frame of camera {camera}, expected one of {', '.join(self._images) or 'none'}")
+        height, width, _ = image.pixels.shape
+        if (width, height) != self._sizes[camera]:
+            wanted = "x".join(map(str, self._sizes[camera]))
+            raise InvalidDataError(
+                f"camera {camera} gives {width}x{height} px, the profile has {wanted}: set the size at the camera, or "
+                "put a resizing node behind it"
+            )
         frames = self._images[camera]
         self._check_stamp(f"camera {camera}", image.stamp_ns, frames[-1].stamp_ns if frames else None, now_ns)
         frames.append(image)

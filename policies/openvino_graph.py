@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import openvino
 
-from tendon.core.errors import ConfigError, IntegrityError
+from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError
 from tendon.policies.declared import declared
 from tendon.policies.engine import Engine
 from tendon.policies.external_data import listed_locations
@@ -48,12 +48,12 @@ class OpenVinoGraph:
                 f"{', '.join(sorted(capabilities))}: take openvino or cpu"
             )
         locations = listed_locations(content, name)
+        self.inputs, self.outputs = declared(content[name], name)
         try:
             compiled = core.compile_model(_read(core, content, name, locations), DEVICE, options(engine, threads))
-        except RuntimeError as error:
+        except (RuntimeError, UnicodeDecodeError) as error:  # the latter where a name is damaged
             raise IntegrityError(f"OpenVINO cannot load {name}: {error}; export the bundle again") from error
         self._request = compiled.create_infer_request()
-        self.inputs, self.outputs = declared(content[name])
         # By any of its names; an input that nothing reads is none of OpenVINO's.
         self._ports = {name: port for port in (*compiled.inputs, *compiled.outputs) for name in port.get_names()}
         self._buffers = {name: self._new(name) for name in self.inputs if name in self._ports}
@@ -71,7 +71,10 @@ class OpenVinoGraph:
         answers = {name: self._new(name) for name in self.outputs}
         for name, tensor in answers.items():
             self._request.set_tensor(self._ports[name], tensor)
-        self._request.infer()
+        try:
+            self._request.infer()
+        except RuntimeError as error:
+            raise InvalidDataError(f"the graph gives no answer: {error}") from error
         return {
             name: Held(self.engine, self.outputs[name], tensor, partial(getattr, tensor, "data"))
             if name in hold

@@ -10,13 +10,13 @@ import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from tendon.core.errors import ConfigError, IntegrityError
+from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError
 from tendon.policies.engine import ORT_PROVIDERS, Engine
 from tendon.policies.engine_cache import engine_folders, machine
 from tendon.policies.external_data import listed_locations
 from tendon.policies.graph import Held, Tensor, TensorSpec, check_feeds
 
-_LOAD_ERRORS = tuple(
+_ERRORS = tuple(
     getattr(ort_errors, name)
     for name in ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented", "RuntimeException")
 )
@@ -58,7 +58,11 @@ class OrtGraph:
                 providers=provider_options(engine, content, [name, *locations]),
                 enable_fallback=0,
             )
-        except _LOAD_ERRORS as error:
+            self.inputs, self.outputs = (
+                {tensor.name: TensorSpec(tuple(tensor.shape), tensor.type) for tensor in tensors}
+                for tensors in (self._session.get_inputs(), self._session.get_outputs())
+            )
+        except (*_ERRORS, UnicodeDecodeError) as error:  # the latter where a name is damaged
             raise IntegrityError(f"onnxruntime cannot load {name}: {error}; export the bundle again") from error
         except (RuntimeError, ValueError, ort_errors.EPFail) as error:
             raise ConfigError(f"engine {engine} did not start: {error}; {_START_ADVICE}") from error
@@ -66,19 +70,16 @@ class OrtGraph:
         if started[0] != self.provider:
             raise ConfigError(f"engine {engine} did not start (onnxruntime fell back to {started[0]}): {_START_ADVICE}")
         self._device = "cpu" if engine.provider == "cpu" else "cuda"
-        self.inputs = {
-            tensor.name: TensorSpec(tuple(tensor.shape), tensor.type) for tensor in self._session.get_inputs()
-        }
-        self.outputs = {
-            tensor.name: TensorSpec(tuple(tensor.shape), tensor.type) for tensor in self._session.get_outputs()
-        }
 
     def run(self, feeds: Mapping[str, Tensor | Held], hold: Collection[str] = ()) -> dict[str, Any]:
         """See `Graph.run`."""
         check_feeds(self, feeds, hold)
-        if self._device == "cpu" and not hold and not any(isinstance(value, Held) for value in feeds.values()):
-            return dict(zip(self.outputs, self._session.run(None, feeds), strict=True))
-        return self._run_bound(feeds, hold)
+        try:
+            if self._device == "cpu" and not hold and not any(isinstance(value, Held) for value in feeds.values()):
+                return dict(zip(self.outputs, self._session.run(None, feeds), strict=True))
+            return self._run_bound(feeds, hold)
+        except _ERRORS as error:
+            raise InvalidDataError(f"the graph gives no answer: {error}") from error
 
     def _run_bound(self, feeds: Mapping[str, Tensor | Held], hold: Collection[str]) -> dict[str, Any]:
         """Runs with outputs left on the device until all are done; what is not held is copied then."""

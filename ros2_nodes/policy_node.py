@@ -20,6 +20,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -56,6 +57,8 @@ from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
 MISSED_PERIODS = 3
 JOINT_STATE_AGE_NS = 100_000_000
 CLOCK_RACE_NS = 30_000_000
+REASON_NS = 1_000_000_000
+"""How long a reason stands in the diagnostics before the next one, which may differ by a few ms, takes its place."""
 
 RESPONSE_PERIOD_S = 0.1
 SLOWED_NS = 500_000_000
@@ -122,6 +125,7 @@ class PolicyNode(NodeShell):
             for camera in each.policy.cameras
         }
         self._arrived_ns: dict[str, int] = {}
+        self._refused: dict[str, tuple[str, int]] = {}
         # /clock and what is stamped with it come by different ways, so either may be first.
         tolerances = Tolerances(ahead_ns=CLOCK_RACE_NS) if self.time.simulated else Tolerances()
         self._buffer = ObservationBuffer(self.profile, tuple(self._periods_ns), tolerances)
@@ -234,33 +238,40 @@ class PolicyNode(NodeShell):
         return facts
 
     def _silent(self, source: str, most_ns: int, now_ns: int) -> str:
-        if source not in self._arrived_ns:
-            return "nothing has arrived yet"
-        silent = now_ns - self._arrived_ns[source] > most_ns
-        return f"nothing has arrived for {most_ns / 1e6:.0f} ms" if silent else ""
+        since = "yet"
+        if source in self._arrived_ns:
+            if now_ns - self._arrived_ns[source] <= most_ns:
+                return ""
+            since = f"for {most_ns / 1e6:.0f} ms"
+        if source in self._refused:
+            return f"nothing of use has arrived {since}: {self._refused[source][0]}"
+        return f"nothing has arrived {since}"
+
+    def _take(self, source: str, add: Callable[[], None]) -> None:
+        """Adds to the buffer what came from a source; what is refused does not count as arrived."""
+        try:
+            add()
+        except TendonError as error:
+            now_ns = time.monotonic_ns()
+            if now_ns >= self._refused.get(source, ("", 0))[1]:
+                self._refused[source] = str(error), now_ns + REASON_NS
+            self._observation_meter.drop()
+            self.get_logger().warning(str(error), throttle_duration_sec=1.0)
+        else:
+            self._refused.pop(source, None)
+            self._arrived_ns[source] = time.monotonic_ns()
+        self._offer()
 
     def _image(self, name: str, message: ImageMessage) -> None:
         if not self.time.now_ns():
             return  # no /clock yet
-        self._arrived_ns[name] = time.monotonic_ns()
-        try:
-            self._buffer.add_image(name, conversion.image(message), self.time.now_ns())
-        except TendonError as error:
-            self._observation_meter.drop()
-            self.get_logger().warning(str(error), throttle_duration_sec=1.0)
-        self._offer()
+        self._take(name, lambda: self._buffer.add_image(name, conversion.image(message), self.time.now_ns()))
 
     def _joints(self, message: JointState) -> None:
         if not self.time.now_ns():
             return
-        self._arrived_ns["joint_states"] = time.monotonic_ns()
-        stamp_ns = conversion.time_ns(message.header.stamp)
-        try:
-            self._buffer.add_joints(stamp_ns, message.name, message.position, message.velocity, self.time.now_ns())
-        except TendonError as error:
-            self._observation_meter.drop()
-            self.get_logger().warning(str(error), throttle_duration_sec=1.0)
-        self._offer()
+        state = conversion.time_ns(message.header.stamp), message.name, message.position, message.velocity
+        self._take("joint_states", lambda: self._buffer.add_joints(*state, self.time.now_ns()))
 
     def _offer(self) -> None:
         observation = self._buffer.observation(self._instruction)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-FIRST_S, MOST_S = 0.1, 5.0
+FIRST_S, MOST_S = 0.1, 2.0
 
 
 class Backoff:

@@ -16,8 +16,9 @@ MS = 10**6
 PROFILE = load_profile("panda")
 
 
-def frame(stamp_ms: float) -> Image:
-    return Image(stamp_ns=round(stamp_ms * MS), pixels=np.zeros((2, 2, 3), np.uint8))
+def frame(camera: str, stamp_ms: float) -> Image:
+    size = PROFILE.camera(camera)
+    return Image(stamp_ns=round(stamp_ms * MS), pixels=np.zeros((size.height, size.width, 3), np.uint8))
 
 
 class Feed:
@@ -28,7 +29,7 @@ class Feed:
         self.names = profile.joint_names
 
     def image(self, camera: str, stamp_ms: float) -> None:
-        self.buffer.add_image(camera, frame(stamp_ms), round(stamp_ms * MS))
+        self.buffer.add_image(camera, frame(camera, stamp_ms), round(stamp_ms * MS))
 
     def joints(self, stamp_ms: float, value: float = 0.0) -> None:
         self.buffer.add_joints(round(stamp_ms * MS), self.names, [value] * 8, [2 * value] * 8, round(stamp_ms * MS))
@@ -186,13 +187,18 @@ class TestRejects:
         feed.joints(500)
         with pytest.raises(InvalidDataError, match=message):
             if kind == "image":
-                feed.buffer.add_image("scene", frame(stamp_ms), 500 * MS)
+                feed.buffer.add_image("scene", frame("scene", stamp_ms), 500 * MS)
             else:
                 feed.buffer.add_joints(stamp_ms * MS, feed.names, [0.0] * 8, [0.0] * 8, 500 * MS)
 
     def test_a_camera_nobody_asked_for(self, feed: Feed) -> None:
         with pytest.raises(InvalidDataError, match="camera spare, expected one of scene, wrist"):
-            feed.image("spare", 0)
+            feed.buffer.add_image("spare", frame("scene", 0), 0)
+
+    def test_an_image_of_another_size(self, feed: Feed) -> None:
+        with pytest.raises(InvalidDataError, match="camera wrist gives 128x128 px, the profile has 96x96"):
+            feed.buffer.add_image("wrist", frame("scene", 0), 0)
+        feed.image("wrist", 0)
 
     def test_after_a_reset_an_earlier_time_is_fine(self, feed: Feed) -> None:
         feed.joints(1000)
