@@ -179,8 +179,12 @@ _rivals: list[tuple[object, object]] = []
 
 
 def stop_rival(bench: Bench) -> None:
-    """Removes it."""
+    """Removes it, in the thread that waits for it: rclpy has no lock for that."""
     node = bench.graph.operator.node
     rival, listener = _rivals.pop()
-    node.destroy_subscription(listener)  # type: ignore[arg-type]
-    node.destroy_publisher(rival)  # type: ignore[arg-type]
+
+    def remove() -> None:
+        node.destroy_subscription(listener)  # type: ignore[arg-type]
+        node.destroy_publisher(rival)  # type: ignore[arg-type]
+
+    bench.graph.wait(node.executor.create_task(remove).done, "the second publisher to be gone")
