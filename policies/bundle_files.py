@@ -12,8 +12,8 @@ from tendon.core.errors import IntegrityError
 
 MANIFEST_FILE = "bundle.yaml"
 SIGNATURE_FILE = "bundle.sig"
-SUFFIXES = (".onnx", ".safetensors", ".yaml", ".onnx.data")
-"""Graphs, tensors, settings; `.onnx.data` is where torch's exporter puts the weights of a graph over 2 GB."""
+SUFFIXES = (".onnx", ".safetensors", ".yaml", ".json", ".onnx.data")
+"""Graphs, tensors, settings, tokenizers; `.onnx.data` is where torch's exporter puts a graph's weights over 2 GB."""
 
 LARGEST_TEXT = 1 << 20
 """A manifest or signature is read before anything vouches for it, so its size is bounded [bytes]."""
@@ -66,7 +66,7 @@ def check_content(path: Path, data: bytes) -> None:
     Raises:
         IntegrityError: a pickle or a zip archive (which PyTorch unpickles), or not what the name says.
     """
-    fix = "a bundle holds ONNX graphs, safetensors and YAML; export the weights again"
+    fix = "a bundle holds ONNX graphs, safetensors, YAML and JSON; export the weights again"
     if data[:1] == b"\x80" and data[1:2] <= b"\x05" and data[-1:] == b".":
         raise IntegrityError(f"{path} is a Python pickle, which could run code: {fix}")
     if data[:2] == b"PK" or (data and zipfile.is_zipfile(io.BytesIO(data))):
@@ -75,7 +75,7 @@ def check_content(path: Path, data: bytes) -> None:
         header = int.from_bytes(data[:8], "little")
         if len(data) < 10 or header > len(data) - 8 or data[8:9] != b"{":
             raise IntegrityError(f"{path} is not in safetensors format: {fix}")
-    if path.suffix == ".yaml":
+    if path.suffix in (".yaml", ".json"):
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as error:

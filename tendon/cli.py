@@ -25,12 +25,17 @@ def _summary(module: str) -> str:
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
+def command_name(module: str) -> str:
+    """Returns what a subcommand is called: `calibrate_detector` is calibrate-detector, `import_` is import."""
+    return module.rstrip("_").replace("_", "-")
+
+
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """Returns the parser; only the chosen subcommand is imported and has its arguments."""
     parser = argparse.ArgumentParser(prog="tendon", description="Deploys vision-language-action policies with ROS 2.")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in pkgutil.iter_modules(commands.__path__):
-        summary, name = _summary(module.name), module.name.replace("_", "-")
+        summary, name = _summary(module.name), command_name(module.name)
         subparser = subparsers.add_parser(
             name,
             help=summary.replace("%", "%%"),  # argparse formats help, not descriptions

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import POLICY_GRAPH, ExportedGraphs
+from tendon.policies.export.exported import POLICY_GRAPH, ExportedGraphs, Report
 from tendon.policies.export.lerobot_policy import lerobot_policy
 from tendon.policies.export.lerobot_source import STATE, LeRobotSource
 from tendon.policies.export.pixels import Pixels, camera_inputs
@@ -32,13 +32,19 @@ class ActGraph(nn.Module):
         return actions
 
 
-def export_act(source: LeRobotSource, cameras: Mapping[str, str], recorded: tuple[Case, ...] = ()) -> ExportedGraphs:
+def export_act(
+    source: LeRobotSource,
+    cameras: Mapping[str, str],
+    recorded: tuple[Case, ...] = (),
+    report: Report = lambda _: None,
+) -> ExportedGraphs:
     """Returns the graph `policy.onnx` of an ACT policy.
 
     Args:
         source: from `read_source`.
         cameras: see `camera_inputs`.
         recorded: inputs to measure parity over, beside random ones.
+        report: told of each step.
 
     Raises:
         TendonError: see `lerobot_policy`, `camera_inputs` and `export_graph`.
@@ -56,7 +62,7 @@ def export_act(source: LeRobotSource, cameras: Mapping[str, str], recorded: tupl
         outputs=("actions",),
     )
     observations = random_observations(tuple(views.values()), source.state_size)
-    made = export_all((graph,), (*recorded, *observations))
+    made = export_all((graph,), (*recorded, *observations), report=report)
     single = config.temporal_ensemble_coeff is not None
     return ExportedGraphs(
         policy_type=source.type,
@@ -73,7 +79,7 @@ def export_act(source: LeRobotSource, cameras: Mapping[str, str], recorded: tupl
         model_components=source.action_size,
         action_mean=action.mean,
         action_std=action.std,
-        sampler=None,
+        schedule=None,
         tokens=None,
         references=made.cases,
         parity=made.parity,

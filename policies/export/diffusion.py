@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tendon.policies.chunk_parity import CHUNK, NOISE, STEP_NOISE
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, ExportedGraphs
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, ExportedGraphs, Report
 from tendon.policies.export.lerobot_policy import lerobot_policy
 from tendon.policies.export.lerobot_source import STATE, LeRobotSource
 from tendon.policies.export.pixels import Pixels, camera_inputs
@@ -55,7 +55,10 @@ class DenoiseGraph(nn.Module):
 
 
 def export_diffusion(
-    source: LeRobotSource, cameras: Mapping[str, str], recorded: tuple[Case, ...] = ()
+    source: LeRobotSource,
+    cameras: Mapping[str, str],
+    recorded: tuple[Case, ...] = (),
+    report: Report = lambda _: None,
 ) -> ExportedGraphs:
     """Returns the graphs `context.onnx` and `denoise.onnx` of a Diffusion Policy.
 
@@ -63,6 +66,7 @@ def export_diffusion(
         source: from `read_source`.
         cameras: see `camera_inputs`.
         recorded: inputs to measure parity over, beside random ones.
+        report: told of each step.
 
     Raises:
         TendonError: see `lerobot_policy`, `camera_inputs` and `export_graph`.
@@ -88,7 +92,9 @@ def export_diffusion(
     )
     observations = random_observations(tuple(views.values()), source.state_size, config.n_obs_steps)
     shape = (1, config.horizon, source.action_size)
-    made = export_all((context, denoise), _with_noise((*recorded, *observations), schedule, shape))
+    inputs = _with_noise((*recorded, *observations), schedule, shape)
+    made = export_all((context, denoise), inputs, report=report)
+    report(f"{CHUNKS} whole chunks, from noise on")
     cases = (*(_with_chunk(policy.diffusion, case, schedule) for case in made.cases[:CHUNKS]), *made.cases[CHUNKS:])
     return ExportedGraphs(
         policy_type=source.type,
@@ -107,7 +113,7 @@ def export_diffusion(
         model_components=source.action_size,
         action_mean=action.mean,
         action_std=action.std,
-        sampler=schedule,
+        schedule=schedule,
         tokens=None,
         references=cases,
         parity=(*made.parity, *verify_chunks(schedule, made.files, cases)),

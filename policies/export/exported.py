@@ -15,17 +15,20 @@ C is `model_components`; an action is the first `components` of it. Row `first_r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tendon.policies.manifest import CameraInput
 from tendon.policies.parity import Case, Row
-from tendon.policies.sampling import Diffusion
+from tendon.policies.sampling import Diffusion, Flow
 
 POLICY_GRAPH = "policy.onnx"
 CONTEXT_GRAPH = "context.onnx"
 DENOISE_GRAPH = "denoise.onnx"
+
+Report = Callable[[str], None]
+"""Told of each step of a long export before it begins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +46,6 @@ class TokenInput:
     tokenizer: str
     length: int
     mask: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class FlowSampler:
-    """Euler steps of a flow: from noise x, for each time: x = x + step * velocity(x, time)."""
-
-    times: tuple[float, ...]
-    step: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,7 +69,7 @@ class ExportedGraphs:
         model_components: C, at least `components`.
         action_mean: (components,) of the affine normalisation of an action.
         action_std: (components,), positive.
-        sampler: `None` for a direct policy.
+        schedule: of denoising; `None` for a direct policy.
         tokens: `None` for a policy without instruction.
         references: inferences in float32 of the source, over which parity is measured.
         parity: how far the graphs were from the source when they were made, see `parity.Row`.
@@ -97,7 +92,7 @@ class ExportedGraphs:
     model_components: int
     action_mean: tuple[float, ...]
     action_std: tuple[float, ...]
-    sampler: FlowSampler | Diffusion | None
+    schedule: Flow | Diffusion | None
     tokens: TokenInput | None
     references: tuple[Case, ...]
     parity: tuple[Row, ...]

@@ -16,6 +16,9 @@ CLASSES = {"act": "ACT", "diffusion": "Diffusion", "pi0": "PI0", "pi05": "PI05",
 _OFFLINE = {"device": "cpu", "pretrained_backbone_weights": None, "compile_model": False}
 """Set in any configuration that has them: the weights come from the directory, and torch.compile cannot be exported."""
 
+REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What LeRobot raises of values that it does not check."""
+
 
 def lerobot_config(source: LeRobotSource, overrides: Mapping[str, Any] | None = None) -> Any:
     """Returns LeRobot's configuration object.
@@ -31,7 +34,7 @@ def lerobot_config(source: LeRobotSource, overrides: Mapping[str, Any] | None = 
     offline = {name: value for name, value in _OFFLINE.items() if name in kind.__dataclass_fields__}
     try:
         return draccus.decode(kind, {**source.config, **offline, **(overrides or {})})
-    except draccus.utils.DraccusException as error:
+    except (draccus.utils.DraccusException, *REFUSALS) as error:
         reason = error.__cause__ or error
         raise ConfigError(f"LeRobot refuses {source.folder / CONFIG_FILE}: {reason}") from error
 
@@ -50,7 +53,7 @@ def lerobot_policy(source: LeRobotSource) -> Any:
     def build() -> Any:
         try:
             return kind(config)
-        except (ValueError, AttributeError, TypeError) as error:
+        except REFUSALS as error:
             raise ConfigError(f"LeRobot refuses {source.folder / CONFIG_FILE}: {error}") from error
 
     return build_with_weights(build, source.weights, _weight_name)

@@ -101,6 +101,17 @@ class LeRobotSource:
         """How many numbers a row of `action` has."""
         return self.outputs[ACTION].shape[0]
 
+    def count(self, name: str, default: int) -> int:
+        """Returns a whole number of the configuration.
+
+        Raises:
+            ConfigError: it is none, or negative.
+        """
+        value = self.config.get(name, default)
+        if type(value) is not int or value < 0:
+            raise ConfigError(f"{self.folder / CONFIG_FILE}: {name} is {value!r}, must be a whole number from 0")
+        return value
+
     def record(self) -> dict[str, Any]:
         """Returns what to keep of it in a bundle: the policy's type and what its files were."""
         return {"format": "lerobot", "type": self.type, "files": dict(self.digests)}
@@ -138,16 +149,19 @@ class LeRobotSource:
         if len(found) > 1:
             raise ConfigError(f"{self.folder}: {len(found)} steps {name}, at most one can be read")
         mapping = found[0].config.get("norm_map", {}) if found else self.config.get("normalization_mapping", {})
+        selected = found[0].config.get("normalize_observation_keys") if found else None
+        eps = found[0].config.get("eps", 1e-8) if found else 1e-8
+        for what, value, kind in (("norm_map", mapping, dict), ("keys", selected or [], list), ("eps", eps, float)):
+            if not isinstance(value, kind):
+                raise ConfigError(f"{self.folder}: {what} of {name} is {value!r}, must be a {kind.__name__}")
         mode = mapping.get(feature.kind, "IDENTITY")
         size = feature.shape[0]
-        selected = found[0].config.get("normalize_observation_keys") if found else None
         if mode == "IDENTITY" or (selected is not None and not inverse and key not in selected):
             return identity(size)
         prefix = f"{key}."
         state = found[0].state if found else {}
         statistics = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
         shape = (size, 1, 1) if feature.kind == "VISUAL" else (size,)
-        eps = found[0].config.get("eps", 1e-8) if found else 1e-8
         where = f"{self.folder}: feature {key}"
         return to_affine(where, str(mode), statistics, shape, eps=float(eps), inverse=inverse)
 

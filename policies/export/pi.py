@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from tendon.core.errors import ConfigError
-from tendon.policies.export.exported import ExportedGraphs
+from tendon.policies.export.exported import ExportedGraphs, Report
 from tendon.policies.export.lerobot_packages import lerobot_module
-from tendon.policies.export.lerobot_policy import CLASSES, lerobot_config
+from tendon.policies.export.lerobot_policy import CLASSES, REFUSALS, lerobot_config
 from tendon.policies.export.lerobot_source import STATE, LeRobotSource
 from tendon.policies.export.openpi_gemma import accepted_release, become_openpi, has_fork
 from tendon.policies.export.pixels import Pixels
@@ -40,13 +40,19 @@ _RENAMED = {
 """Names that openpi's files have where LeRobot's modules have others."""
 
 
-def export_pi(source: LeRobotSource, cameras: Mapping[str, str], recorded: tuple[Case, ...] = ()) -> ExportedGraphs:
+def export_pi(
+    source: LeRobotSource,
+    cameras: Mapping[str, str],
+    recorded: tuple[Case, ...] = (),
+    report: Report = lambda _: None,
+) -> ExportedGraphs:
     """Returns the graphs `context.onnx` and `denoise.onnx` of a pi0 or pi0.5.
 
     Args:
         source: from `read_source`; its folder `vlm` holds PaliGemma's tokenizer.
         cameras: see `vla_views`.
         recorded: inputs to measure parity over, beside random ones.
+        report: told of each step.
 
     Raises:
         TendonError: see `pi_policy`, `vla_views` and `export_graph`.
@@ -56,7 +62,7 @@ def export_pi(source: LeRobotSource, cameras: Mapping[str, str], recorded: tuple
     tokenizer = read_tokenizer(source, PALIGEMMA)
     policy = pi_policy(source)
     context = ContextGraph(policy, views, [Pixels(source.normalisation(key)) for key in views]).eval()
-    return export_vla(source, views, recorded, context, DenoiseGraph(policy).eval(), tokenizer)
+    return export_vla(source, views, recorded, context, DenoiseGraph(policy).eval(), tokenizer, report)
 
 
 class ContextGraph(VlaContext):
@@ -101,6 +107,14 @@ class ContextGraph(VlaContext):
         velocity: Tensor = self.policy.model.denoise_step(*state, mask, cache, x, time)
         return velocity
 
+    def chunk(self, observed: Sequence[Tensor], noise: Tensor) -> Tensor:
+        """See `VlaContext`."""
+        *seen, state, tokens, token_mask = observed
+        states = [self.policy.prepare_state({STATE: state})] if self._feels else []
+        images = self.policy._preprocess_images(self.batch(seen))
+        chunk: Tensor = self.policy.model.sample_actions(*images, tokens, token_mask, *states, noise=noise)
+        return chunk
+
 
 class DenoiseGraph(nn.Module):
     """LeRobot's denoising step."""
@@ -138,7 +152,7 @@ def pi_policy(source: LeRobotSource) -> Any:
     def build() -> Any:
         try:
             return build_pi(config)
-        except (AttributeError, TypeError, ValueError) as error:
+        except REFUSALS as error:
             raise ConfigError(f"LeRobot refuses {source.folder}: {error}") from error
 
     return build_with_weights(build, source.weights, lambda name: _name(source.type, name))

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from tendon.core.errors import ConfigError
-from tendon.policies.export.exported import ExportedGraphs
+from tendon.policies.export.exported import ExportedGraphs, Report
 from tendon.policies.export.lerobot_packages import lerobot_module
-from tendon.policies.export.lerobot_policy import lerobot_config
+from tendon.policies.export.lerobot_policy import REFUSALS, lerobot_config
 from tendon.policies.export.lerobot_source import STATE, LeRobotSource
 from tendon.policies.export.pixels import Pixels
 from tendon.policies.export.vla import TOKENIZER_STEP, VlaContext, export_vla, shared_copy, vla_views
@@ -30,7 +30,10 @@ _STEPS = ("smolvla_new_line_processor", TOKENIZER_STEP)
 
 
 def export_smolvla(
-    source: LeRobotSource, cameras: Mapping[str, str], recorded: tuple[Case, ...] = ()
+    source: LeRobotSource,
+    cameras: Mapping[str, str],
+    recorded: tuple[Case, ...] = (),
+    report: Report = lambda _: None,
 ) -> ExportedGraphs:
     """Returns the graphs `context.onnx` and `denoise.onnx` of a SmolVLA.
 
@@ -38,6 +41,7 @@ def export_smolvla(
         source: from `read_source`; its folder `vlm` holds what `vlm_files` reads.
         cameras: see `vla_views`.
         recorded: inputs to measure parity over, beside random ones.
+        report: told of each step.
 
     Raises:
         TendonError: see `smolvla_policy`, `vla_views` and `export_graph`.
@@ -47,7 +51,7 @@ def export_smolvla(
     policy, tokenizer = smolvla_policy(source)
     context = ContextGraph(policy, views, [Pixels(source.normalisation(key)) for key in views]).eval()
     denoise = DenoiseGraph(policy).eval()
-    return export_vla(source, views, recorded, context, denoise, tokenizer, concatenated_rope)
+    return export_vla(source, views, recorded, context, denoise, tokenizer, report, concatenated_rope)
 
 
 class ContextGraph(VlaContext):
@@ -98,6 +102,14 @@ class ContextGraph(VlaContext):
         """See `VlaContext`."""
         velocity: Tensor = self.policy.model.denoise_step(*self.prefix(*observed), x, time)
         return velocity
+
+    def chunk(self, observed: Sequence[Tensor], noise: Tensor) -> Tensor:
+        """See `VlaContext`."""
+        *images, state, tokens, token_mask = observed
+        batch = {**self.batch(images), STATE: state}
+        known = (*self.policy.prepare_images(batch), tokens, token_mask, self.policy.prepare_state(batch))
+        chunk: Tensor = self.policy.model.sample_actions(*known, noise=noise)
+        return chunk
 
 
 class DenoiseGraph(nn.Module):
@@ -165,7 +177,7 @@ def smolvla_policy(source: LeRobotSource) -> tuple[Any, Any]:
         try:
             with local_files(vlm_config, tokenizer):
                 return modeling.SmolVLAPolicy(config).float()
-        except (AssertionError, AttributeError, TypeError, ValueError) as error:
+        except REFUSALS as error:
             raise ConfigError(f"LeRobot refuses {source.folder}: {error}") from error
 
     return build_with_weights(build, source.weights, lambda name: name.replace("._orig_mod", "")), tokenizer

@@ -14,7 +14,7 @@ from tendon.core.errors import MismatchError
 from tendon.policies.chunk_parity import measure_chunks
 from tendon.policies.divergence import divergence_from
 from tendon.policies.export.double import double_of, widened
-from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, Report
 from tendon.policies.export.onnx_graph import export_graph
 from tendon.policies.parity import EXPORT_BOUND, Case, Row, measure
 from tendon.policies.runtime import Engine, Graph, load_graph
@@ -41,7 +41,12 @@ class Exported:
 
 
 def export_all(
-    graphs: Sequence[SourceGraph], cases: Iterable[Case], *, float64: bool = True, bound: float = EXPORT_BOUND
+    graphs: Sequence[SourceGraph],
+    cases: Iterable[Case],
+    *,
+    float64: bool = True,
+    bound: float = EXPORT_BOUND,
+    report: Report = lambda _: None,
 ) -> Exported:
     """Exports graphs, each of which may read what those before it answer, and compares each with its source.
 
@@ -50,6 +55,7 @@ def export_all(
         cases: inputs of inferences; the first is also the example whose shapes the graphs get.
         float64: compare with the source in float64 too. That takes a copy of it twice as large.
         bound: largest relative error of an output in float32.
+        report: told of each step.
 
     Raises:
         ConfigError: see `export_graph`.
@@ -59,8 +65,11 @@ def export_all(
     files: dict[str, bytes] = {}
     rows: list[Row] = []
     for graph in graphs:
+        report(f"{graph.name}: {len(known)} inferences of the source")
         known = tuple({**case, **_answers(graph, graph.module, _tensors(graph, case))} for case in known)
+        report(f"{graph.name}: to ONNX")
         made = export_graph(graph.name, graph.module, _tensors(graph, known[0]), graph.outputs)
+        report(f"{graph.name}: parity over {len(known)} inferences")
         rows.extend(verify(graph, made, known, float64=float64, bound=bound))
         files |= made
     return Exported(files=files, cases=known, parity=tuple(rows))
@@ -96,7 +105,7 @@ def verify_chunks(
     """Runs both graphs of a denoised policy from noise to chunk and returns how far they are from the source.
 
     Raises:
-        MismatchError: by more than the bound, although no graph is: the schedule is not the source's.
+        MismatchError: by more than the bound, although no graph is off.
     """
     context, denoise = _on_cpu(files, CONTEXT_GRAPH), _on_cpu(files, DENOISE_GRAPH)
     rows = measure_chunks(schedule, context, DENOISE_GRAPH, denoise, cases, precision="fp32", bound=bound)
@@ -104,7 +113,8 @@ def verify_chunks(
         if not row.passed:
             raise MismatchError(
                 f"denoised chunks differ from the source's by {row.relative:.2g} (max abs {row.max_abs:.2g}, cosine "
-                f"{row.cosine:.6f}), allowed {row.bound:g}, although each graph agrees: the schedule is another one"
+                f"{row.cosine:.6f}), allowed {row.bound:g}, although each graph agrees: the schedule is another one; "
+                "do not deploy it"
             )
     return rows
 

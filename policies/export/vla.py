@@ -17,20 +17,16 @@ import torch
 from torch import Tensor, nn
 
 from tendon.core.errors import ConfigError, MismatchError
+from tendon.policies.chunk_parity import CHUNK, NOISE
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import (
-    CONTEXT_GRAPH,
-    DENOISE_GRAPH,
-    ExportedGraphs,
-    FlowSampler,
-    TokenInput,
-)
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, ExportedGraphs, Report, TokenInput
 from tendon.policies.export.lerobot_source import STATE, LeRobotSource
 from tendon.policies.export.pixels import Pixels, camera_inputs
-from tendon.policies.export.source_graph import SourceGraph, export_all
+from tendon.policies.export.source_graph import SourceGraph, export_all, verify_chunks
 from tendon.policies.export.vlm_files import bundle_tokenizer
 from tendon.policies.manifest import CameraInput
 from tendon.policies.parity import EXPORT_BOUND, Case, difference
+from tendon.policies.sampling import Flow
 
 TOKENIZER_FILE = "tokenizer.json"
 TOKENIZER_STEP = "tokenizer_processor"
@@ -76,6 +72,10 @@ class VlaContext(nn.Module):
         """Returns (1, T, M) as the source computes it, from the same inputs as `forward`."""
         raise NotImplementedError
 
+    def chunk(self, observed: Sequence[Tensor], noise: Tensor) -> Tensor:
+        """Returns (1, T, M), what the source denoises the noise to, all by itself."""
+        raise NotImplementedError
+
 
 def export_vla(
     source: LeRobotSource,
@@ -84,6 +84,7 @@ def export_vla(
     context: VlaContext,
     denoise: nn.Module,
     tokenizer: Any,
+    report: Report,
     exporting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> ExportedGraphs:
     """Returns the two graphs with all that a manifest says of them.
@@ -95,6 +96,7 @@ def export_vla(
         context: what the first graph computes.
         denoise: the second: `x`, `time` and the first one's outputs to a velocity.
         tokenizer: from `read_tokenizer`.
+        report: told of each step.
         exporting: entered while a graph is made.
 
     Raises:
@@ -109,9 +111,12 @@ def export_vla(
         SourceGraph(name=DENOISE_GRAPH, module=denoise, inputs=("x", "time", *context.outputs), outputs=(VELOCITY,)),
     )
     with exporting():
-        made = export_all(graphs, vla_cases(context, config, observations), float64=False)
+        made = export_all(graphs, vla_cases(context, config, observations), float64=False, report=report)
+    report("the source's own steps, and a whole chunk of it")
     for case in made.cases:
         _check_source(context, case)
+    cases = (_with_chunk(context, made.cases[0]), *made.cases[1:])
+    schedule = flow_schedule(context.steps)
     state, action = source.normalisation(STATE), source.action_normalisation()
     return ExportedGraphs(
         policy_type=source.type,
@@ -128,10 +133,10 @@ def export_vla(
         model_components=config.max_action_dim,
         action_mean=action.mean,
         action_std=action.std,
-        sampler=flow_sampler(context.steps),
+        schedule=schedule,
         tokens=TokenInput(kind=source.type, tokenizer=TOKENIZER_FILE, length=config.tokenizer_max_length, mask=True),
-        references=made.cases,
-        parity=made.parity,
+        references=cases,
+        parity=(*made.parity, *verify_chunks(schedule, made.files, cases)),
         source=source.record(),
     )
 
@@ -149,14 +154,14 @@ def vla_views(source: LeRobotSource, cameras: Mapping[str, str]) -> dict[str, Ca
     Raises:
         ConfigError: see `camera_inputs`.
     """
-    return camera_inputs(source, cameras, may_lack=int(source.config.get("empty_cameras", 0)))
+    return camera_inputs(source, cameras, may_lack=source.count("empty_cameras", 0))
 
 
 def vla_cases(context: VlaContext, config: Any, observations: Sequence[Case]) -> tuple[Case, ...]:
     """Returns observations with instructions of several lengths, noisy actions, and the times of several steps."""
     found = []
     length, shape = config.tokenizer_max_length, (1, config.chunk_size, config.max_action_dim)
-    times = flow_sampler(context.steps).times
+    times = [1.0 - k / context.steps for k in range(context.steps)]
     for seed, observation in enumerate(observations):
         generator = np.random.default_rng(2000 + seed)
         words = generator.integers(1, length + 1)
@@ -184,9 +189,9 @@ def _check_padding(source: LeRobotSource, config: Any) -> None:
 @torch.no_grad()
 def _check_source(context: VlaContext, case: Case) -> None:
     """Compares what the two graphs were made from with the source's own step, which no part was replaced in."""
-    observed = [torch.from_numpy(np.array(case[name])) for name in context.inputs]
-    noisy = [torch.from_numpy(np.array(case[name])) for name in ("x", "time")]
-    _, cosine, relative = difference(context.velocity(observed, *noisy).numpy(), case[VELOCITY])
+    noisy = _tensors(case, ("x", "time"))
+    answer = context.velocity(_tensors(case, context.inputs), *noisy)
+    _, cosine, relative = difference(answer.numpy(), case[VELOCITY])
     if not relative <= EXPORT_BOUND:
         raise MismatchError(
             f"{VELOCITY} of the graphs differs from LeRobot's by {relative:.2g} (cosine {cosine:.6f}), "
@@ -194,10 +199,20 @@ def _check_source(context: VlaContext, case: Case) -> None:
         )
 
 
-def flow_sampler(steps: int) -> FlowSampler:
-    """Returns LeRobot's Euler steps from time 1, noise, toward 0."""
-    step = -1.0 / steps
-    return FlowSampler(times=tuple(1.0 + index * step for index in range(steps)), step=step)
+@torch.no_grad()
+def _with_chunk(context: VlaContext, case: Case) -> Case:
+    """Returns the case with noise and what LeRobot denoises it to."""
+    (noise,) = _tensors(case, ("x",))
+    return {**case, NOISE: case["x"], CHUNK: context.chunk(_tensors(case, context.inputs), noise).numpy()}
+
+
+def _tensors(case: Case, names: Sequence[str]) -> list[Tensor]:
+    return [torch.from_numpy(np.array(case[name])) for name in names]
+
+
+def flow_schedule(steps: int) -> Flow:
+    """Returns LeRobot's Euler steps from time 1, noise, to 0."""
+    return Flow(steps=steps, start=1.0, end=0.0)
 
 
 def shared_copy(module: Module) -> Module:

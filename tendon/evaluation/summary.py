@@ -19,7 +19,18 @@ from tendon.sim.scene import Scene
 from tendon.sim.tasks import destination, parse_instruction
 
 FORMAT = 1
-PACKAGES = ("tendon", "numpy", "pin", "onnxruntime", "pybullet", "ros-jazzy-rclpy", "ros-jazzy-rmw-fastrtps-cpp")
+PACKAGES = (
+    "tendon",
+    "numpy",
+    "pin",
+    "onnxruntime",
+    "pybullet",
+    "ros-jazzy-rclpy",
+    "ros-jazzy-rmw-fastrtps-cpp",
+    "torch",
+    "lerobot",
+    "transformers",
+)
 
 
 def summarise_run(recording: Recording, scene: Scene, bundle: Bundle) -> dict[str, Any]:

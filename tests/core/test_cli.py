@@ -7,9 +7,9 @@ import pkgutil
 import pytest
 
 from tendon import commands
-from tendon.cli import main
+from tendon.cli import command_name, main
 
-NAMES = [module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__)]
+NAMES = [command_name(module.name) for module in pkgutil.iter_modules(commands.__path__)]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in NAMES)])

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tendon.policies.export.exported import ExportedGraphs
 
 INSTALLED = all(importlib.util.find_spec(name) is not None for name in ("torch", "lerobot"))
 collect_ignore_glob = [] if INSTALLED else ["test_*.py"]
@@ -34,3 +38,25 @@ def diffusion_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tiny_policies import save_diffusion
 
     return save_diffusion(tmp_path_factory.mktemp("diffusion"))
+
+
+@pytest.fixture(scope="session")
+def act_graphs(act_folder: Path) -> ExportedGraphs:
+    """That ACT policy, exported."""
+    from tiny_policies import CAMERAS
+
+    from tendon.policies.export.act import export_act
+    from tendon.policies.export.lerobot_source import read_source
+
+    return export_act(read_source(act_folder), CAMERAS)
+
+
+@pytest.fixture(scope="session")
+def diffusion_graphs(diffusion_folder: Path) -> ExportedGraphs:
+    """That Diffusion Policy, exported."""
+    from tiny_policies import CAMERAS
+
+    from tendon.policies.export.diffusion import export_diffusion
+    from tendon.policies.export.lerobot_source import read_source
+
+    return export_diffusion(read_source(diffusion_folder), CAMERAS)

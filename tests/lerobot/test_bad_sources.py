@@ -151,6 +151,14 @@ STATISTICS = {
         "must be finite",
     ),
     "a negative deviation": (_tensors(NORMALIZER, lambda t: t["observation.state.std"].neg_()), "must not be negative"),
+    "an eps that is no number": (
+        _json("policy_preprocessor.json", lambda raw: raw["steps"][3]["config"].update(eps="small")),
+        "eps of normalizer_processor is 'small', must be a float",
+    ),
+    "modes that are no mapping": (
+        _json("policy_preprocessor.json", lambda raw: raw["steps"][3]["config"].update(norm_map=["MEAN_STD"])),
+        r"norm_map of normalizer_processor is \['MEAN_STD'\], must be a dict",
+    ),
     "an unknown mode": (
         _json("policy_preprocessor.json", lambda raw: raw["steps"][3]["config"]["norm_map"].update(STATE="LOG")),
         "normalisation 'LOG', known: IDENTITY, MEAN_STD",
@@ -192,6 +200,16 @@ BUILD = {
         _tensors(WEIGHTS, lambda t: t[WEIGHT].fill_(float("inf"))),
         IntegrityError,
         f"weight {WEIGHT} is not finite",
+    ),
+    "a value that no layer can have": (
+        _json("config.json", lambda raw: raw.update(dim_model=-8)),
+        ConfigError,
+        "LeRobot refuses",
+    ),
+    "temporal ensembling over several rows": (
+        _json("config.json", lambda raw: raw.update(temporal_ensemble_coeff=0.01)),
+        ConfigError,
+        "n_action_steps",
     ),
     "a key that LeRobot has not": (
         _json("config.json", lambda raw: raw.update(chunk=10)),

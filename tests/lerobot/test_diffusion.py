@@ -8,10 +8,9 @@ import pytest
 import torch
 from tiny_policies import ACTION, CAMERAS, as_lerobot, loaded, observation
 
-from tendon.policies.export.diffusion import diffusion_schedule, export_diffusion
+from tendon.policies.export.diffusion import diffusion_schedule
 from tendon.policies.export.exported import ExportedGraphs
 from tendon.policies.export.lerobot_packages import lerobot_module
-from tendon.policies.export.lerobot_source import read_source
 from tendon.policies.parity import difference
 from tendon.policies.runtime import Engine, load_graph
 
@@ -24,11 +23,6 @@ SCHEDULERS = [
     {"name": "DDIM", "prediction_type": "sample"},
     {"name": "DDIM", "prediction_type": "epsilon", "clip_sample": False},
 ]
-
-
-@pytest.fixture(scope="module")
-def exported(diffusion_folder: Path) -> ExportedGraphs:
-    return export_diffusion(read_source(diffusion_folder), CAMERAS)
 
 
 class TorchNoise(np.random.Generator):
@@ -59,7 +53,7 @@ def _lerobot_chunk(
 
 @pytest.mark.parametrize("settings", SCHEDULERS, ids=lambda s: "-".join(map(str, s.values())))
 def test_the_graphs_answer_what_lerobot_answers_from_raw_observations_to_robot_units(
-    exported: ExportedGraphs, diffusion_folder: Path, settings: dict[str, Any]
+    diffusion_graphs: ExportedGraphs, diffusion_folder: Path, settings: dict[str, Any]
 ) -> None:
     policy, before, after = loaded("diffusion", "Diffusion", diffusion_folder)
     make = lerobot_module("policies.diffusion.modeling_diffusion")._make_noise_scheduler
@@ -69,10 +63,10 @@ def test_the_graphs_answer_what_lerobot_answers_from_raw_observations_to_robot_u
     noise = np.random.default_rng(0).standard_normal((ROWS, ACTION), dtype=np.float32)
     wanted = after(_lerobot_chunk(policy, before, measured, torch.from_numpy(noise)[None])).numpy()[0]
 
-    context = load_graph(exported.files, "context.onnx", Engine("cpu"))
-    denoise = load_graph(exported.files, "denoise.onnx", Engine("cpu"))
+    context = load_graph(diffusion_graphs.files, "context.onnx", Engine("cpu"))
+    denoise = load_graph(diffusion_graphs.files, "denoise.onnx", Engine("cpu"))
     feeds = {f"image_{camera}": np.stack([each[name] for each in measured]) for name, camera in CAMERAS.items()}
-    states = (np.stack([each["state"] for each in measured]) - exported.state_mean) / exported.state_std
+    states = (np.stack([each["state"] for each in measured]) - diffusion_graphs.state_mean) / diffusion_graphs.state_std
     known = context.run({**feeds, "state": states.astype(np.float32)})
 
     def predict(x: np.ndarray, time: float) -> np.ndarray:
@@ -80,22 +74,29 @@ def test_the_graphs_answer_what_lerobot_answers_from_raw_observations_to_robot_u
         return np.asarray(denoise.run({**inputs, **known})["prediction"][0])
 
     chunk = diffusion_schedule(policy.diffusion).sample(predict, noise, None, TorchNoise())
-    found = chunk * np.array(exported.action_std) + np.array(exported.action_mean)
-    assert difference(wanted, found[exported.first_row :][: exported.execute_rows])[2] < BOUND
+    found = chunk * np.array(diffusion_graphs.action_std) + np.array(diffusion_graphs.action_mean)
+    assert difference(wanted, found[diffusion_graphs.first_row :][: diffusion_graphs.execute_rows])[2] < BOUND
 
 
-def test_the_export_says_how_the_policy_is_run(exported: ExportedGraphs) -> None:
-    assert (exported.kind, exported.rows, exported.first_row, exported.execute_rows) == ("diffusion", ROWS, 1, 8)
-    assert exported.observation_steps == 2
-    assert {row.output for row in exported.parity} == {"conditioning", "prediction", "chunk"}
-    assert all(row.passed for row in exported.parity)
-    times = [float(case["time"][0]) for case in exported.references]
+def test_the_export_says_how_the_policy_is_run(diffusion_graphs: ExportedGraphs) -> None:
+    assert (
+        diffusion_graphs.kind,
+        diffusion_graphs.rows,
+        diffusion_graphs.first_row,
+        diffusion_graphs.execute_rows,
+    ) == ("diffusion", ROWS, 1, 8)
+    assert diffusion_graphs.observation_steps == 2
+    assert {row.output for row in diffusion_graphs.parity} == {"conditioning", "prediction", "chunk"}
+    assert all(row.passed for row in diffusion_graphs.parity)
+    times = [float(case["time"][0]) for case in diffusion_graphs.references]
     assert times[0] == 18.0 and times[-1] == 0.0  # noisy and clean ends of ten of twenty steps
 
 
-def test_the_conditioning_depends_on_every_camera_and_on_the_older_observation(exported: ExportedGraphs) -> None:
-    context = load_graph(exported.files, "context.onnx", Engine("cpu"))
-    case = exported.references[0]
+def test_the_conditioning_depends_on_every_camera_and_on_the_older_observation(
+    diffusion_graphs: ExportedGraphs,
+) -> None:
+    context = load_graph(diffusion_graphs.files, "context.onnx", Engine("cpu"))
+    case = diffusion_graphs.references[0]
     feeds = {name: case[name] for name in context.inputs}
     for name in context.inputs:
         for step in range(2):

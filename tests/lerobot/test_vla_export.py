@@ -15,20 +15,30 @@ import onnx
 import onnxruntime
 import pytest
 import torch
+import yaml
+from so101 import JOINTS, write_so101
 from vla_directories import ACTION, HEIGHT, ROWS, STATE, WIDTH, observation, save_pi, save_smolvla, tiny_gemma
 
+from tendon.cli import main
 from tendon.core.errors import ConfigError, IntegrityError
+from tendon.core.profile import load_profile
+from tendon.core.types import Image, Observation
+from tendon.policies.bundle import load_bundle
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import ExportedGraphs, FlowSampler
+from tendon.policies.export.exported import ExportedGraphs
+from tendon.policies.export.lerobot_bundle import EXPORTERS
 from tendon.policies.export.lerobot_packages import lerobot_module
 from tendon.policies.export.lerobot_source import read_source
 from tendon.policies.export.pi import export_pi
 from tendon.policies.export.pixels import Pixels
 from tendon.policies.export.smolvla import ContextGraph, export_smolvla
 from tendon.policies.export.statistics import identity
-from tendon.policies.export.vla import flow_sampler, vla_cases
+from tendon.policies.export.vla import vla_cases
 from tendon.policies.manifest import CameraInput
+from tendon.policies.policy import BundlePolicy
 from tendon.policies.prompt import Prompt
+from tendon.policies.runtime import Engine
+from tendon.policies.sampling import Flow
 
 CAMERAS = {"top": "scene", "wrist": "hand"}
 KINDS = ("smolvla", "pi0", "pi05")
@@ -56,18 +66,20 @@ class Made:
         """The same from the graphs, the tokenizer and the numbers beside them."""
         graphs, seen = self.graphs, observation(seed)
         state = ((seen["state"] - graphs.state_mean) / graphs.state_std).astype(np.float32)
-        assert graphs.tokens is not None and isinstance(graphs.sampler, FlowSampler)
+        assert graphs.tokens is not None and isinstance(graphs.schedule, Flow)
         prompt = Prompt(graphs.tokens.kind, graphs.files[graphs.tokens.tokenizer], graphs.tokens.length)
         tokens, mask = prompt.encode(instruction, state)
         feeds = {f"image_{name}": seen[key][None] for key, name in CAMERAS.items()}
         feeds |= {"state": state[None], "tokens": tokens[None], "token_mask": mask[None]}
         context, denoise = (session(graphs, name) for name in ("context.onnx", "denoise.onnx"))
         known = run(context, feeds)
-        x = noise
-        for time in graphs.sampler.times:
-            step = {"x": x, "time": np.array([time], np.float32), **known}
-            x = x + np.float32(graphs.sampler.step) * run(denoise, step)["velocity"]
-        return x[..., : graphs.components]
+
+        def predict(x: np.ndarray, time: float) -> np.ndarray:
+            inputs = {"x": x[None].astype(np.float32), "time": np.array([time], np.float32), **known}
+            return run(denoise, inputs)["velocity"][0]
+
+        chunk = graphs.schedule.sample(predict, noise[0], None, np.random.default_rng())
+        return chunk[None, :, : graphs.components]
 
 
 def session(graphs: ExportedGraphs, name: str) -> Any:
@@ -108,6 +120,37 @@ def test_chunks_are_lerobots(made: Made) -> None:
         wanted, found = made.lerobot(seed, instruction, noise), made.ours(seed, instruction, noise)
         assert wanted.shape == found.shape == (1, ROWS, ACTION)
         assert np.linalg.norm(found - wanted) <= 1e-5 * np.linalg.norm(wanted)
+
+
+def test_imported_it_makes_the_robot_do_what_lerobot_would(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the command to joints; its graphs are those of the other tests, for an export takes a while."""
+    robot = write_so101(tmp_path / "so101", CAMERAS.values(), WIDTH, HEIGHT)
+    joints = [{"joint": joint, "unit": "rad"} for joint in JOINTS]
+    action = {"space": "joint_position", "relative_to": "nothing", "joints": joints[:ACTION], "held": [JOINTS[-1]]}
+    spaces = tmp_path / "spaces.yaml"
+    spaces.write_text(yaml.safe_dump({"state": [{"name": "joints", "joints": joints}], "action": action}))
+    monkeypatch.setitem(EXPORTERS, made.graphs.policy_type, lambda *_: made.graphs)  # type: ignore[misc]
+    cameras = [text for key, name in CAMERAS.items() for text in ("--camera", f"{key}={name}")]
+    given = ["--robot", str(robot), *cameras, "--spaces", str(spaces), "--rate", "10"]
+    assert main(["import", str(made.folder), str(tmp_path / "mine"), *given]) == 0
+    assert main(["check", str(tmp_path / "mine"), "--engine", "cpu"]) == 0
+
+    profile = load_profile(robot)
+    policy = BundlePolicy(load_bundle(tmp_path / "mine"), profile, Engine("cpu"))
+    seen = observation(0)
+    images = {name: Image(stamp_ns=1, pixels=seen[key]) for key, name in CAMERAS.items()}
+    state = seen["state"].astype(np.float64)
+    observed = Observation(
+        stamp_ns=1, joint_position=state, joint_velocity=np.zeros(STATE), images=images, instruction="pick the cube"
+    )
+    chunk = policy.infer(observed).actions[:, :ACTION]
+    noise = np.random.default_rng(0).standard_normal((1, ROWS, 32)).astype(np.float32)  # what the policy draws first
+    wanted = made.lerobot(0, "pick the cube", noise)[0] * made.graphs.action_std + made.graphs.action_mean
+    lower, upper = (profile.vector(bound)[:ACTION] for bound in ("lower", "upper"))
+    np.testing.assert_allclose(chunk, np.clip(wanted, lower, upper), atol=1e-4)
+    assert ((wanted > lower) & (wanted < upper)).any()
 
 
 def test_what_is_seen_read_and_felt_counts(made: Made) -> None:
@@ -151,8 +194,8 @@ def test_tokens_around_the_images_of_smolvla_stand_for_a_missing_camera_too(tmp_
         state = policy.prepare_state(batch)
         wanted = policy.model.sample_actions(*policy.prepare_images(batch), tokens, mask, state, noise=x)
         found = x
-        for time in flow_sampler(10).times:
-            found = found - 0.1 * context.velocity(observed, found, torch.tensor([time]))
+        for k in range(10):
+            found = found - 0.1 * context.velocity(observed, found, torch.tensor([1.0 - 0.1 * k]))
     assert torch.linalg.norm(found - wanted) <= 1e-5 * torch.linalg.norm(wanted)
 
 
@@ -161,8 +204,7 @@ def test_graphs_say_what_they_are(made: Made) -> None:
     assert (graphs.kind, graphs.rows, graphs.components, graphs.model_components) == ("flow", ROWS, ACTION, 32)
     assert [camera.name for camera in graphs.cameras] == ["scene", "hand"]
     assert all(row.passed and row.relative < 1e-5 for row in graphs.parity)
-    assert graphs.sampler == FlowSampler(times=graphs.sampler.times, step=-0.1)
-    assert np.allclose(graphs.sampler.times, np.linspace(1.0, 0.1, 10))
+    assert graphs.schedule == Flow(steps=10, start=1.0, end=0.0)
 
 
 def test_smolvla_projects_the_prefix_once(made: Made) -> None:

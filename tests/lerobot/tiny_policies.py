@@ -17,10 +17,14 @@ CAMERAS = {"top": "scene", "wrist": "wrist"}
 torch.set_num_threads(2)
 
 
-def save_act(folder: Path, **changes: Any) -> Path:
+Statistics = dict[str, dict[str, torch.Tensor]]
+
+
+def save_act(folder: Path, numbers: Statistics | None = None, **changes: Any) -> Path:
     """Saves an ACT policy; `changes` are of its configuration."""
     small = {"dim_model": 32, "dim_feedforward": 64, "n_heads": 4, "n_encoder_layers": 2, "n_vae_encoder_layers": 1}
-    return save("act", "ACT", folder, {**small, "chunk_size": 10, "n_action_steps": 8, **changes})
+    settings = {**small, "chunk_size": 10, "n_action_steps": 8, **changes}
+    return save("act", "ACT", folder, settings, numbers)
 
 
 def save_diffusion(folder: Path, **changes: Any) -> Path:
@@ -31,7 +35,7 @@ def save_diffusion(folder: Path, **changes: Any) -> Path:
     return save("diffusion", "Diffusion", folder, {**small, **view, **steps, **changes})
 
 
-def save(kind: str, prefix: str, folder: Path, settings: dict[str, Any]) -> Path:
+def save(kind: str, prefix: str, folder: Path, settings: dict[str, Any], numbers: Statistics | None = None) -> Path:
     """Saves a policy and its processors with LeRobot's `save_pretrained`."""
     torch.manual_seed(7)
     types = lerobot_module("configs.types")
@@ -49,15 +53,15 @@ def save(kind: str, prefix: str, folder: Path, settings: dict[str, Any]) -> Path
     policy = getattr(lerobot_module(f"policies.{kind}.modeling_{kind}"), f"{prefix}Policy")(config)
     policy.save_pretrained(folder)
     make = getattr(lerobot_module(f"policies.{kind}.processor_{kind}"), f"make_{kind}_pre_post_processors")
-    for processor in make(config, statistics()):
+    for processor in make(config, numbers or statistics()):
         processor.save_pretrained(folder)
     return folder
 
 
-def statistics() -> dict[str, dict[str, torch.Tensor]]:
+def statistics() -> Statistics:
     """Returns statistics as LeRobot's datasets have them; one state never varied."""
     generator = np.random.default_rng(5)
-    found: dict[str, dict[str, torch.Tensor]] = {}
+    found: Statistics = {}
     shapes = {"observation.state": (STATE,), "action": (ACTION,)}
     for key, shape in {**shapes, **{f"observation.images.{name}": (3, 1, 1) for name in CAMERAS}}.items():
         low, span = generator.uniform(-2, 1, shape), generator.uniform(0.5, 2, shape)

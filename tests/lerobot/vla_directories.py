@@ -87,7 +87,7 @@ def save_smolvla(folder: Path, **changes: Any) -> Any:
         policy = modeling.SmolVLAPolicy(config)
     fill(policy)
     policy.save_pretrained(folder)
-    _save_processors(folder, processors.make_smolvla_pre_post_processors, config, tokenizer)
+    save_processors(folder, processors.make_smolvla_pre_post_processors, config, tokenizer)
     return policy.eval()
 
 
@@ -98,7 +98,7 @@ def save_pi(folder: Path, kind: str, **changes: Any) -> Any:
     policy = tiny_pi(kind, **changes)
     policy.save_pretrained(folder)
     make = getattr(processors, f"make_{kind}_pre_post_processors")
-    _save_processors(folder, make, policy.config, tokenizer)
+    save_processors(folder, make, policy.config, tokenizer)
     return policy
 
 
@@ -184,9 +184,10 @@ def _common(*cameras: str) -> dict[str, Any]:
     }
 
 
-def _save_processors(folder: Path, make: Any, config: Any, tokenizer: Any) -> None:
+def save_processors(folder: Path, make: Any, config: Any, tokenizer: Any, numbers: Any = None) -> None:
+    """Saves what LeRobot makes around a policy, its statistics among it."""
     module: Any = lerobot_module("processor.tokenizer_processor")
     with mock.patch.object(module, "AutoTokenizer") as auto:
         auto.from_pretrained.return_value = tokenizer
-        for processor in make(config, statistics()):
+        for processor in make(config, numbers or statistics()):
             processor.save_pretrained(folder)

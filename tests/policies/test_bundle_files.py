@@ -72,7 +72,7 @@ def test_two_files_swapped_are_refused(make_bundle: Make, model: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["policy.pt", "weights.bin", "notes.json", "policy.pkl", "run.py", "x.yaml.exe", "yaml"]
+    "name", ["policy.pt", "weights.bin", "notes.txt", "policy.pkl", "run.py", "x.yaml.exe", "yaml"]
 )
 def test_only_known_file_types_may_be_listed(make_bundle: Make, name: str) -> None:
     made = make_bundle()

@@ -1,0 +1,165 @@
+"""Policies of LeRobot with random weights at true size, imported as a user does it, then one inference.
+
+Run: `python benchmarks/lerobot_import.py [--policy act|diffusion|smolvla] [--pixels 224] [--engine cpu]`. It needs
+LeRobot (`make setup-lerobot`). All settings are LeRobot's defaults, with two cameras and a robot of six joints: ACT has
+52 M parameters, Diffusion Policy 271 M and 100 steps of DDPM, SmolVLA 450 M. Saving, `tendon import` and running have a
+process each, so that each has its own peak of memory.
+
+Other load on the machine slows wall time, and hardly CPU time: both are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+POLICIES = ("act", "diffusion", "smolvla")
+CLASSES = {"act": "ACT", "diffusion": "Diffusion", "smolvla": "SmolVLA"}
+CAMERAS = ("front", "wrist")
+JOINTS, GIB = 6, 2**30
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "lerobot"))
+
+
+def save(policy: str, pixels: int, folder: Path) -> None:
+    """Saves a policy and its processors as LeRobot does, and the profile of its robot."""
+    import torch
+    from so101 import write_so101
+    from vla_directories import save_processors
+
+    from tendon.policies.export.lerobot_packages import lerobot_module
+
+    torch.manual_seed(0)
+    types: Any = lerobot_module("configs.types")
+    feature, kinds = types.PolicyFeature, types.FeatureType
+    keys = [f"observation.images.{name}" for name in CAMERAS]
+    configuration: Any = lerobot_module(f"policies.{policy}.configuration_{policy}")
+    config = getattr(configuration, f"{CLASSES[policy]}Config")(
+        input_features={
+            **{key: feature(kinds.VISUAL, (3, pixels, pixels)) for key in keys},
+            "observation.state": feature(kinds.STATE, (JOINTS,)),
+        },
+        output_features={"action": feature(kinds.ACTION, (JOINTS,))},
+        device="cpu",
+        **({} if policy == "smolvla" else {"pretrained_backbone_weights": None}),
+    )
+    processors: Any = lerobot_module(f"policies.{policy}.processor_{policy}")
+    make = getattr(processors, f"make_{policy}_pre_post_processors")
+    shapes = {"observation.state": (JOINTS,), "action": (JOINTS,), **dict.fromkeys(keys, (3, 1, 1))}
+    numbers = {
+        key: {"mean": torch.zeros(shape), "std": torch.ones(shape), "min": -torch.ones(shape), "max": torch.ones(shape)}
+        for key, shape in shapes.items()
+    }
+    directory = folder / "pretrained_model"
+    if policy == "smolvla":
+        built, tokenizer = _smolvla(config, directory)
+        save_processors(directory, make, config, tokenizer, numbers)
+    else:
+        modeling: Any = lerobot_module(f"policies.{policy}.modeling_{policy}")
+        built = getattr(modeling, f"{CLASSES[policy]}Policy")(config)
+        for each in make(config, numbers):
+            each.save_pretrained(directory)
+    built.save_pretrained(directory)
+    write_so101(folder / "robot", CAMERAS, pixels, pixels)
+    print(f"{sum(weight.numel() for weight in built.parameters()) / 1e6:.1f} M parameters")
+
+
+def _smolvla(config: Any, directory: Path) -> tuple[Any, Any]:
+    """Returns policy and tokenizer; the language model's files are saved: its true configuration, a small tokenizer."""
+    from transformers.models.smolvlm.configuration_smolvlm import SmolVLMConfig
+    from vla_directories import save_tokenizer
+    from vla_export import SMOLVLM2_500M, fill
+
+    from tendon.policies.export.lerobot_packages import lerobot_module
+    from tendon.policies.export.smolvla import local_files
+
+    tokenizer, vlm = save_tokenizer(directory / "vlm", "smolvla"), SmolVLMConfig(**SMOLVLM2_500M)
+    vlm.save_pretrained(directory / "vlm")
+    config.vlm_model_name = str(directory / "vlm")
+    modeling: Any = lerobot_module("policies.smolvla.modeling_smolvla")
+    with local_files(vlm, tokenizer):
+        return fill(modeling.SmolVLAPolicy(config).float()), tokenizer
+
+
+def run(engine: str, repeats: int, folder: Path) -> None:
+    """Loads the bundle and infers from black images; no torch in this process."""
+    from tendon.core.profile import load_profile
+    from tendon.policies.bundle import load_bundle
+    from tendon.policies.policy import BundlePolicy
+    from tendon.policies.runtime import Engine
+
+    begin = time.perf_counter(), time.process_time()
+    bundle = load_bundle(folder / "bundle")
+    policy = BundlePolicy(bundle, load_profile(folder / "robot" / "profile.yaml"), Engine.parse(engine))
+    _tell("bundle loaded", begin)
+    begin = time.perf_counter(), time.process_time()
+    policy.warm_up(1)
+    _tell("first inference", begin)
+    wall, cpu = [], []
+    for _ in range(repeats):
+        begin = time.perf_counter(), time.process_time()
+        policy.warm_up(1)
+        wall.append(time.perf_counter() - begin[0])
+        cpu.append(time.process_time() - begin[1])
+    print(
+        f"{repeats} inferences: p50 {np.median(wall):.3f}, max {max(wall):.3f} s wall, p50 {np.median(cpu):.3f} s CPU"
+    )
+
+
+def _tell(what: str, begin: tuple[float, float]) -> None:
+    print(f"{what}: {time.perf_counter() - begin[0]:.2f} s wall, {time.process_time() - begin[1]:.2f} s CPU")
+
+
+def measured(what: str, command: list[str]) -> None:
+    """Runs a command and prints what it took."""
+    begin_s = time.perf_counter()
+    process = subprocess.Popen(command)
+    _, status, used = os.wait4(process.pid, 0)
+    wall_s, cpu_s = time.perf_counter() - begin_s, used.ru_utime + used.ru_stime
+    print(f"== {what}: {wall_s:.1f} s wall, {cpu_s:.1f} s CPU, peak {used.ru_maxrss * 1024 / GIB:.2f} GiB", flush=True)
+    if status:
+        raise SystemExit(f"{what} failed")
+
+
+def main() -> None:
+    """Saves, imports and runs a policy, each in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--policy", choices=POLICIES, default="act")
+    parser.add_argument("--pixels", type=int, default=224, help="height and width of an image (%(default)s)")
+    parser.add_argument("--repeats", type=int, default=5, help="inferences (%(default)s)")
+    parser.add_argument("--engine", default="cpu", help="what runs the bundle, see `tendon.policies.engine`")
+    parser.add_argument("--folder", type=Path, help="where directory and bundle go, and stay; new or empty")
+    parser.add_argument("--stage", choices=("save", "run"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.stage == "save":
+        save(given.policy, given.pixels, given.folder)
+    elif given.stage == "run":
+        run(given.engine, given.repeats, given.folder)
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = given.folder or Path(scratch)
+            print(
+                f"{given.policy}, 2 cameras of {given.pixels} px, engine {given.engine}, load {os.getloadavg()[0]:.1f}"
+            )
+            stage = [sys.executable, __file__, *sys.argv[1:], "--folder", str(folder), "--stage"]
+            cameras = [text for name in CAMERAS for text in ("--camera", f"{name}={name}")]
+            where = [
+                str(folder / "pretrained_model"),
+                str(folder / "bundle"),
+                "--robot",
+                f"{folder}/robot/profile.yaml",
+            ]
+            measured("save", [*stage, "save"])
+            measured("tendon import", [sys.executable, "-m", "tendon.cli", "import", *where, *cameras, "--rate", "30"])
+            measured("run", [*stage, "run"])
+
+
+if __name__ == "__main__":
+    main()

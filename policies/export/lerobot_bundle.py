@@ -1,0 +1,202 @@
+"""From a LeRobot pretrained directory to a bundle that was tried: exported, compared, written, read back and run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.profile import RobotProfile
+from tendon.policies.bundle import Bundle, write_bundle
+from tendon.policies.bundle_parity import Repetition, repeat_parity
+from tendon.policies.export.act import export_act
+from tendon.policies.export.diffusion import export_diffusion
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, POLICY_GRAPH, ExportedGraphs, Report
+from tendon.policies.export.lerobot_source import STATE, LeRobotSource, read_source
+from tendon.policies.export.pi import export_pi
+from tendon.policies.export.pixels import camera_inputs
+from tendon.policies.export.recorded import recorded_cases
+from tendon.policies.export.smolvla import export_smolvla
+from tendon.policies.export.spaces_file import Spaces
+from tendon.policies.manifest import CameraInput, Manifest, PromptInput
+from tendon.policies.matching import check_profile
+from tendon.policies.parity import CASES_FILE, RECEIPT_FILE, Case, Receipt, write_cases, write_receipt
+from tendon.policies.policy import BundlePolicy
+from tendon.policies.runtime import Engine
+from tendon.policies.sampling import Denoiser
+
+Exporter = Callable[..., ExportedGraphs]
+EXPORTERS: Mapping[str, Exporter] = {
+    "act": export_act,
+    "diffusion": export_diffusion,
+    "pi0": export_pi,
+    "pi05": export_pi,
+    "smolvla": export_smolvla,
+}
+"""LeRobot's policy types: called with the source, the cameras, recorded cases, and a `Report`."""
+
+ENGINE = Engine("cpu")
+"""What parity is measured on: every machine has it."""
+
+_FIX = "say what each number is in a file, --spaces FILE (docs/spaces.md)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Importing:
+    """What a policy's own files do not tell.
+
+    Attributes:
+        name: of the policy.
+        cameras: LeRobot's image key to the robot's camera name.
+        spaces: what its numbers mean.
+        rate_hz: rows a second.
+        recorded: folder of a LeRobot data set, whose observations parity is measured over too; or `None`.
+        machine: what the receipt says of this machine.
+    """
+
+    name: str
+    cameras: Mapping[str, str]
+    spaces: Spaces
+    rate_hz: float
+    recorded: Path | None
+    machine: Mapping[str, Any]
+
+
+def import_policy(
+    folder: Path, bundle: Path, profile: RobotProfile, how: Importing, report: Report = lambda _: None
+) -> tuple[Bundle, Repetition]:
+    """Writes the bundle of a policy, and returns it with its parity as it was read back and repeated.
+
+    Nothing is left behind unless its graphs answer what LeRobot answers and it runs on the robot's profile.
+
+    Args:
+        folder: the pretrained directory.
+        bundle: folder to write; must be missing or empty.
+        profile: the robot that it is for.
+        how: the rest.
+        report: told of each step before it begins.
+
+    Raises:
+        ConfigError: something is malformed or unknown, or the bundle cannot be written.
+        IntegrityError: a file is truncated, altered or missing.
+        MismatchError: policy and robot do not fit, or a graph is not its source.
+        MissingDependencyError: LeRobot is not installed.
+    """
+    with _staged(bundle) as staging:
+        report(f"reading {folder}")
+        source = read_source(folder)
+        views = camera_inputs(source, how.cameras, may_lack=source.count("empty_cameras", 0))
+        _check_cameras(views, profile)
+        draft = draft_manifest(source, tuple(views.values()), profile, how)
+        check_profile(draft, profile)
+        recorded: tuple[Case, ...] = ()
+        if how.recorded is not None:
+            report(f"reading observations of {how.recorded}")
+            recorded = recorded_cases(source, views, how.recorded, source.count("n_obs_steps", 1))
+        report(f"building LeRobot's {source.type}")
+        exported = EXPORTERS[source.type](source, how.cameras, recorded, report)
+        report("writing, and reading it back")
+        receipt = Receipt(rows=exported.parity, machine=how.machine)
+        proof = {CASES_FILE: write_cases(exported.references), RECEIPT_FILE: write_receipt(receipt)}
+        written = write_bundle(staging, final_manifest(draft, exported), {**exported.files, **proof})
+        report(f"trying it on {profile.name}")
+        BundlePolicy(written, profile, ENGINE).warm_up(1)
+        report("repeating its parity")
+        repetition = repeat_parity(written, ENGINE)
+        if not repetition.passed:
+            raise MismatchError(f"policy {how.name} does not repeat its own parity as a bundle: do not deploy it")
+    return replace(written, folder=bundle), repetition
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """Gives a folder to write to that becomes `folder` when all went well, and is removed when anything did not.
+
+    Raises:
+        ConfigError: `folder` is there already, or cannot be written.
+    """
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise ConfigError(f"{folder} is there already: remove it, or name another folder")
+    staging = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
+    try:
+        staging.mkdir(parents=True)
+        yield staging
+        staging.replace(folder)
+    except OSError as error:
+        raise ConfigError(f"{folder} was not written: {error}") from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _check_cameras(views: Mapping[str, CameraInput], profile: RobotProfile) -> None:
+    known = [camera.name for camera in profile.cameras]
+    for key, view in views.items():
+        if view.name not in known:
+            raise MismatchError(
+                f"--camera {key}={view.name}: robot {profile.name} has no camera {view.name}, "
+                f"it has: {', '.join(known) or 'none'}; name one of these, or add it to the profile"
+            )
+
+
+def draft_manifest(
+    source: LeRobotSource, cameras: tuple[CameraInput, ...], profile: RobotProfile, how: Importing
+) -> Manifest:
+    """Returns what is known before the graphs are: all that has to fit the robot.
+
+    Raises:
+        ConfigError: a statistic is missing or wrong.
+        MismatchError: the spaces given for the policy have other sizes than its own.
+    """
+    state, action = source.normalisation(STATE), source.action_normalisation()
+    if how.spaces.state_size != source.state_size:
+        raise MismatchError(
+            f"the policy's state has {source.state_size} numbers, its spaces say {how.spaces.state_size}: {_FIX}"
+        )
+    try:
+        space = how.spaces.action_space(1.0 / how.rate_hz, action.mean, action.std, rows=1)
+    except ConfigError as error:
+        raise MismatchError(f"the policy's action of {source.action_size} numbers: {error}; {_FIX}") from error
+    return Manifest(
+        name=how.name,
+        robot=profile.name,
+        tool_frame=profile.tool_frame,
+        joint_names=profile.joint_names,
+        cameras=cameras,
+        state=how.spaces.state,
+        state_mean=state.mean,
+        state_std=state.std,
+        action=space,
+        instruction=None,
+    )
+
+
+def final_manifest(draft: Manifest, exported: ExportedGraphs) -> Manifest:
+    """Returns the manifest of exported graphs."""
+    denoiser = None
+    if exported.schedule is not None:
+        denoiser = Denoiser(
+            graph=DENOISE_GRAPH,
+            components=exported.model_components,
+            noise="gaussian",
+            kind=exported.kind,
+            schedule=exported.schedule,
+            past_rows=exported.first_row,
+        )
+    reads = None
+    if (tokens := exported.tokens) is not None:
+        reads = PromptInput(kind=tokens.kind, tokenizer=tokens.tokenizer, tokens=tokens.length)
+    source = {**exported.source, "images": dict(exported.image_keys), "executed_rows": exported.execute_rows}
+    return replace(
+        draft,
+        action=replace(draft.action, rows=exported.rows - exported.first_row),
+        instruction=reads,
+        history=exported.observation_steps,
+        model=POLICY_GRAPH if denoiser is None else CONTEXT_GRAPH,
+        denoiser=denoiser,
+        training={"source": source},
+    )
