@@ -42,20 +42,9 @@ def write_graph(
     path: Path, module: nn.Module, inputs: Mapping[str, Tensor], outputs: Sequence[str]
 ) -> tuple[Path, ...]:
     """Writes what `export_graph` returns; the weights are never copied in memory. Returns the files."""
-    logging.getLogger("onnxscript").setLevel(logging.ERROR)  # it warns of every constant that it does not fold
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        try:
-            program: Any = torch.onnx.export(
-                module,
-                tuple(inputs.values()),
-                input_names=[f"tendon_input_{k}" for k in range(len(inputs))],
-                output_names=[f"tendon_output_{k}" for k in range(len(outputs))],
-                dynamo=True,
-                verbose=False,
-            )
-        except torch.onnx.errors.OnnxExporterError as error:
-            raise ConfigError(f"torch cannot export {path.name} to ONNX: {error}") from error
+        program = _program(path.name, module, inputs, len(outputs))
         weights = sum(value.const_value.nbytes for value in program.model.graph.initializers.values())
         program.save(path, external_data=weights > EXTERNAL_BYTES)
     model = onnx.load(path, load_external_data=False)
@@ -63,6 +52,33 @@ def write_graph(
     onnx.save(model, path)
     data = path.with_name(f"{path.name}.data")
     return (path, data) if data.is_file() else (path,)
+
+
+def traced(name: str, module: nn.Module, inputs: Mapping[str, Tensor], outputs: int) -> torch.fx.GraphModule:
+    """Returns what the graph of that name is made from: inner tensors have the same names in both.
+
+    Raises:
+        ConfigError: torch cannot express the module in ONNX.
+    """
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        program: torch.fx.GraphModule = _program(name, module, inputs, outputs).exported_program.module()
+    return program
+
+
+def _program(name: str, module: nn.Module, inputs: Mapping[str, Tensor], outputs: int) -> Any:
+    logging.getLogger("onnxscript").setLevel(logging.ERROR)  # it warns of every constant that it does not fold
+    try:
+        return torch.onnx.export(
+            module,
+            tuple(inputs.values()),
+            input_names=[f"tendon_input_{k}" for k in range(len(inputs))],
+            output_names=[f"tendon_output_{k}" for k in range(outputs)],
+            dynamo=True,
+            verbose=False,
+        )
+    except torch.onnx.errors.OnnxExporterError as error:
+        raise ConfigError(f"torch cannot export {name} to ONNX: {error}") from error
 
 
 def _rename(graph: onnx.GraphProto, inputs: Sequence[str], outputs: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from tendon.policies.chunk_parity import measure_chunks
 from tendon.policies.divergence import divergence_from
 from tendon.policies.export.double import double_of, widened
 from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, Report
-from tendon.policies.export.onnx_graph import export_graph
+from tendon.policies.export.onnx_graph import export_graph, traced
 from tendon.policies.parity import EXPORT_BOUND, Case, Row, measure
 from tendon.policies.runtime import Engine, Graph, load_graph
 from tendon.policies.sampling import Diffusion, Flow
@@ -128,10 +128,10 @@ def _first_difference(graph: SourceGraph, files: Mapping[str, bytes], cases: Seq
     run = _on_cpu(files, graph.name)
     worst = max(cases, key=off)
     inputs = _tensors(graph, worst)
-    program = torch.export.export(graph.module, tuple(inputs.values()), strict=False).run_decompositions()
+    program = traced(graph.name, graph.module, inputs, len(graph.outputs))
 
     def reference(names: Sequence[str]) -> dict[str, np.ndarray]:
-        kept = _KeptValues(program.module(), names)
+        kept = _KeptValues(program, names)
         kept.run(*inputs.values())
         return kept.values
 
