@@ -138,7 +138,7 @@ def _first_difference(graph: SourceGraph, files: Mapping[str, bytes], cases: Seq
     found = divergence_from(
         reference, files, graph.name, {name: np.asarray(worst[name]) for name in graph.inputs}, _on_cpu, bound
     )
-    return str(found) if found else "no node by itself, so what torch traced is not what the policy computes"
+    return str(found) if found else "the output itself, or what torch traced is not what the policy computes"
 
 
 def _on_cpu(files: Mapping[str, bytes], name: str) -> Graph:
