@@ -63,8 +63,9 @@ $(INSTALLED): $(BIN)/python $(METADATA)
 	@$(BIN)/pip install --quiet --editable ".[ros,sim,remote,dev]" || { \
 	  echo "pip failed, see above. PyBullet has wheels for x86-64 only; where it has to be built, first:" >&2; \
 	  echo "  apt-get install g++ python3-dev" >&2; exit 1; }
-	@# For tests only, and beside the environment: it asks for numpy below 2, which it does not need.
-	@$(BIN)/pip install --quiet --upgrade --target $(VENV)/openpi --no-deps openpi-client==0.1.2 || \
+	@# For tests and benchmarks only, and beside the environment: it asks for numpy below 2, which it does not need.
+	@$(BIN)/pip install --quiet --upgrade --target $(VENV)/openpi --no-deps openpi-client==0.1.2 \
+	  dm-tree==0.1.10 absl-py attrs wrapt || \
 	  echo "openpi-client could not be installed: tests against it are skipped" >&2
 	@touch $@
 
