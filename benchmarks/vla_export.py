@@ -3,7 +3,8 @@
 Run: `python benchmarks/vla_export.py [--policy smolvla|pi0|pi05] [--size tiny|true] [--cameras 2] [--engine cpu]`. It
 needs LeRobot (`make setup-lerobot`). True SmolVLA takes 8 GiB of memory, true pi0 and pi0.5 take 20 GiB of memory and
 30 GiB of disk. LeRobot and its export have a process of their own, the graphs another, so that each has its own peak.
-`--repeats 0` makes each call once, the first one, and no chunk: where minutes count.
+`--repeats 0` makes each call once, the first one, and no chunk: where minutes count. `--layers 6` builds pi0 or pi0.5
+at true width with 6 of 18 layers: where memory does.
 
 Other load on the machine slows wall time, and hardly CPU time: both are printed. "prefix" is all that LeRobot does once
 a chunk, pictures included; "step" is one of its denoising steps. What is done goes to stderr while it is done.
@@ -89,8 +90,8 @@ class Clock:
         return took
 
 
-def build(policy: str, size: str, cameras: int) -> Any:
-    """Returns LeRobot's policy with random weights."""
+def build(policy: str, size: str, cameras: int, layers: int) -> Any:
+    """Returns LeRobot's policy with random weights; `layers` are pi's, 0 for all."""
     import torch
 
     torch.set_num_threads(THREADS)
@@ -101,7 +102,7 @@ def build(policy: str, size: str, cameras: int) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             save = vla_directories.save_smolvla if policy == "smolvla" else vla_directories.save_pi
             return save(Path(folder), *(() if policy == "smolvla" else (policy,)))
-    return fill(_smolvla(cameras) if policy == "smolvla" else _pi(policy, cameras)).eval()
+    return fill(_smolvla(cameras) if policy == "smolvla" else _pi(policy, cameras, layers)).eval()
 
 
 def fill(built: Any) -> Any:
@@ -132,11 +133,20 @@ def _smolvla(cameras: int) -> Any:
         return modeling.SmolVLAPolicy(configuration.SmolVLAConfig(**_features(cameras, 480, 640))).float()
 
 
-def _pi(policy: str, cameras: int) -> Any:
+def _pi(policy: str, cameras: int, layers: int) -> Any:
     from tendon.policies.export.lerobot_packages import lerobot_module
     from tendon.policies.export.pi import build_pi
 
     configuration: Any = lerobot_module(f"policies.{policy}.configuration_{policy}")
+    modeling: Any = lerobot_module(f"policies.{policy}.modeling_{policy}")
+    true_config = modeling.get_gemma_config
+
+    def gemma_config(variant: str) -> Any:
+        config = true_config(variant)
+        config.depth = layers or config.depth
+        return config
+
+    modeling.get_gemma_config = gemma_config
     return build_pi(getattr(configuration, f"{policy.upper()}Config")(**_features(cameras, 224, 224)))
 
 
@@ -153,7 +163,7 @@ def _features(cameras: int, height: int, width: int) -> dict[str, Any]:
     }
 
 
-def make(policy: str, size: str, cameras: int, repeats: int, folder: Path) -> dict[str, Any]:
+def make(policy: str, size: str, cameras: int, layers: int, repeats: int, folder: Path) -> dict[str, Any]:
     """Builds a policy, times it, writes its graphs, and what it was asked and answered, to a folder."""
     import torch
 
@@ -166,7 +176,7 @@ def make(policy: str, size: str, cameras: int, repeats: int, folder: Path) -> di
     from tendon.policies.manifest import CameraInput
 
     clock = Clock()
-    source = build(policy, size, cameras)
+    source = build(policy, size, cameras, layers)
     found: dict[str, Any] = {"built": clock.lap("built")}
     found["parameters"] = sum(weight.numel() for weight in source.parameters())
     kind: Any = smolvla if policy == "smolvla" else pi
@@ -273,20 +283,21 @@ def main() -> None:
     parser.add_argument("--policy", choices=POLICIES, default="smolvla")
     parser.add_argument("--size", choices=("tiny", "true"), default="tiny")
     parser.add_argument("--cameras", type=int, default=2)
+    parser.add_argument("--layers", type=int, default=0, help="of pi0 and pi0.5 at true size; 0 for all 18")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--engine", default="cpu", help="what runs the graphs, see `tendon.policies.engine`")
     parser.add_argument("--folder", type=Path, help="where the graphs go, and stay")
     parser.add_argument("--stage", choices=("make", "run"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.stage == "make":
-        print(json.dumps(make(given.policy, given.size, given.cameras, given.repeats, given.folder)))
+        print(json.dumps(make(given.policy, given.size, given.cameras, given.layers, given.repeats, given.folder)))
     elif given.stage == "run":
         print(json.dumps(run(given.repeats, given.engine, given.folder)))
     else:
         with tempfile.TemporaryDirectory() as scratch:
             folder = given.folder or Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
-            print(f"{given.policy}, {given.size} size, {given.cameras} cameras, engine {given.engine}")
+            print(f"{given.policy}, {given.size} size, {given.cameras} cameras, engine {given.engine}", flush=True)
             print(f"{platform.processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
             for stage in ("make", "run"):
                 _print(_stage(stage, folder))

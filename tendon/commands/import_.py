@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingDependencyError(f"import needs torch and LeRobot ({error}): make setup-lerobot") from error
     from tendon.commands.check import show
-    from tendon.evaluation.summary import machine, versions
+    from tendon.evaluation.machine import machine, versions
 
     profile = load_profile(args.robot)
     how = Importing(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
-import platform
 from bisect import bisect_right
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tendon.evaluation.machine import machine, versions
 from tendon.evaluation.measurements import measure
 from tendon.evaluation.recording import Attempt, Outcome, Recording
 from tendon.policies.bundle import Bundle
@@ -19,18 +16,6 @@ from tendon.sim.scene import Scene
 from tendon.sim.tasks import destination, parse_instruction
 
 FORMAT = 1
-PACKAGES = (
-    "tendon",
-    "numpy",
-    "pin",
-    "onnxruntime",
-    "pybullet",
-    "ros-jazzy-rclpy",
-    "ros-jazzy-rmw-fastrtps-cpp",
-    "torch",
-    "lerobot",
-    "transformers",
-)
 
 
 def summarise_run(recording: Recording, scene: Scene, bundle: Bundle) -> dict[str, Any]:
@@ -80,34 +65,3 @@ def _target_from_goal_m(recording: Recording, scene: Scene, attempt: Attempt) ->
     positions = {i: np.array(pose[:3]) for i, pose in enumerate(recording.worlds[place].poses)}
     away = (positions[task.target] - destination(scene, task, positions))[:2]
     return round(float(np.hypot(*away)), 4)
-
-
-def machine() -> dict[str, Any]:
-    """Returns what this machine is, and how busy."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
-        "load_average": [round(load, 2) for load in os.getloadavg()],
-        "platform": platform.platform(),
-    }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def versions() -> dict[str, str]:
-    """Returns the versions of Python and of the packages that matter, of those that are installed by pip."""
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
