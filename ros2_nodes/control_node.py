@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseArray
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 from std_srvs.srv import Trigger
@@ -185,21 +186,22 @@ class ControlNode(NodeShell):
         while self._chunks:
             self._submit(*self._chunks.popleft(), now_ns)
         self._tick = tick = self._controller.tick(now_ns, observation)
-        sent, late_ns = 0, self.time.now_ns() - now_ns
+        ready = () if tick.command is None else conversion.command_messages(tick.command, self.profile)
+        messages = [(self._commands[each.name], serialize_message(message)) for each, message in ready]
+        late_ns = self.time.now_ns() - now_ns
         self._ready_meter.add(late_ns)
-        if tick.command is not None and late_ns > LATEST_NS and not self.time.simulated:
+        if messages and late_ns > LATEST_NS and not self.time.simulated:
             self._controller.abandon(f"a command was ready {late_ns * 1e-6:.0f} ms after its tick: too late to send")
-        elif tick.command is not None:
-            for controller, message in conversion.command_messages(tick.command, self.profile):
-                self._commands[controller.name].publish(message)
-                sent += 1
+            messages.clear()
+        for publisher, message in messages:  # right after the check: a process can be held up anywhere
+            publisher.publish(message)
         for message in conversion.filter_input_messages(now_ns, self.profile.joint_names, tick.inputs):
             self._inputs.publish(message)
         for stamp_ns in self._placed:  # from here on the command follows that observation
             self._chunk_meter.add(self.time.now_ns() - stamp_ns)
         self._placed.clear()
         if self._done is not None:
-            self._done.publish(Header(stamp=conversion.time_message(now_ns), frame_id=str(sent)))
+            self._done.publish(Header(stamp=conversion.time_message(now_ns), frame_id=str(len(messages))))
         self._report(now_ns)
         self._ticks += 1
 
