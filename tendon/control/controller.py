@@ -33,6 +33,8 @@ LATE_LIMIT = 5
 """Late ticks in a row that latch a stop."""
 GAP_TICKS = 10
 """Ticks missed at once that latch a stop."""
+HELD_SHARE = 0.1
+"""Part of the tracking tolerance that a robot at rest may be off the point where it is held and still count as there."""
 HOME_TOLERANCE = 1e-3
 """How near to home [rad or m] counts as there."""
 
@@ -112,6 +114,7 @@ class Controller:
         self._source, self._hold = Source.POLICY, False
         self._supervisor = Supervisor()
         self._reference = Reference(self._filter, self.period_ns)
+        self._held: Array | None = None
         self._observation: Observation | None = None
         self._now_ns: int | None = None
         self._settled_ns = 0
@@ -196,7 +199,9 @@ class Controller:
             self.stop(f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}")
 
     def arm(self) -> None:
-        """Makes it ready to run from the measured pose at rest.
+        """Makes it ready to run from where the robot stands: each joint from the measured position at rest, or from the
+        point where an earlier motion left it and it is held, which gravity pulls it off by a little. To start from
+        there again and again would lead it down step by step.
 
         The first chunk from an observation after `SETTLE_NS` sets it in motion; earlier ones are `OLDER`, as
         the plan would be under way before the robot is.
@@ -215,7 +220,11 @@ class Controller:
         if observation is None or now_ns is None:
             raise StoppedError("arm refused: no joint state yet")
         self._supervisor.arm(self._standing_causes())
-        self._reference.start(observation.joint_position, now_ns)
+        start = np.array(observation.joint_position)
+        if self._held is not None:
+            there = np.isfinite(self._tolerance) & (np.abs(start - self._held) < HELD_SHARE * self._tolerance)
+            start[there] = self._held[there]
+        self._reference.start(start, now_ns)
         self._late_in_a_row = 0
         self._settled_ns = now_ns + SETTLE_NS
         self._executor.clear(self._settled_ns)
@@ -242,6 +251,8 @@ class Controller:
             StoppedError: not latched, or the cause is still there.
         """
         self._supervisor.reset(self._standing_causes())
+        if self._reference:
+            self._held = self._filter.position
         self._reference.clear()
         self._invalid_in_a_row = 0
 

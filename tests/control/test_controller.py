@@ -239,6 +239,37 @@ def test_armed_it_starts_from_the_measured_pose_and_comes_there_gently() -> None
     assert np.abs(np.diff(robot.velocities[since:], axis=0)).max() * 1e3 < 1.0
 
 
+def test_armed_again_and_again_it_does_not_sink() -> None:
+    robot = Robot()
+    robot.offset[1] = 0.004  # gravity
+    robot.arm()
+    settle(robot, 40)
+    held = robot.positions[-1]
+    for _ in range(5):
+        robot.controller.stop("test")
+        settle(robot, 10)
+        robot.controller.reset()
+        robot.arm()
+        settle(robot, 40)
+    assert np.array_equal(robot.positions[-1], held)
+
+
+def test_armed_again_where_somebody_has_moved_it_it_starts_from_there() -> None:
+    robot = Robot()
+    robot.arm()
+    settle(robot, 40)
+    robot.controller.stop("test")
+    settle(robot, 10)
+    robot.controller.reset()
+    robot.offset[3] = 0.02
+    robot.tick()
+    measured = robot.observe().joint_position
+    robot.controller.arm()
+    robot.offset[:] = 0.0
+    settle(robot, 40)
+    assert np.allclose(robot.positions[-1], measured, atol=1e-12)
+
+
 def test_chunks_from_before_the_robot_has_settled_are_not_run() -> None:
     robot = Robot()
     before = swing(robot.now_ns - 20 * MS, robot.now_ns)
