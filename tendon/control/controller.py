@@ -34,7 +34,7 @@ LATE_LIMIT = 5
 GAP_TICKS = 10
 """Ticks missed at once that latch a stop."""
 HELD_SHARE = 0.1
-"""Part of the tracking tolerance that a robot at rest may be off the point where it is held and still count as there."""
+"""Part of the tracking tolerance that a robot may be off the point where it is held and still count as there."""
 HOME_TOLERANCE = 1e-3
 """How near to home [rad or m] counts as there."""
 
@@ -199,9 +199,10 @@ class Controller:
             self.stop(f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}")
 
     def arm(self) -> None:
-        """Makes it ready to run from where the robot stands: each joint from the measured position at rest, or from the
-        point where an earlier motion left it and it is held, which gravity pulls it off by a little. To start from
-        there again and again would lead it down step by step.
+        """Makes it ready to run from where the robot stands.
+
+        Each joint starts from the point where an earlier motion left it and it is held, where it still is but for what
+        gravity pulls it off: measured positions would lead it down a little each time. Else from the measured one.
 
         The first chunk from an observation after `SETTLE_NS` sets it in motion; earlier ones are `OLDER`, as
         the plan would be under way before the robot is.
