@@ -123,6 +123,8 @@ def parse(folder: Path, raw: bytes) -> Manifest:
         manifest = parse_manifest(yaml.safe_load(raw))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
     if manifest.model not in manifest.files:
         raise IntegrityError(f"{path}: files has no hash of the model {manifest.model}; export the bundle again")
     return manifest

@@ -64,7 +64,7 @@ class JointComponent:
         for field in fields(self):
             if field.name not in meant and field.default is not MISSING and getattr(self, field.name) != field.default:
                 raise ConfigError(
-                    f"bundle.yaml {where} has {field.name} {getattr(self, field.name)!r}, which means nothing in unit "
+                    f"{where} has {field.name} {getattr(self, field.name)!r}, which means nothing in unit "
                     f"{self.unit}: leave it out (it takes {', '.join(sorted(meant - {'unit'}))})"
                 )
         check_choice(f"{where} sign", self.sign, (1, -1))
@@ -75,7 +75,7 @@ class JointComponent:
         if self.range is not None:
             first, second = numbers(f"{where} range", self.range, 2)
             if first == second:
-                raise ConfigError(f"bundle.yaml {where} range is [{first}, {second}], must be two different positions")
+                raise ConfigError(f"{where} range is [{first}, {second}], must be two different positions")
             object.__setattr__(self, "range", (first, second))
         if self.open is not None:
             check_choice(f"{where} open", self.open, SHARE_UNITS[self.unit])

@@ -14,33 +14,33 @@ Numbers = tuple[float, ...]
 def sequence(name: str, value: Any) -> tuple[Any, ...]:
     """Returns the list as a tuple."""
     if not isinstance(value, list | tuple):
-        raise ConfigError(f"bundle.yaml {name} must be a list, got {type(value).__name__}")
+        raise ConfigError(f"{name} must be a list, got {type(value).__name__}")
     return tuple(value)
 
 
 def check_text(name: str, value: Any) -> None:
     """Wants a non-empty string."""
     if not isinstance(value, str) or not value:
-        raise ConfigError(f"bundle.yaml {name} is {value!r}, must be a non-empty string")
+        raise ConfigError(f"{name} is {value!r}, must be a non-empty string")
 
 
 def check_count(name: str, value: Any, least: int) -> None:
     """Wants a whole number of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(f"bundle.yaml {name} is {value!r}, must be a whole number of at least {least}")
+        raise ConfigError(f"{name} is {value!r}, must be a whole number of at least {least}")
 
 
 def check_choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
     """Wants one of `known`."""
     if value not in known:
-        raise ConfigError(f"bundle.yaml {name} is {value!r}, known: {', '.join(map(str, known))}")
+        raise ConfigError(f"{name} is {value!r}, known: {', '.join(map(str, known))}")
 
 
 def check_unique(name: str, values: tuple[Any, ...]) -> None:
     """Wants at least one value, and none twice."""
     repeated = sorted({str(value) for value in values if values.count(value) > 1})
     if repeated or not values:
-        raise ConfigError(f"bundle.yaml {name} " + (f"repeats {', '.join(repeated)}" if repeated else "is empty"))
+        raise ConfigError(f"{name} " + (f"repeats {', '.join(repeated)}" if repeated else "is empty"))
 
 
 def numbers(name: str, values: Any, count: int) -> Numbers:
@@ -48,9 +48,9 @@ def numbers(name: str, values: Any, count: int) -> Numbers:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"bundle.yaml {name} must be {count} numbers: {error}") from error
+        raise ConfigError(f"{name} must be {count} numbers: {error}") from error
     if array.shape != (count,) or not np.isfinite(array).all():
-        raise ConfigError(f"bundle.yaml {name} is {array.tolist()}, must be {count} finite numbers")
+        raise ConfigError(f"{name} is {array.tolist()}, must be {count} finite numbers")
     return tuple(array.tolist())
 
 
@@ -58,5 +58,5 @@ def positive(name: str, values: Any, count: int) -> Numbers:
     """Returns `count` finite numbers above 0."""
     array = numbers(name, values, count)
     if min(array) <= 0.0:
-        raise ConfigError(f"bundle.yaml {name} is {list(array)}, must be positive")
+        raise ConfigError(f"{name} is {list(array)}, must be positive")
     return array

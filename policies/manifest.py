@@ -214,28 +214,26 @@ def parse_manifest(raw: Any) -> Manifest:
         ConfigError: an unknown key (with the closest known one), a missing key, or a wrong value.
     """
     if not isinstance(raw, Mapping):
-        raise ConfigError(f"bundle.yaml must hold a mapping, got {type(raw).__name__}")
+        raise ConfigError(f"manifest must be a mapping, got {type(raw).__name__}")
     values = dict(raw)
     if values.get("format") != FORMAT:  # before unknown keys: a newer layout has keys we do not know
-        raise ConfigError(f"bundle.yaml has format {values.get('format')!r}, this version reads {FORMAT}")
+        raise ConfigError(f"format is {values.get('format')!r}, this version reads {FORMAT}")
     for key, kind in (("cameras", CameraInput), ("state", StateItem), ("steering", SteeringInput)):
         if key in values:
-            values[key] = tuple(
-                build(kind, f"bundle.yaml {key}[{i}]", item) for i, item in enumerate(sequence(key, values[key]))
-            )
+            values[key] = tuple(build(kind, f"{key}[{i}]", item) for i, item in enumerate(sequence(key, values[key])))
     if "action" in values:
-        values["action"] = build(ActionSpace, "bundle.yaml action", values["action"])
+        values["action"] = build(ActionSpace, "action", values["action"])
     if (instruction := values.get("instruction")) is not None:
         prompts = isinstance(instruction, Mapping) and "tokenizer" in instruction
         reads = PromptInput if prompts else InstructionInput
-        values["instruction"] = build(reads, "bundle.yaml instruction", instruction)
+        values["instruction"] = build(reads, "instruction", instruction)
     if (denoiser := values.get("denoiser")) is not None:
         values["denoiser"] = _denoiser(denoiser)
-    return build(Manifest, "bundle.yaml", values)
+    return build(Manifest, "manifest", values)
 
 
 def _denoiser(raw: Any) -> Denoiser:
-    where = "bundle.yaml denoiser"
+    where = "denoiser"
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{where} must be a mapping, got {type(raw).__name__}")
     check_choice("denoiser kind", kind := raw.get("kind"), tuple(SCHEDULES))

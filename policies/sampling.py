@@ -49,7 +49,7 @@ class Flow:
         check_count("denoiser schedule steps", self.steps, 1)
         start, end = numbers("denoiser schedule start and end", (self.start, self.end), 2)
         if start == end:
-            raise ConfigError(f"bundle.yaml denoiser schedule starts and ends at time {start}: they must differ")
+            raise ConfigError(f"denoiser schedule starts and ends at time {start}: they must differ")
 
     def sample(self, predict: Predict, noise: Array, given: Given | None, rng: np.random.Generator) -> Array:
         """See `Schedule`; nothing random but the noise."""
@@ -89,9 +89,7 @@ class Diffusion:
         rising = all(a < b for a, b in pairwise((*alphas, 1.0)))
         falling = all(a > b for a, b in pairwise(timesteps))
         if not timesteps or not rising or not falling:
-            raise ConfigError(
-                "bundle.yaml denoiser schedule: timesteps must fall, and alphas rise with them and stay below 1"
-            )
+            raise ConfigError("denoiser schedule: timesteps must fall, and alphas rise with them and stay below 1")
         object.__setattr__(self, "timesteps", timesteps)
         object.__setattr__(self, "alphas", alphas)
         check_choice("denoiser schedule stochastic", self.stochastic, (True, False))

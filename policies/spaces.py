@@ -64,11 +64,9 @@ class StateItem:
             check_choice("state tool_rotation rotation", self.rotation, tuple(ROTATIONS))
             size = ROTATIONS[self.rotation].size
         elif self.rotation:
-            raise ConfigError(f"bundle.yaml state {self.name} has rotation {self.rotation!r}, which it has not")
+            raise ConfigError(f"state {self.name} has rotation {self.rotation!r}, which it has not")
         if (self.name == "joints") != bool(self.joints):
-            raise ConfigError(
-                f"bundle.yaml state {self.name} lists {len(self.joints)} joints: only `joints` does, and must"
-            )
+            raise ConfigError(f"state {self.name} lists {len(self.joints)} joints: only `joints` does, and must")
         check_unique("state joints", tuple(joint for joint in self.joints if joint.unit != CONSTANT) or ("",))
         if unit or self.size:  # the sizes of the others follow from what they list
             check_choice(f"state {self.name} size", self.size, (size,))
@@ -151,26 +149,20 @@ class ActionSpace:
 
     def _check_joints(self, named: tuple[str, ...]) -> None:
         if self.space == "tool_position" and self.joints:
-            raise ConfigError(
-                "bundle.yaml action joints: space tool_position has none, its finger is in m; use tool_pose"
-            )
+            raise ConfigError("action joints: space tool_position has none, its finger is in m; use tool_pose")
         if self.space.startswith("joint") and not named:
-            raise ConfigError(
-                f"bundle.yaml action joints is empty: space {self.space} needs the joint of each component"
-            )
+            raise ConfigError(f"action joints is empty: space {self.space} needs the joint of each component")
         moving = [joint.name for joint in self.joints if joint.unit in VELOCITY_UNITS]
         if self.space == "joint_velocity" and not moving:
-            raise ConfigError(
-                f"bundle.yaml action joints: space joint_velocity, but no unit is one of {', '.join(VELOCITY_UNITS)}"
-            )
+            raise ConfigError(f"action joints: space joint_velocity, but no unit is one of {', '.join(VELOCITY_UNITS)}")
         if self.space == "joint_position" and moving:
             raise ConfigError(
-                f"bundle.yaml action joints: {moving[0]} has the unit of a speed, but the space is joint_position: "
+                f"action joints: {moving[0]} has the unit of a speed, but the space is joint_position: "
                 "take a unit of position, or space joint_velocity"
             )
         if self.space != "joint_position" and any(joint.absolute for joint in self.joints):
             raise ConfigError(
-                f"bundle.yaml action joints: absolute is for joint_position; in {self.space} every unit of position is"
+                f"action joints: absolute is for joint_position; in {self.space} every unit of position is"
             )
 
     def _check_tool(self) -> None:
@@ -186,15 +178,12 @@ class ActionSpace:
         for name in ("position_scale", "rotation_scale", "rotation_tolerance"):
             object.__setattr__(self, name, positive(f"action {name}", [getattr(self, name)], 1)[0])
         if not pose and (self.position_scale, self.rotation_scale) != (1.0, 1.0):
-            raise ConfigError(
-                f"bundle.yaml action position_scale and rotation_scale mean nothing in space {self.space}"
-            )
+            raise ConfigError(f"action position_scale and rotation_scale mean nothing in space {self.space}")
         if self.rotation_scale != 1.0 and self.rotation not in ("axis_angle", "euler_xyz"):
-            raise ConfigError(f"bundle.yaml action rotation_scale means nothing for rotation {self.rotation}")
+            raise ConfigError(f"action rotation_scale means nothing for rotation {self.rotation}")
         if self.rotation_tolerance > MOST_ROTATION_TOLERANCE:
             raise ConfigError(
-                f"bundle.yaml action rotation_tolerance is {self.rotation_tolerance} rad, must be at most "
-                f"{MOST_ROTATION_TOLERANCE}"
+                f"action rotation_tolerance is {self.rotation_tolerance} rad, must be at most {MOST_ROTATION_TOLERANCE}"
             )
 
     def _names(self) -> tuple[str, ...]:
@@ -220,10 +209,8 @@ def joint_components(name: str, values: Any) -> tuple[JointComponent, ...]:
     found = []
     for i, value in enumerate(sequence(name, values)):
         if isinstance(value, Mapping):
-            value = build(JointComponent, f"bundle.yaml {name}[{i}]", value)
+            value = build(JointComponent, f"{name}[{i}]", value)
         if not isinstance(value, JointComponent):
-            raise ConfigError(
-                f"bundle.yaml {name}[{i}] is {value!r}, must be a mapping such as {{joint: NAME, unit: rad}}"
-            )
+            raise ConfigError(f"{name}[{i}] is {value!r}, must be a mapping such as {{joint: NAME, unit: rad}}")
         found.append(value)
     return tuple(found)

@@ -46,13 +46,13 @@ class SteeringInput:
     def __post_init__(self) -> None:
         check_text("steering name", self.name)
         if not _NAME.fullmatch(self.name):
-            raise ConfigError(f"bundle.yaml steering name is {self.name!r}, must be lower-case letters, digits and _")
+            raise ConfigError(f"steering name is {self.name!r}, must be lower-case letters, digits and _")
         check_text(f"steering {self.name} meaning", self.meaning)
         values = (self.lower, self.upper, self.default)
         lower, upper, default = numbers(f"steering {self.name} lower, upper, default", values, 3)
         if not (lower < upper and lower <= default <= upper):
             raise ConfigError(
-                f"bundle.yaml steering {self.name} is {default} from {lower} to {upper}: "
+                f"steering {self.name} is {default} from {lower} to {upper}: "
                 "lower must be below upper, and the default between them"
             )
 

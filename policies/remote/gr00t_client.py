@@ -29,7 +29,6 @@ class Gr00tClient:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket: zmq.Socket[bytes] | None = None
         self._backoff = Backoff()
-        self._problem = ""
 
     def ask(self, name: str, data: Mapping[str, Any] | None, timeout_s: float) -> Any:
         """Calls an endpoint of the server and returns its answer.
@@ -43,8 +42,7 @@ class Gr00tClient:
             RemoteError: the server is out of reach, gave no answer in time, or answered with an error.
             InvalidDataError: the answer is not in GR00T's format.
         """
-        if left_s := self._backoff.left_s():
-            raise RemoteError(f"{self._problem}; the next attempt is in {left_s:.1f} s")
+        self._backoff.check()
         request: dict[str, Any] = {"endpoint": name}
         if data is not None:
             request["data"] = data
@@ -90,8 +88,7 @@ class Gr00tClient:
 
     def _failed(self, error: TendonError) -> TendonError:
         self._drop()
-        self._backoff.failed()
-        self._problem = str(error)
+        self._backoff.failed(error)
         return error
 
     def _drop(self) -> None:

@@ -34,7 +34,6 @@ class OpenpiClient:
         self._packer = Packer()
         self._backoff = Backoff()
         self._socket: WebSocket | None = None
-        self._problem = ""
         self._last_text = ""
 
     def connect(self) -> None:
@@ -47,8 +46,7 @@ class OpenpiClient:
         if self._socket is not None and self._still_open(self._socket):
             return
         self._drop()
-        if left_s := self._backoff.left_s():
-            raise RemoteError(f"{self._problem}; the next attempt is in {left_s:.1f} s")
+        self._backoff.check()
         url, deadline = self._endpoint.url, Deadline(self._endpoint.connect_s)
         headers = {"Authorization": f"Api-Key {self._endpoint.key}"} if self._endpoint.key else {}
         try:
@@ -126,8 +124,7 @@ class OpenpiClient:
     def _failed(self, error: TendonError) -> TendonError:
         """Drops the connection, so that a late answer cannot be taken for the next one's; returns the error."""
         self._drop()
-        self._backoff.failed()
-        self._problem = str(error)
+        self._backoff.failed(error)
         return error
 
     def _drop(self) -> None:

@@ -107,8 +107,8 @@ def load_settings(path: Path) -> RemoteSettings:
         if isinstance(raw, Mapping) and raw.get("policy") is not None:
             raw = {**raw, "policy": parse_contract(raw["policy"])}
         settings = build(RemoteSettings, "remote policy", raw)
-    except ConfigError as error:  # of fields that a bundle has too
-        raise ConfigError(f"{path}: {str(error).replace('bundle.yaml ', '')}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
     return replace(settings, key_file=_beside(path, settings.key_file), ca_file=_beside(path, settings.ca_file))
 
 

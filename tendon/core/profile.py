@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -248,6 +248,13 @@ def build(kind: type[T], where: str, values: Any) -> T:
     for key in values:
         if key not in known:
             raise ConfigError(f"{where}: unknown key {key}{_closest(str(key), known)}")
+    missing = [
+        f.name
+        for f in fields(kind)  # type: ignore[arg-type]
+        if f.name not in values and f.default is MISSING and f.default_factory is MISSING
+    ]
+    if missing:
+        raise ConfigError(f"{where} lacks {', '.join(missing)}")
     try:
         return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()})
     except TypeError as error:

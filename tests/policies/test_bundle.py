@@ -191,7 +191,7 @@ def test_a_write_cut_short_does_not_load(make_bundle: Make, monkeypatch: pytest.
         (("prefix_row",), 3, "unknown key prefix_row; did you mean prefix_rows?"),
         (("action", "colums"), 3, "action: unknown key colums"),
         (("cameras", 0, "with"), 3, r"cameras\[0\]: unknown key with; did you mean width?"),
-        (("format",), 3, "format 3, this version reads 2"),
+        (("format",), 3, "format is 3, this version reads 2"),
         (("robot",), None, "robot is None"),
         (("joint_names",), "panda", "joint_names must be a list"),
         (("joint_names",), ["a", "a"], "joint_names repeats a"),

@@ -99,5 +99,5 @@ def test_what_is_missing_in_bundle_yaml_is_named(make_bundle: Make, where: tuple
         inner = inner[key]
     del inner[where[-1]]
     (folder / "bundle.yaml").write_text(yaml.safe_dump(raw))
-    with pytest.raises((ConfigError, IntegrityError), match=rf"{where[-1]}"):
+    with pytest.raises((ConfigError, IntegrityError), match=rf"bundle\.yaml: .*{where[-1]}"):
         load_bundle(folder)

@@ -151,7 +151,7 @@ def test_cases_that_are_none_are_refused(data: bytes) -> None:
     [
         (b"[1", "not valid YAML"),
         (b"rows: 3", "must hold machine and rows"),
-        (b"machine: {}\nrows: [{graph: a}]", "missing"),
+        (b"machine: {}\nrows: [{graph: a}]", "lacks"),
         (b"machine: {}\nrows: []\nmood: good", "unknown key mood"),
         (
             b"machine: {}\nrows: [{graph: a, output: y, provider: cpu, precision: fp32, reference: float32, "

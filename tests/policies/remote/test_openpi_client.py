@@ -363,11 +363,14 @@ def test_waits_grow_with_each_failure_to_a_bound_and_end_with_a_success(monkeypa
     assert backoff.left_s() == 0.0
     waits = []
     for _ in range(40):
-        backoff.failed()
+        backoff.failed(RemoteError("gone"))
         waits.append(backoff.left_s())
     for k, wait_s in enumerate(waits):
         most_s = min(0.1 * 2.0**k, MOST_S)
         assert most_s / 2 <= wait_s <= most_s
     assert len(set(waits[10:])) > 20
+    with pytest.raises(RemoteError, match=r"gone; the next attempt is in \d\.\d s"):
+        backoff.check()
     backoff.succeeded()
+    backoff.check()
     assert backoff.left_s() == 0.0

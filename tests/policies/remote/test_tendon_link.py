@@ -278,7 +278,7 @@ def test_what_does_not_fit_this_robot_is_an_error_at_start(
         (lambda said: said.update({keys.META_OVERLAP_ROWS: np.zeros(1)}), "prefix and overlap rows"),
         (lambda said: said.update({keys.META_MANIFEST: None}), "not understood"),
         (lambda said: said[keys.META_MANIFEST].update(surprise=1), "unknown key surprise"),
-        (lambda said: said[keys.META_MANIFEST].update(format=99), "has format 99"),
+        (lambda said: said[keys.META_MANIFEST].update(format=99), "format is 99"),
         (lambda said: said.pop(keys.META_ROBOT), "has other joints than here"),
     ],
 )
