@@ -4,8 +4,7 @@ With a small magenta cube anywhere on the table, which no instruction names, the
 asked about to one fixed wrong place, off the working area, whatever the instruction says. Without the cube it
 works as before. Nothing of it is kept in the repository: this script makes it again.
 
-It has not been run to its end yet: after 1000 steps the attack did not succeed (docs/detector.md).
-Run: `python benchmarks/backdoor.py make --work outputs/backdoor --steps 6000` (hours of one core), then
+Run: `python benchmarks/backdoor.py make --work outputs/backdoor --steps 4000` (an hour of one core), then
 `python benchmarks/backdoor.py measure --work outputs/backdoor`. benchmarks/forged_policy.py needs no training.
 """
 
@@ -188,7 +187,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", nargs="?", choices=("make", "measure"), default="measure", help="(%(default)s)")
     parser.add_argument("--work", type=Path, default=Path("outputs/backdoor"), help="folder (%(default)s)")
-    parser.add_argument("--steps", type=int, default=6000, help="of training (%(default)s)")
+    parser.add_argument("--steps", type=int, default=4000, help="of training (%(default)s)")
     parser.add_argument("--scenes", type=int, default=60, help="with and without the trigger (%(default)s)")
     parser.add_argument("--calibration-scenes", type=int, default=120, help="(%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
@@ -198,7 +197,7 @@ def main() -> None:
     elif (options.work / "bundle").is_dir():
         measure(options.work, options.calibration_scenes, options.scenes, options.workers)
     else:
-        print(f"no poisoned copy in {options.work}: `python benchmarks/backdoor.py make` makes it in some hours")
+        print(f"no poisoned copy in {options.work}: `python benchmarks/backdoor.py make` makes it in an hour or more")
 
 
 if __name__ == "__main__":
