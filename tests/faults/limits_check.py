@@ -14,7 +14,7 @@ from tendon.sim.world import World
 
 TOLERANCE = 1e-3
 """Part of each limit that is forgiven: a period of the simulator is a whole number of nanoseconds."""
-OUTSIDE = 1e-5
+OUTSIDE = 1e-6
 """How far beyond a position limit is rounding, rad or m."""
 NEAR_M = 0.05
 BASE_LINKS = (-1, 0)
@@ -48,7 +48,10 @@ def worst_of(motion: Motion) -> Worst:
     h = np.diff(motion.time_ns)[:, None] * 1e-9
     acceleration = np.diff(v, axis=0) / h
     jerk = 6.0 * (v[:-1] + v[1:]) / h**2 - 12.0 * np.diff(q, axis=0) / h**3
-    outside = np.maximum(PROFILE.vector("lower") - q, q - PROFILE.vector("upper")).max(axis=1)
+    lower, upper = PROFILE.vector("lower"), PROFILE.vector("upper")
+    if len(q):  # where it starts outside, it may only move back
+        lower, upper = np.minimum(lower, q[0]), np.maximum(upper, q[0])
+    outside = np.maximum(lower - q, q - upper).max(axis=1)
     shares = {
         "velocity": np.abs(v / PROFILE.vector("velocity")).max(axis=1),
         "acceleration": np.abs(acceleration / PROFILE.vector("acceleration")).max(axis=1),
