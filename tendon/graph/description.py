@@ -12,6 +12,7 @@ from pathlib import Path
 from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
 from tendon.graph.arguments import complete
+from tendon.policies.engine import BEST
 
 Value = bool | int | float | str
 
@@ -114,8 +115,13 @@ def describe(given: Mapping[str, str]) -> Graph:
         Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place}),
     ]
     if values["policy"] != "none":
-        standby = "" if values["standby"] == "none" else str(find_policy(values["standby"]))
-        told: dict[str, Value] = {"bundle": str(find_policy(values["policy"])), "standby": standby}
+        policies = [find_policy(values[name]) for name in ("policy", "standby") if values[name] != "none"]
+        if values["engine"] != BEST and all(policy.is_file() for policy in policies):
+            raise ConfigError(
+                f"engine:={values['engine']} has no graph to run: {policies[0].name} names a policy server, which "
+                "chooses its own (`tendon serve --engine`)"
+            )
+        told: dict[str, Value] = {"bundle": str(policies[0]), "standby": "".join(map(str, policies[1:]))}
         told |= {name: values[name] for name in ("engine", "instruction")}
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))
     if values["arm"] == "true":

@@ -70,6 +70,15 @@ def test_a_file_that_names_a_server_is_a_policy_too(tmp_path: Path) -> None:
     assert node.parameters["bundle"] == str(file)
 
 
+def test_an_engine_for_a_policy_server_is_refused_but_not_for_a_standby_bundle(bundle: str, tmp_path: Path) -> None:
+    file = tmp_path / "remote.yaml"
+    file.write_text("kind: tendon")
+    with pytest.raises(ConfigError, match=r"engine:=cpu has no graph to run: remote\.yaml names a policy server"):
+        describe({"policy": str(file), "engine": "cpu"})
+    node = describe({"policy": str(file), "standby": bundle, "engine": "cpu"}).processes[-1]
+    assert (node.parameters["engine"], node.parameters["standby"]) == ("cpu", bundle)
+
+
 def test_hardware_starts_no_simulator_and_arming_is_one_process_that_never_respawns(bundle: str) -> None:
     graph = describe({"backend": "hardware", "policy": bundle, "arm": "true"})
     assert [p.name for p in graph.processes] == ["safety_monitor", "control_node", "policy_node", "arm_once"]
