@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ from tendon.policies.export.pixels import camera_inputs
 from tendon.policies.export.recorded import recorded_cases
 from tendon.policies.export.smolvla import export_smolvla
 from tendon.policies.export.spaces_file import Spaces
+from tendon.policies.export.weights import tensor_shapes
 from tendon.policies.manifest import CameraInput, Manifest, PromptInput
 from tendon.policies.matching import check_profile
 from tendon.policies.parity import CASES_FILE, RECEIPT_FILE, Case, Receipt, write_cases, write_receipt
@@ -42,6 +45,9 @@ EXPORTERS: Mapping[str, Exporter] = {
 
 ENGINE = Engine("cpu")
 """What parity is measured on: every machine has it."""
+
+BYTES_A_PARAMETER = 14
+"""What an import takes at its peak, about: float32 weights in torch, in the graphs' files, and in what runs them."""
 
 _FIX = "say what each number is in a file, --spaces FILE (docs/spaces.md)"
 
@@ -90,6 +96,7 @@ def import_policy(
     with _staged(bundle) as staging:
         report(f"reading {folder}")
         source = read_source(folder)
+        _tell_of_memory(source, report)
         views = camera_inputs(source, how.cameras, may_lack=source.count("empty_cameras", 0))
         _check_cameras(views, profile)
         draft = draft_manifest(source, tuple(views.values()), profile, how)
@@ -131,6 +138,19 @@ def _staged(folder: Path) -> Iterator[Path]:
         raise ConfigError(f"{folder} was not written: {error}") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _tell_of_memory(source: LeRobotSource, report: Report) -> None:
+    """Says so when there is probably too little: the kernel ends a process that takes too much without a word."""
+    parameters = sum(math.prod(shape) for shape in tensor_shapes(source.weights).values())
+    needed = BYTES_A_PARAMETER * parameters / 2**30
+    try:
+        found = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
+    except OSError:
+        return
+    if found and needed > (free := int(found[1]) / 2**20):
+        sizes = f"this takes about {needed:.0f} GiB of memory, {free:.0f} GiB are free"
+        report(f"{sizes}: if it is killed, take a larger machine")
 
 
 def _check_cameras(views: Mapping[str, CameraInput], profile: RobotProfile) -> None:

@@ -20,6 +20,7 @@ from tendon.cli import main
 from tendon.core.profile import load_profile
 from tendon.core.types import Image, Observation
 from tendon.policies.bundle import load_bundle, write_bundle
+from tendon.policies.export import lerobot_bundle
 from tendon.policies.export.exported import ExportedGraphs
 from tendon.policies.export.lerobot_bundle import EXPORTERS, Importing, draft_manifest, final_manifest
 from tendon.policies.export.lerobot_source import read_source
@@ -190,6 +191,21 @@ def test_of_a_broken_directory_nothing_is_left_behind(
     said = capsys.readouterr().err
     assert text in said and said.count("\n") == 1
     assert not list((tmp_path / "bundles").iterdir())
+
+
+def test_too_little_memory_is_said_before_it_is_taken(
+    folder: Path,
+    robot: Path,
+    spaces: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = [text.replace("=wrist", "=roof") for text in arguments(folder, tmp_path / "mine", robot, spaces)]
+    for bytes_a_parameter, said in ((lerobot_bundle.BYTES_A_PARAMETER, False), (10**10, True)):
+        monkeypatch.setattr(lerobot_bundle, "BYTES_A_PARAMETER", bytes_a_parameter)
+        assert main([*given, "--rate", "10"]) == 2
+        assert ("if it is killed, take a larger machine" in capsys.readouterr().out) == said
 
 
 def test_a_graph_that_is_not_the_source_is_not_written(
