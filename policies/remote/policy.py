@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tendon.core.errors import InvalidDataError, MismatchError
+from tendon.core.errors import InvalidDataError, MismatchError, RemoteError
 from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.given import rows_on_grid
@@ -51,7 +51,7 @@ class RemotePolicy:
         link: to the server, connected and checked.
         profile: the robot.
         timeout_s: longest time of an inference.
-        start_s: longest time of the first one, in which some servers compile.
+        start_s: longest time of one at start, where some servers compile.
     """
 
     def __init__(self, link: Link, profile: RobotProfile, *, timeout_s: float, start_s: float) -> None:
@@ -117,11 +117,13 @@ class RemotePolicy:
     def warm_up(self, runs: int = 2) -> int:
         """Asks with a black view of home, so that what does not fit, or must be compiled, is found out now.
 
+        The first answer does not count; of the `runs` after it one at least has to be in time.
+
         Returns:
             What the last answer took [ns]: the delay to expect before one is measured.
 
         Raises:
-            RemoteError: there is no answer.
+            RemoteError: there is no answer, or all take longer than `timeout_s`.
             MismatchError: the answer is not what was said of it.
         """
         rest = np.zeros(len(self._profile.joints))
@@ -132,14 +134,16 @@ class RemotePolicy:
         observation = Observation(
             stamp_ns=0, joint_position=self._profile.vector("home"), joint_velocity=rest, images=images
         )
-        took_ns = 0
-        for run in range(runs):
-            try:
-                _, inference = self._ask(observation, None, None, self._timeout_s if run else self._start_s)
-            except InvalidDataError as error:
-                raise MismatchError(f"policy {self.name} does not answer as it should: {error}") from error
-            took_ns = inference.total_ns
-        return took_ns
+        try:
+            _, *took_ns = [self._ask(observation, None, None, self._start_s)[1].total_ns for _ in range(1 + runs)]
+        except InvalidDataError as error:
+            raise MismatchError(f"policy {self.name} does not answer as it should: {error}") from error
+        if min(took_ns) > 1e9 * self._timeout_s:
+            raise RemoteError(
+                f"policy server {self.engine} takes {min(took_ns) / 1e9:.1f} s for an answer, timeout_s is "
+                f"{self._timeout_s:g}: raise it as far as the plan reaches, or take a faster server"
+            )
+        return took_ns[-1]
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None

@@ -33,7 +33,7 @@ class RemoteSettings:
         ca_file: PEM certificates to trust instead of the system's.
         timeout_s: longest time of an inference, the way there and back included.
         connect_s: longest time to connect.
-        start_s: longest time of the first inference, in which some servers compile.
+        start_s: longest time of an inference at start, where some servers compile.
         largest_reply: bytes.
         jpeg_quality: 1 to 100 to send images as JPEG, to `tendon serve` only.
         policy: what the policy sees and answers; `tendon serve` says so itself.

@@ -109,6 +109,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory, moody: Served, tendon_serve:
         "clock:=lockstep",
     )
     running.ready()
+    running.wait(lambda: (said(running, "policy"), said(running, "standby")) == ("pi05_droid", "tiny"), "both policies")
     yield running
     running.check_limits()
     running.end()

@@ -399,6 +399,18 @@ def test_a_policy_that_sees_its_past_is_told_it_by_each_robot_for_itself(
     server.close()
 
 
+def test_a_server_that_is_always_too_slow_is_refused_at_start(serve: Serve, open_remote: Open) -> None:
+    """It would be an error of every observation."""
+
+    def answer(service: Service, request: Mapping[Any, Any]) -> dict[Any, Any]:
+        time.sleep(0.1)
+        return service.answer(request)
+
+    policy = open_remote(serve(answer=answer), timeout_s=0.05)
+    with pytest.raises(RemoteError, match=r"takes \d+\.\d s for an answer, timeout_s is 0\.05: raise it"):
+        policy.warm_up()
+
+
 def test_chunks_come_as_from_a_local_policy_and_an_outage_is_a_gap(
     serve: Serve, open_remote: Open, observe: Observe, openpi_server: StartServer
 ) -> None:
