@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
@@ -275,7 +276,7 @@ def cells(together: Mapping[str, Sequence[float]], name: str, alone: Measured | 
     p50, p99, *_ = together.get(name, (float("nan"), float("nan")))
     torch_ms = (together.get(f"{way} {device}", (float("nan"),))[0] for way in ("torch eager", "torch.compile"))
     return (
-        *(f"{value:.2f}" for value in (p50, p99, *(each / p50 for each in torch_ms))),
+        *("" if math.isnan(value) else f"{value:.2f}" for value in (p50, p99, *(each / p50 for each in torch_ms))),
         f"{alone.whole.p50:.2f}",
         f"{alone.whole.p99:.2f}",
         f"{alone.rate_hz:.1f}",
