@@ -18,7 +18,6 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseArray
-from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 from std_srvs.srv import Trigger
@@ -68,7 +67,7 @@ class ControlNode(NodeShell):
         self._observation: Observation | None = None
         self._state_ns = 0
         self._arrived = threading.Condition()
-        self._chunks: deque[tuple[Source, JointTrajectory]] = deque(maxlen=4)
+        self._chunks: deque[tuple[Source, bytes]] = deque(maxlen=4)
         self._wishes: deque[Callable[[int], None]] = deque(maxlen=8)
         self._placed: list[int] = []
         self._tick: Tick | None = None
@@ -86,7 +85,7 @@ class ControlNode(NodeShell):
         self.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
         for source in (Source.POLICY, Source.TELEOP):
             topic = f"{source.value}/action_chunk"
-            self.create_subscription(JointTrajectory, topic, partial(self._proposed, source), qos.NEWEST)
+            self.create_subscription(JointTrajectory, topic, partial(self._proposed, source), qos.NEWEST, raw=True)
         self.create_subscription(String, "control/source", self._selected, qos.LATCHED)
         self.create_service(Trigger, "control/home", self._home)
         self._inputs = self.create_publisher(JointTrajectory, conversion.FILTER_INPUT_TOPIC, qos.EACH)
@@ -127,8 +126,8 @@ class ControlNode(NodeShell):
             self._observation, self._state_ns = observation, stamp_ns
             self._arrived.notify_all()
 
-    def _proposed(self, source: Source, message: JointTrajectory) -> None:
-        self._chunks.append((source, message))
+    def _proposed(self, source: Source, data: bytes) -> None:
+        self._chunks.append((source, data))
 
     def _selected(self, message: String) -> None:
         choices = {source.value: source for source in (Source.POLICY, Source.TELEOP, Source.HOLD)}
@@ -186,15 +185,15 @@ class ControlNode(NodeShell):
         while self._chunks:
             self._submit(*self._chunks.popleft(), now_ns)
         self._tick = tick = self._controller.tick(now_ns, observation)
-        ready = () if tick.command is None else conversion.command_messages(tick.command, self.profile)
-        messages = [(self._commands[each.name], serialize_message(message)) for each, message in ready]
+        ready = () if tick.command is None else conversion.command_bytes(tick.command, self.profile)
+        messages = [(self._commands[controller.name], data) for controller, data in ready]
         late_ns = self.time.now_ns() - now_ns
         self._ready_meter.add(late_ns)
         if messages and late_ns > LATEST_NS and not self.time.simulated:
             self._controller.abandon(f"a command was ready {late_ns * 1e-6:.0f} ms after its tick: too late to send")
             messages.clear()
-        for publisher, message in messages:  # right after the check: a process can be held up anywhere
-            publisher.publish(message)
+        for publisher, data in messages:  # right after the check: a process can be held up anywhere
+            publisher.publish(data)
         for message in conversion.filter_input_messages(now_ns, self.profile.joint_names, tick.inputs):
             self._inputs.publish(message)
         for stamp_ns in self._placed:  # from here on the command follows that observation
@@ -236,9 +235,9 @@ class ControlNode(NodeShell):
         except StoppedError as error:
             self._refusal = str(error)
 
-    def _submit(self, source: Source, message: JointTrajectory, now_ns: int) -> None:
+    def _submit(self, source: Source, data: bytes, now_ns: int) -> None:
         try:
-            chunk = conversion.chunk(message, self.profile.joint_names)
+            chunk = conversion.chunk(data, self.profile.joint_names)
         except TendonError as error:
             self._controller.reject(str(error))
             self._drop_chunk(str(error))

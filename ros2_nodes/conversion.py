@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import CameraInfo, JointState
 from sensor_msgs.msg import Image as ImageMessage
 from std_msgs.msg import Float64MultiArray, Header
@@ -22,8 +23,8 @@ from tendon.control.reference import FilterInput
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.profile import Controller, RobotProfile
 from tendon.core.types import ActionChunk, Array, Command, Image, freeze
+from tendon.ros2_nodes.trajectory_wire import SECOND_NS, read_trajectory, write_trajectory
 
-SECOND_NS = 1_000_000_000
 FILTER_INPUT_TOPIC = "safety/filter_input"
 
 
@@ -140,79 +141,69 @@ def _same_joints(wanted: Sequence[str], given: Sequence[str], what: str) -> list
     return order_of(wanted, given, what)
 
 
-def chunk_message(chunk: ActionChunk, joint_names: Sequence[str]) -> JointTrajectory:
-    """Returns an action chunk stamped with its observation; `time_from_start` counts from there."""
-    message = JointTrajectory(joint_names=list(joint_names))
-    message.header.stamp = time_message(chunk.observation_stamp_ns)
+def chunk_bytes(chunk: ActionChunk, joint_names: Sequence[str]) -> bytes:
+    """Returns the message of an action chunk, stamped with its observation; `time_from_start` counts from there."""
     first_ns = chunk.start_ns - chunk.observation_stamp_ns
-    message.points = [
-        _point(first_ns + k * chunk.step_ns, positions=row) for k, row in enumerate(np.array(chunk.actions))
-    ]
-    return message
+    times_ns = [first_ns + k * chunk.step_ns for k in range(len(chunk.actions))]
+    return write_trajectory(chunk.observation_stamp_ns, joint_names, times_ns, chunk.actions)
 
 
-def chunk(message: JointTrajectory, joint_names: Sequence[str]) -> ActionChunk:
+def chunk(data: bytes, joint_names: Sequence[str]) -> ActionChunk:
     """Returns the action chunk of a message, its columns in the order of `joint_names`.
 
     Raises:
         MismatchError: a joint is missing, unknown or named twice.
         InvalidDataError: fewer than two points, uneven times, a wrong size or a value that is not finite.
     """
-    order = _same_joints(joint_names, message.joint_names, "action chunk")
-    times = [time_ns(point.time_from_start) for point in message.points]
+    given = read_trajectory(data)
+    order = _same_joints(joint_names, given.joint_names, "action chunk")
+    times = given.times_ns
     if len(times) < 2:
         raise InvalidDataError(f"action chunk has {len(times)} points: its step needs at least 2")
     steps = {later - earlier for earlier, later in itertools.pairwise(times)}
     if len(steps) != 1:
         raise InvalidDataError(f"action chunk has uneven steps {sorted(steps)} ns: points must be equally spaced")
-    rows = [_row(point.positions, len(order), "action chunk position") for point in message.points]
-    stamp_ns = time_ns(message.header.stamp)
+    if given.position.shape[1] != len(order):
+        raise InvalidDataError(f"action chunk has rows of {given.position.shape[1]} numbers, expected {len(order)}")
     return ActionChunk(
-        actions=np.array(rows)[:, order],
-        start_ns=stamp_ns + times[0],
+        actions=given.position[:, order],
+        start_ns=given.stamp_ns + times[0],
         step_ns=steps.pop(),
-        observation_stamp_ns=stamp_ns,
+        observation_stamp_ns=given.stamp_ns,
     )
 
 
-def command_messages(
-    command: Command, profile: RobotProfile
-) -> Iterator[tuple[Controller, JointTrajectory | Float64MultiArray]]:
-    """Yields what each of the profile's controllers takes.
+def command_bytes(command: Command, profile: RobotProfile) -> Iterator[tuple[Controller, bytes]]:
+    """Yields the message that each of the profile's controllers takes.
 
     A joint_trajectory controller gets all points with positions and velocities: its cubic spline through them is
     the reference itself, whose jerk is constant between points. A forward_command controller gets the point that
     is due one period after the stamp; it cannot hold a stop.
     """
+    points = command.trajectory
     for controller in profile.controllers:
         columns = [profile.joint_names.index(name) for name in controller.joints]
-        position = command.trajectory.position[:, columns]
+        position = points.position[:, columns]
         if controller.type == "forward_command":
-            yield controller, Float64MultiArray(data=array("d", position[:2][-1].tobytes()))
+            yield controller, serialize_message(Float64MultiArray(data=array("d", position[:2][-1].tobytes())))
             continue
-        velocity = command.trajectory.velocity[:, columns]
-        message = JointTrajectory(joint_names=list(controller.joints))
-        message.header.stamp = time_message(command.stamp_ns)
-        message.points = [
-            _point(at_ns, positions=row, velocities=rate)
-            for at_ns, row, rate in zip(command.trajectory.time_from_start_ns, position, velocity, strict=True)
-        ]
-        yield controller, message
+        times_ns, velocity = points.time_from_start_ns, points.velocity[:, columns]
+        yield controller, write_trajectory(command.stamp_ns, controller.joints, times_ns, position, velocity)
 
 
-def trajectory(message: JointTrajectory) -> dict[str, Any]:
+def trajectory(data: bytes) -> dict[str, Any]:
     """Returns the arguments of `TrajectoryController.accept` in a message; that controller judges them.
 
     Raises:
-        InvalidDataError: points have different sizes.
+        InvalidDataError: it is no trajectory, or its points have different sizes.
     """
-    count = len(message.joint_names)
+    given = read_trajectory(data)
     return {
-        "joint_names": message.joint_names,
-        "time_from_start_ns": [time_ns(point.time_from_start) for point in message.points],
-        "position": np.array([_row(point.positions, count, "trajectory position") for point in message.points]),
-        "velocity": np.array([_row(point.velocities, count, "trajectory velocity") for point in message.points]),
-        "stamp_ns": time_ns(message.header.stamp),
+        "joint_names": given.joint_names,
+        "time_from_start_ns": given.times_ns,
+        "position": given.position,
+        "velocity": given.velocity,
+        "stamp_ns": given.stamp_ns,
     }
 
 
@@ -232,20 +223,6 @@ def diagnostics(stamp_ns: int, *statuses: DiagnosticStatus) -> DiagnosticArray:
 def values_of(message: DiagnosticStatus) -> dict[str, str]:
     """Returns the key-value pairs of a status."""
     return {pair.key: pair.value for pair in message.values}
-
-
-def _point(from_start_ns: int, **rows: Array) -> JointTrajectoryPoint:
-    second, nanosecond = divmod(from_start_ns, SECOND_NS)
-    message = JointTrajectoryPoint(time_from_start=Duration(sec=second, nanosec=nanosecond))
-    for name, row in rows.items():
-        setattr(message, name, array("d", row.tobytes()))
-    return message
-
-
-def _row(values: Sequence[float], count: int, what: str) -> Sequence[float]:
-    if len(values) != count:
-        raise InvalidDataError(f"{what} has {len(values)} numbers, expected {count}")
-    return values
 
 
 def filter_input_messages(

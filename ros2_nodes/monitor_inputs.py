@@ -24,10 +24,12 @@ from tendon.control.monitor import MonitorLimits
 from tendon.control.reference import LEAD_TICKS
 from tendon.control.response import Requests, Watch
 from tendon.control.sources import BreachWatch, SourceWatch
+from tendon.core.errors import InvalidDataError
 from tendon.core.profile import Controller, RobotProfile
 from tendon.core.types import Array
 from tendon.ros2_nodes import conversion, qos
 from tendon.ros2_nodes.permission import PERMISSION_TOPIC
+from tendon.ros2_nodes.trajectory_wire import read_stamp_ns, read_trajectory
 
 CHUNK_TOPICS = ("policy/action_chunk", "teleop/action_chunk")
 COUNTED = ("control_node", "policy_node", "safety_monitor")
@@ -68,7 +70,7 @@ class MonitorInputs:
             if controller.type == "joint_trajectory":
                 topic = f"{controller.name}/joint_trajectory"
                 self._laws[controller.name] = CommandLaws(profile, controller, outside)
-                node.create_subscription(JointTrajectory, topic, partial(self._commanded, controller), qos.EACH)
+                node.create_subscription(JointTrajectory, topic, partial(self._commanded, controller), qos.EACH, raw=True)
             else:
                 topic = f"{controller.name}/commands"
                 node.create_subscription(Float64MultiArray, topic, partial(self._positioned, controller), qos.EACH)
@@ -81,7 +83,7 @@ class MonitorInputs:
                 ImageMessage, f"camera/{name}/image_raw", partial(self._pictured, name), qos.STREAM
             )
         for topic in CHUNK_TOPICS:
-            node.create_subscription(JointTrajectory, topic, self._proposed, qos.NEWEST)
+            node.create_subscription(JointTrajectory, topic, self._proposed, qos.NEWEST, raw=True)
         node.create_subscription(JointTrajectory, conversion.FILTER_INPUT_TOPIC, self._filtered, qos.EACH)
         node.create_subscription(DiagnosticArray, "diagnostics", self._diagnosed, qos.EACH)
         node.create_timer(LOOK_S, self._look)
@@ -103,19 +105,20 @@ class MonitorInputs:
         self._joints.measured(position, velocity, now_ns)
         return fresh
 
-    def _commanded(self, controller: Controller, message: JointTrajectory) -> None:
-        laws, points = self._laws[controller.name], message.points
+    def _commanded(self, controller: Controller, data: bytes) -> None:
+        laws = self._laws[controller.name]
         try:
-            command = SentCommand(
-                stamp_ns=conversion.time_ns(message.header.stamp),
-                joint_names=tuple(message.joint_names),
-                times_ns=[conversion.time_ns(point.time_from_start) for point in points],
-                position=np.array([point.positions for point in points], dtype=np.float64),
-                velocity=np.array([point.velocities for point in points], dtype=np.float64),
-            )
-        except ValueError as error:
+            given = read_trajectory(data)
+        except InvalidDataError as error:
             self._broken(controller, Breach(law="form", reason=f"command breaks the law of form: {error}"))
             return
+        command = SentCommand(
+            stamp_ns=given.stamp_ns,
+            joint_names=given.joint_names,
+            times_ns=given.times_ns,
+            position=given.position,
+            velocity=given.velocity,
+        )
         columns = self._columns[controller.name]
         breach = laws.check(command, None if self._measured is None else self._measured[columns])
         if breach is not None:
@@ -172,8 +175,12 @@ class MonitorInputs:
         frame = Frame.of(conversion.time_ns(message.header.stamp), memoryview(message.data))
         self._cameras[name].take(frame, time.monotonic_ns())
 
-    def _proposed(self, message: JointTrajectory) -> None:
-        now_ns, stamp_ns = time.monotonic_ns(), conversion.time_ns(message.header.stamp)
+    def _proposed(self, data: bytes) -> None:
+        now_ns = time.monotonic_ns()
+        try:
+            stamp_ns = read_stamp_ns(data)
+        except InvalidDataError:
+            return  # control_node rejects it
         if self._poses.newest_ns:
             self._latency.chunk(self._poses.newest_ns - stamp_ns, now_ns)
 

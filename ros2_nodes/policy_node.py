@@ -376,7 +376,7 @@ class PolicyNode(NodeShell):
         now_ns = self.time.now_ns()
         with self._plan_lock:
             self._plan.submit(chunk, now_ns + self._lead_ns)
-        self._chunks.publish(conversion.chunk_message(chunk, self.profile.joint_names))
+        self._chunks.publish(conversion.chunk_bytes(chunk, self.profile.joint_names))
         self._chunk_meter.add(now_ns - chunk.observation_stamp_ns)
         if maker.policy.last is not None:
             self._inference_meter.add(maker.policy.last.total_ns)

@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import SetParametersResult
@@ -54,7 +55,7 @@ class SimNode(NodeShell):
         self._label = world_state.scene_label(scene)
         self._camera_hz = max((camera.rate_hz for camera in self.profile.cameras), default=1.0)
         self._next_scene: Scene | None = None
-        self._commands: deque[tuple[int, str, JointTrajectory]] = deque(maxlen=64)
+        self._commands: deque[tuple[int, str, dict[str, Any]]] = deque(maxlen=64)
         self._words: deque[str] = deque(maxlen=8)
         self._commanded: list[tuple[int, Array, Array]] = []
         self._next_jam: str | None = self.setting("jammed", "") or None
@@ -72,7 +73,7 @@ class SimNode(NodeShell):
             self._lockstep = LockStep(self, round(SECOND_NS / self.profile.control_hz))
         for controller in self.profile.controllers:
             take = partial(self._take, controller.name)
-            self.create_subscription(JointTrajectory, f"{controller.name}/joint_trajectory", take, qos.EACH)
+            self.create_subscription(JointTrajectory, f"{controller.name}/joint_trajectory", take, qos.EACH, raw=True)
         self.create_subscription(String, "instruction", self._instructed, qos.LATCHED)
         self.add_on_set_parameters_callback(self._set)
         self._closing = threading.Event()
@@ -96,12 +97,21 @@ class SimNode(NodeShell):
         """Returns the scene and how often physics was too late."""
         return {"scene": self._label, "slips": self._slips, "done": self._done}
 
-    def _take(self, controller: str, message: JointTrajectory) -> None:
-        stamp_ns, now_ns = conversion.time_ns(message.header.stamp), self._now_ns()
-        self._commands.append((min(stamp_ns or now_ns, now_ns), controller, message))
+    def _take(self, controller: str, data: bytes) -> None:
+        try:
+            trajectory = conversion.trajectory(data)
+        except TendonError as error:
+            self._reject(controller, error)
+            return
+        stamp_ns, now_ns = trajectory["stamp_ns"], self._now_ns()
+        self._commands.append((min(stamp_ns or now_ns, now_ns), controller, trajectory))
         self._received.add(now_ns - stamp_ns)
         if self._lockstep is not None:
             self._lockstep.commanded(stamp_ns)
+
+    def _reject(self, controller: str, error: TendonError) -> None:
+        self._received.drop()
+        self._rejected = f"{controller}: {error}"
 
     def _instructed(self, message: String) -> None:
         self._words.append(str(message.data))
@@ -182,20 +192,19 @@ class SimNode(NodeShell):
             self._next_jam = None
         # Physics that is late makes up for it as a robot that was never late: it takes each command when it was due.
         while self._commands and self._commands[0][0] <= now_ns:
-            _, controller, message = self._commands.popleft()
+            _, controller, trajectory = self._commands.popleft()
             try:
-                robot.accept(controller, conversion.trajectory(message), now_ns)
+                robot.accept(controller, trajectory, now_ns)
                 self._rejected = ""
             except TendonError as error:
-                self._received.drop()
-                self._rejected = f"{controller}: {error}"
+                self._reject(controller, error)
         while self._words:
             robot.judge(self._words.popleft())
         robot.step(now_ns)
         self._steps += 1
         self._commanded.append((now_ns, *robot.commanded()))
         if len(self._commanded) == COMMANDED_BATCH:
-            self._batches.publish(world_state.commanded_message(self.profile.joint_names, self._commanded))
+            self._batches.publish(world_state.commanded_bytes(self.profile.joint_names, self._commanded))
             self._commanded.clear()
         if self._due(STATE_HZ):
             state = conversion.joint_state_message(now_ns, self.profile.joint_names, *robot.world.joint_state())

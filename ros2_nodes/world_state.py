@@ -6,13 +6,13 @@ from array import array
 from collections.abc import Sequence
 from itertools import chain
 
-from builtin_interfaces.msg import Duration
+import numpy as np
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array
 from tendon.ros2_nodes import conversion
+from tendon.ros2_nodes.trajectory_wire import write_trajectory
 from tendon.sim.scene import Scene, sample_scene
 from tendon.sim.world import WorldState
 
@@ -68,14 +68,8 @@ def world_state(message: JointState) -> tuple[int, str, WorldState]:
     )
 
 
-def commanded_message(names: Sequence[str], samples: Sequence[tuple[int, Array, Array]]) -> JointTrajectory:
-    """Returns what controllers commanded in some physics steps, each as (stamp_ns, (n,) position, (n,) velocity)."""
-    message = JointTrajectory(joint_names=list(names))
-    first_ns = samples[0][0]
-    message.header.stamp = conversion.time_message(first_ns)
-    for stamp_ns, position, velocity in samples:
-        second, nanosecond = divmod(stamp_ns - first_ns, 1_000_000_000)
-        point = JointTrajectoryPoint(time_from_start=Duration(sec=second, nanosec=nanosecond))
-        point.positions, point.velocities = array("d", position.tobytes()), array("d", velocity.tobytes())
-        message.points.append(point)
-    return message
+def commanded_bytes(names: Sequence[str], samples: Sequence[tuple[int, Array, Array]]) -> bytes:
+    """Returns the message of what controllers commanded in some physics steps: stamp_ns, (n,) position and velocity."""
+    stamps_ns, position, velocity = zip(*samples, strict=True)
+    times_ns = [stamp_ns - stamps_ns[0] for stamp_ns in stamps_ns]
+    return write_trajectory(stamps_ns[0], names, times_ns, np.array(position), np.array(velocity))

@@ -37,13 +37,14 @@ class MockArm(Node):
             c.name: TrajectoryController(c.joints, home[self._columns[c.name]]) for c in profile.controllers
         }
         for name in self._controllers:
-            self.create_subscription(JointTrajectory, f"{name}/joint_trajectory", partial(self._take, name), qos.NEWEST)
+            topic, take = f"{name}/joint_trajectory", partial(self._take, name)
+            self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
         self._states = self.create_publisher(JointState, "joint_states", qos.NEWEST)
         self.create_timer(0.01, self._measure)
 
-    def _take(self, name: str, message: JointTrajectory) -> None:
+    def _take(self, name: str, data: bytes) -> None:
         try:
-            self._controllers[name].accept(**conversion.trajectory(message), now_ns=time.time_ns())
+            self._controllers[name].accept(**conversion.trajectory(data), now_ns=time.time_ns())
         except TendonError as error:
             self.get_logger().warning(f"{name} rejected a trajectory: {error}")
 

@@ -139,7 +139,7 @@ class Bench:
         def send() -> None:
             while swinging.is_set():
                 stamp_ns = time.time_ns()
-                self.graph.chunks.publish(conversion.chunk_message(self.chunk(stamp_ns), PROFILE.joint_names))
+                self.graph.chunks.publish(conversion.chunk_bytes(self.chunk(stamp_ns), PROFILE.joint_names))
                 time.sleep(SEND_S)
 
         threading.Thread(target=send, daemon=True).start()

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 from bench import Bench
+from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 from witness import PROFILE
 
@@ -30,7 +31,7 @@ def start_sending(bench: Bench, source: Source, period_s: float = SEND_S) -> Non
 
     def publish() -> None:
         made = source()
-        message = made if isinstance(made, JointTrajectory) else conversion.chunk_message(made, PROFILE.joint_names)
+        message = made if isinstance(made, JointTrajectory) else conversion.chunk_bytes(made, PROFILE.joint_names)
         bench.graph.chunks.publish(message)
 
     def send() -> None:
@@ -57,7 +58,7 @@ def stop_invalid(bench: Bench) -> None:
     """The policy recovers: a valid chunk comes, without which a reset is refused."""
     stop_sending(bench)
     time.sleep(2 * SEND_S)
-    bench.graph.chunks.publish(conversion.chunk_message(bench.chunk(time.time_ns()), PROFILE.joint_names))
+    bench.graph.chunks.publish(conversion.chunk_bytes(bench.chunk(time.time_ns()), PROFILE.joint_names))
 
 
 def start_wild(bench: Bench) -> None:
@@ -97,7 +98,8 @@ def _wild(bench: Bench) -> ActionChunk:
 
 
 def _invalid(bench: Bench) -> JointTrajectory:
-    message = conversion.chunk_message(bench.chunk(time.time_ns()), PROFILE.joint_names)
+    true = conversion.chunk_bytes(bench.chunk(time.time_ns()), PROFILE.joint_names)
+    message: JointTrajectory = deserialize_message(true, JointTrajectory)
     row = bench.random.randrange(len(message.points))
     column = bench.random.randrange(len(PROFILE.joint_names))
     kind = bench.random.choice(("nan", "inf", "-inf", "short", "long", "name", "missing", "twice", "uneven", "empty"))

@@ -137,7 +137,7 @@ class RunningGraph:
                 chunk = ActionChunk(
                     actions=rows, start_ns=stamp_ns + STEP_NS, step_ns=STEP_NS, observation_stamp_ns=stamp_ns
                 )
-                self.chunks.publish(conversion.chunk_message(chunk, names))
+                self.chunks.publish(conversion.chunk_bytes(chunk, names))
                 time.sleep(0.1)
 
         threading.Thread(target=send, daemon=True).start()

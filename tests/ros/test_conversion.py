@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from rclpy.serialization import deserialize_message, serialize_message
+from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.trajectory_controller import TrajectoryController
 from tendon.core.errors import InvalidDataError, MismatchError
@@ -30,18 +32,18 @@ def make_chunk(actions: Array) -> ActionChunk:
 @settings(max_examples=30, deadline=None)
 def test_a_chunk_survives_the_message_in_any_joint_order(actions: Array, names: list[str]) -> None:
     given_chunk = make_chunk(actions)
-    message = conversion.chunk_message(given_chunk, NAMES)
+    message = deserialize_message(conversion.chunk_bytes(given_chunk, NAMES), JointTrajectory)
     order = [NAMES.index(name) for name in names]
     message.joint_names = names
     for point in message.points:
         point.positions = np.array(point.positions)[order]
-    found = conversion.chunk(message, NAMES)
+    found = conversion.chunk(serialize_message(message), NAMES)
     assert np.array_equal(found.actions, given_chunk.actions)
     assert (found.start_ns, found.step_ns, found.observation_stamp_ns) == (STAMP_NS + 10**8, 10**8, STAMP_NS)
 
 
-def break_message(how: str) -> object:
-    message = conversion.chunk_message(make_chunk(np.zeros((3, 8))), NAMES)
+def break_message(how: str) -> bytes:
+    message = deserialize_message(conversion.chunk_bytes(make_chunk(np.zeros((3, 8))), NAMES), JointTrajectory)
     if how == "missing joint":
         message.joint_names = list(NAMES[:-1])
     elif how == "unknown joint":
@@ -58,12 +60,24 @@ def break_message(how: str) -> object:
         message.points = message.points[:1]
     elif how == "backwards":
         message.points = message.points[::-1]
-    return message
+    elif how == "cut off":
+        return bytes(serialize_message(message)[:-120])
+    return bytes(serialize_message(message))
 
 
 @pytest.mark.parametrize(
     "how",
-    ["missing joint", "unknown joint", "repeated joint", "nan", "short point", "uneven", "one point", "backwards"],
+    [
+        "missing joint",
+        "unknown joint",
+        "repeated joint",
+        "nan",
+        "short point",
+        "uneven",
+        "one point",
+        "backwards",
+        "cut off",
+    ],
 )
 def test_a_broken_chunk_is_rejected_whole(how: str) -> None:
     with pytest.raises((MismatchError, InvalidDataError)):
@@ -84,9 +98,9 @@ def test_a_command_reaches_each_controller_with_its_own_joints_exactly() -> None
         ),
     )
     seen: list[str] = []
-    for controller, message in conversion.command_messages(command, PROFILE):
+    for controller, data in conversion.command_bytes(command, PROFILE):
         columns = [NAMES.index(name) for name in controller.joints]
-        accepted = conversion.trajectory(message)
+        accepted = conversion.trajectory(data)
         assert accepted["stamp_ns"] == STAMP_NS
         assert accepted["time_from_start_ns"] == list(command.trajectory.time_from_start_ns)
         assert np.array_equal(accepted["position"], command.trajectory.position[:, columns])

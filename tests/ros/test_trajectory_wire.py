@@ -1,0 +1,121 @@
+"""Trajectories as bytes: what is written rclpy reads, what is read is what rclpy reads, whatever the bytes are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from rclpy.serialization import deserialize_message, serialize_message
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from tendon.core.errors import InvalidDataError
+from tendon.core.types import Array
+from tendon.ros2_nodes import trajectory_wire
+from tendon.ros2_nodes.trajectory_wire import read_stamp_ns, read_trajectory, write_trajectory
+
+SECOND_NS = 1_000_000_000
+ANY = st.floats(width=64)
+NAME = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=12)
+STAMP_NS = st.integers(0, 2**31 * SECOND_NS - 1)
+Arguments = tuple[int, list[str], list[int], Array, "Array | None"]
+
+
+@st.composite
+def trajectories(draw: st.DrawFn) -> Arguments:
+    """Returns what `write_trajectory` takes."""
+    count, width = draw(st.integers(1, 6)), draw(st.integers(1, 9))
+    rows = arrays(np.float64, (count, width), elements=ANY)
+    times_ns = draw(st.lists(STAMP_NS, min_size=count, max_size=count))
+    return draw(STAMP_NS), draw(st.lists(NAME, max_size=9)), times_ns, draw(rows), draw(st.none() | rows)
+
+
+def message_of(arguments: Arguments, frame: str = "") -> JointTrajectory:
+    """Returns the same, made by rclpy's means."""
+    stamp_ns, names, times_ns, position, velocity = arguments
+    message = JointTrajectory(joint_names=names)
+    message.header.frame_id = frame
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp_ns, SECOND_NS)
+    for k, time_ns in enumerate(times_ns):
+        second, nanosecond = divmod(time_ns, SECOND_NS)
+        point = JointTrajectoryPoint(time_from_start=Duration(sec=second, nanosec=nanosecond))
+        point.positions = position[k].tolist()
+        point.velocities = [] if velocity is None else velocity[k].tolist()
+        message.points.append(point)
+    return message
+
+
+def fields(message: JointTrajectory) -> tuple[object, ...]:
+    """Returns what we read of a message; rows as bytes, because NaN is not equal to itself."""
+    stamp, points = message.header.stamp, message.points
+    times = [point.time_from_start.sec * SECOND_NS + point.time_from_start.nanosec for point in points]
+    rows = [(point.positions.tobytes(), point.velocities.tobytes()) for point in points]
+    return stamp.sec * SECOND_NS + stamp.nanosec, tuple(message.joint_names), times, rows
+
+
+def by_rclpy(data: bytes) -> tuple[object, ...]:
+    return fields(deserialize_message(data, JointTrajectory))
+
+
+def by_us(data: bytes) -> tuple[object, ...]:
+    read = read_trajectory(data)
+    rows = [(p.tobytes(), v.tobytes()) for p, v in zip(read.position, read.velocity, strict=True)]
+    return read.stamp_ns, read.joint_names, read.times_ns, rows
+
+
+@given(trajectories())
+@settings(max_examples=200, deadline=None)
+def test_what_is_written_rclpy_reads_and_so_do_we(arguments: Arguments) -> None:
+    data = write_trajectory(*arguments)
+    assert fields(message_of(arguments)) == by_rclpy(data) == by_us(data)
+    assert read_stamp_ns(data) == arguments[0]
+
+
+@given(trajectories(), NAME)
+@settings(max_examples=200, deadline=None)
+def test_a_message_of_rclpy_is_read_without_it(arguments: Arguments, frame: str) -> None:
+    data = serialize_message(message_of(arguments, frame))
+    assert trajectory_wire._read_regular(data) is not None
+    assert by_us(data) == by_rclpy(data)
+
+
+@given(trajectories(), st.data())
+@settings(max_examples=500, deadline=None)
+def test_altered_bytes_are_read_as_rclpy_reads_them_or_refused(arguments: Arguments, data: st.DataObject) -> None:
+    altered = bytearray(write_trajectory(*arguments))
+    for place in data.draw(st.lists(st.integers(0, len(altered) - 1), max_size=3)):
+        altered[place] = data.draw(st.sampled_from([0, 1, 2, 8, 255]) | st.integers(0, 255))
+    altered = altered[: data.draw(st.just(len(altered)) | st.integers(0, len(altered)))]
+    try:
+        found = by_us(bytes(altered))
+    except InvalidDataError:
+        return
+    assert found == by_rclpy(bytes(altered))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("accelerations", [0.1]), ("effort", [0.1]), ("velocities", [0.1]), ("positions", [])]
+)
+def test_points_of_any_other_form_are_left_to_rclpy(field: str, value: list[float]) -> None:
+    message = JointTrajectory(joint_names=["a", "b"])
+    message.points = [JointTrajectoryPoint(positions=[1.0, 2.0]) for _ in range(3)]
+    for point in message.points:
+        setattr(point, field, value)
+    data = serialize_message(message)
+    assert trajectory_wire._read_regular(data) is None
+    assert by_us(data) == by_rclpy(data)
+
+
+def test_points_of_different_sizes_are_refused() -> None:
+    message = JointTrajectory(joint_names=["a", "b"])
+    message.points = [JointTrajectoryPoint(positions=row) for row in ([1.0, 2.0], [1.0])]
+    with pytest.raises(InvalidDataError, match=r"points of \[1, 2\] positions"):
+        read_trajectory(serialize_message(message))
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\1\0\0", b"\0\1\0\0" + bytes(7)])
+def test_no_message_has_no_stamp(data: bytes) -> None:
+    with pytest.raises(InvalidDataError, match="no header"):
+        read_stamp_ns(data)
