@@ -19,8 +19,8 @@ from tendon.core.profile import load_profile
 from tendon.graph.domain import free_domain
 
 START_S = 60.0
-ARM_PRIORITY = 1
-"""Of the process that stands for the arm: a real one's driver is not held up by what runs here."""
+DRIVER_PRIORITY = 1
+"""Of the processes that stand for the arm and the cameras: drivers of real ones are not held up by what runs here."""
 
 
 def ours(seconds: float, folder: Path, engine: str) -> Found:
@@ -52,14 +52,14 @@ def ours(seconds: float, folder: Path, engine: str) -> Found:
 def as_driver() -> None:
     """Lets the process go before those that are not urgent, where that is allowed."""
     with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(ARM_PRIORITY))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(DRIVER_PRIORITY))
 
 
 def watch(profile_file: Path, seconds: float, log: Path) -> Found:
     """Publishes images, arms when the policy is ready, and listens to chunks, commands and diagnostics."""
-    from tendon.ros2_nodes.runtime import Urgency, prefer_this_process, prepare_process
+    from tendon.ros2_nodes.runtime import prepare_process
 
-    prefer_this_process(Urgency.THIRD)  # as camera_node does
+    as_driver()
     prepare_process(images=True)
     import rclpy
     from diagnostic_msgs.msg import DiagnosticArray
@@ -70,6 +70,7 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
 
     from tendon.core.types import Image
     from tendon.ros2_nodes import conversion, qos
+    from tendon.ros2_nodes.trajectory_wire import read_stamp_ns
 
     profile, shown = load_profile(profile_file), frames()
     rclpy.init()
@@ -87,12 +88,12 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
             publisher.publish(conversion.image_message(image, profile.camera(name).frame))
         count += 1
 
-    def take(message: JointTrajectory) -> None:
+    def take(data: bytes) -> None:
         now_ns = time.time_ns()
         if time.monotonic() > start_s:
-            whole.append((now_ns - conversion.time_ns(message.header.stamp)) / 1e6)
+            whole.append((now_ns - read_stamp_ns(data)) / 1e6)
 
-    def command(message: JointTrajectory) -> None:
+    def command(_: bytes) -> None:
         if time.monotonic() > start_s:
             arrivals.append(time.perf_counter_ns() / 1e6)
 
@@ -109,8 +110,9 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
                     network.append(float(said["model_ms"]))
 
     node.create_timer(1.0 / RATE_HZ, expose)
-    node.create_subscription(JointTrajectory, "policy/action_chunk", take, qos.NEWEST)
-    node.create_subscription(JointTrajectory, f"{profile.controllers[0].name}/joint_trajectory", command, qos.NEWEST)
+    node.create_subscription(JointTrajectory, "policy/action_chunk", take, qos.NEWEST, raw=True)
+    commands = f"{profile.controllers[0].name}/joint_trajectory"
+    node.create_subscription(JointTrajectory, commands, command, qos.EACH, raw=True)
     node.create_subscription(DiagnosticArray, "diagnostics", hear, qos.EACH)
     executor = EventsExecutor()
     executor.add_node(node)

@@ -11,7 +11,7 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -46,7 +46,7 @@ class Operator:
         self.node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
         self.node.create_subscription(DiagnosticArray, STATE_TOPIC, self._heard, qos.EACH)
         self.node.create_subscription(DiagnosticArray, "diagnostics", self._heard, qos.EACH)
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._spin, name="operator", daemon=True)

@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from enum import Enum
@@ -43,7 +44,7 @@ class Urgency(Enum):
 
 TRANSPORT_VARIABLE = "FASTRTPS_DEFAULT_PROFILES_FILE"
 SHARED_MEMORY = Path("/dev/shm")
-_SPIN_S = 0.1
+_CHECK_S = 0.1
 _LOCK = re.compile(r"fastrtps_(?:[0-9a-f]{16}|port\d{1,5})_(?:el|sl)")
 _PR_SET_PDEATHSIG = 1
 
@@ -176,10 +177,13 @@ def _spin(make: Callable[[], NodeShell], stopping: Callable[[], bool]) -> int:
             executor = EventsExecutor()
             executor.add_node(node)
             node.start()
+            checked_s = 0.0
             while not stopping():
-                executor.spin_once(_SPIN_S)  # spin() of this executor runs nothing in the Jazzy wheels
-                node.check()
-            node.finish(lambda: executor.spin_once(_SPIN_S))
+                executor.spin_once(_CHECK_S)  # spin() of this executor runs nothing in the Jazzy wheels; one event ends it
+                if time.monotonic() >= checked_s + _CHECK_S:
+                    checked_s = time.monotonic()
+                    node.check()
+            node.finish(lambda: executor.spin_once(_CHECK_S))
         finally:
             node.close()
     finally:

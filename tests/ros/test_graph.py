@@ -134,7 +134,7 @@ def test_a_policy_moves_the_robot_and_a_new_instruction_turns_it_in_motion(polic
     graph = policy_graph
     graph.arm()
     graph.wait(lambda: _drift(graph) > 0.02, "motion to the left")
-    assert graph.operator.said("policy_node")["engine"] == "openvino"
+    graph.wait(lambda: graph.operator.said("policy_node").get("engine") == "openvino", "the engine's name")
     graph.operator.say("right")
     graph.wait(lambda: _drift(graph) < -0.02, "motion to the right")
     assert graph.mode() == "running"
