@@ -62,7 +62,7 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
     as_driver()
     prepare_process(images=True)
     import rclpy
-    from diagnostic_msgs.msg import DiagnosticArray
+    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
     from rclpy.experimental import EventsExecutor
     from sensor_msgs.msg import Image as ImageMessage
     from std_srvs.srv import Trigger
@@ -101,6 +101,8 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
         nonlocal start_s, asked_s
         for status in message.status:
             said = conversion.values_of(status)
+            if status.name == "safety_monitor" and status.level == DiagnosticStatus.ERROR:
+                raise SystemExit(f"our graph stopped: {status.message}")
             if status.name == "policy_node" and status.message == "ready" and time.monotonic() > asked_s + 1.0:
                 asked_s = time.monotonic()
                 arm.call_async(Trigger.Request())

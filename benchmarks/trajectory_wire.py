@@ -13,6 +13,7 @@ import platform
 import time
 from array import array
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -53,6 +54,13 @@ def timed(work: Callable[[], object], repeats: int) -> Array:
     return np.asarray(np.percentile(times, [50, 99, 100]) * 1e-3)
 
 
+def compare(count: int, what: str, ours: Callable[[], object], theirs: Callable[[], object], repeats: int) -> None:
+    """Prints a row."""
+    mine, other = timed(ours, repeats), timed(theirs, repeats)
+    spread = (" / ".join(f"{value:.0f}" for value in values) for values in (mine, other))
+    print(f"| {count} | {what} | {' | '.join(spread)} | {other[0] / mine[0]:.1f} |", flush=True)
+
+
 def main() -> None:
     """Prints a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -61,23 +69,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3000)
     args = parser.parse_args()
     print(f"{os.cpu_count()} x {platform.machine()}, Python {platform.python_version()}, {args.joints} joints")
-    print("| points | what | as arrays, p50 / p99 / max us | rclpy, p50 / p99 / max us | ratio of p50 |\n|---|---|---|---|---|")
+    print("| points | what | as arrays, p50 / p99 / max us | rclpy, p50 / p99 / max us | ratio of p50 |")
+    print("|---|---|---|---|---|")
     names = [f"joint_{k}" for k in range(args.joints)]
     for count in args.points:
         times_ns = [PERIOD_NS * k for k in range(1, count + 1)]
         position, velocity = np.random.default_rng(0).normal(size=(2, count, args.joints))
         data = by_rclpy(names, times_ns, position, velocity)
-        for what, ours, theirs in (
-            (
-                "write",
-                lambda: write_trajectory(0, names, times_ns, position, velocity),
-                lambda: by_rclpy(names, times_ns, position, velocity),
-            ),
-            ("read", lambda: read_trajectory(data), lambda: read_by_rclpy(data)),
-        ):
-            mine, other = timed(ours, args.repeats), timed(theirs, args.repeats)
-            spread = (" / ".join(f"{value:.0f}" for value in values) for values in (mine, other))
-            print(f"| {count} | {what} | {' | '.join(spread)} | {other[0] / mine[0]:.1f} |", flush=True)
+        ours = partial(write_trajectory, 0, names, times_ns, position, velocity)
+        compare(count, "write", ours, partial(by_rclpy, names, times_ns, position, velocity), args.repeats)
+        compare(count, "read", partial(read_trajectory, data), partial(read_by_rclpy, data), args.repeats)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,9 @@ class MonitorInputs:
             if controller.type == "joint_trajectory":
                 topic = f"{controller.name}/joint_trajectory"
                 self._laws[controller.name] = CommandLaws(profile, controller, outside)
-                node.create_subscription(JointTrajectory, topic, partial(self._commanded, controller), qos.EACH, raw=True)
+                node.create_subscription(
+                    JointTrajectory, topic, partial(self._commanded, controller), qos.EACH, raw=True
+                )
             else:
                 topic = f"{controller.name}/commands"
                 node.create_subscription(Float64MultiArray, topic, partial(self._positioned, controller), qos.EACH)

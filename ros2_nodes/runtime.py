@@ -179,7 +179,7 @@ def _spin(make: Callable[[], NodeShell], stopping: Callable[[], bool]) -> int:
             node.start()
             checked_s = 0.0
             while not stopping():
-                executor.spin_once(_CHECK_S)  # spin() of this executor runs nothing in the Jazzy wheels; one event ends it
+                executor.spin_once(_CHECK_S)  # for one event; spin() of this executor runs nothing in the Jazzy wheels
                 if time.monotonic() >= checked_s + _CHECK_S:
                     checked_s = time.monotonic()
                     node.check()

@@ -15,11 +15,13 @@ import argparse
 import logging
 import signal
 import ssl
-import threading
+import time
 from pathlib import Path
 from types import FrameType
 
 from tendon.core.errors import ConfigError
+
+_POLL_S = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,10 +66,11 @@ def run(args: argparse.Namespace) -> int:
     )
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     logging.getLogger("websockets").setLevel(logging.WARNING)
-    ended = threading.Event()
+    ended = False
 
     def end(number: int, frame: FrameType | None) -> None:
-        ended.set()
+        nonlocal ended
+        ended = True
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
@@ -82,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
         )
         if key is not None and tls is None and args.host != "127.0.0.1":
             print("the key and all images go over the network unencrypted: give --certificate and --key", flush=True)
-        ended.wait()
+        while not ended:
+            time.sleep(_POLL_S)
     finally:
         server.close()
     return 0

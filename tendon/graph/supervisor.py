@@ -68,21 +68,22 @@ class Supervisor:
         self._children = [
             _Child(process=process, colour=_COLOURS[i % len(_COLOURS)]) for i, process in enumerate(graph.processes)
         ]
-        self._ending = threading.Event()
+        self._ending = False  # no threading.Event: its lock may be held by the thread that a signal handler interrupts
         self._code = 0
 
     def request_end(self) -> None:
         """Makes `run` end the graph. Any thread, or a signal handler."""
-        self._ending.set()
+        self._ending = True
 
     def run(self) -> int:
         """Runs the graph and returns an exit code: 0 when it was asked to end and no process had died before."""
         for child in self._children:
             self._start(child)
         try:
-            while not self._ending.wait(_POLL_S):
+            while not self._ending:
                 for child in self._children:
                     self._look_at(child)
+                time.sleep(_POLL_S)
         finally:
             self._end_all()
         return self._code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -128,3 +129,35 @@ def test_whatever_ignores_signals_is_killed_with_all_its_children(
     )
     run(Script(name="a", code=code), until="up", seconds=0.5)
     assert not alive(int(pid_file.read_text()))
+
+
+INTERRUPTED = """
+import sys
+from test_supervisor import WAIT, Graph, Script, Supervisor
+
+class Counted(Supervisor):
+    lines = None
+
+    def _start(self, child):
+        super()._start(child)
+        self.lines = 0
+
+for moment in range(1, 30):
+    supervisor = Counted(Graph(processes=(Script(name="a", code=WAIT),), environment={}))
+
+    def trace(frame, event, argument):
+        if supervisor.lines is not None:
+            supervisor.lines += 1
+            if supervisor.lines == moment:
+                supervisor.request_end()
+        return trace
+
+    sys.settrace(trace)
+    supervisor.run()
+    sys.settrace(None)
+"""
+
+
+def test_a_signal_may_interrupt_it_at_any_line() -> None:
+    """A handler that takes a lock its own thread holds would hang `tendon run`, with the robot in motion."""
+    subprocess.run([sys.executable, "-c", INTERRUPTED], cwd=Path(__file__).parent, check=True, timeout=60)
