@@ -7,6 +7,8 @@ as networks have it. `--cpu` counts processor time instead of wall time, for a m
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tendon.core.errors import KinematicsError
 from tendon.core.kinematics import Kinematics
 from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import Array
@@ -122,7 +125,12 @@ def measure(name: str, adapter: Adapter, profile: RobotProfile, rows: int, args:
     """Prints the lines of one space."""
     clock = time.thread_time_ns if args.cpu else time.perf_counter_ns
     home = profile.vector("home")
-    plans = [reach(profile, rows, seed) for seed in range(8)]
+    plans: list[Array] = []
+    for seed in itertools.count():
+        with contextlib.suppress(KinematicsError):  # the way there leads out of reach
+            plans.append(reach(profile, rows, seed))
+        if len(plans) == 8:
+            break
     numbers = [adapter.to_components(plan, home) for plan in plans]
     calls: dict[str, Callable[[int], object]] = {
         "state": lambda k: adapter.state(home, home),
