@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.progress import track
 
 from tendon.core.errors import StoppedError
 from tendon.core.profile import load_profile
@@ -34,7 +35,7 @@ from tendon.sim.tasks import PHRASES, all_tasks
 if TYPE_CHECKING:
     from tendon.ros2_nodes.operator import Operator
 
-READY_S, SETTLED_S = 60.0, 2.5
+READY_S, SETTLED_S, TRIES = 60.0, 2.5, 10
 MOVING, REST = 0.1, 1e-3
 """Parts of the speed limits: a motion worth interrupting, and rest."""
 
@@ -110,12 +111,15 @@ def main() -> None:
     try:
         if not operator.wait(lambda: bool(operator.said("policy_node")) and bool(samples), READY_S):
             raise SystemExit(f"the graph was not ready within {READY_S:.0f} s")
-        for number in range(args.repeats * len(ways)):
+        for number in track(range(args.repeats * len(ways)), "interrupting"):
             way = list(ways)[number % len(ways)]
             operator.wait(lambda: armed(operator), READY_S)
-            while not samples[-1][1] > MOVING:
+            for _ in range(TRIES):
                 operator.say(rng.choice(words))
-                operator.wait(lambda: samples[-1][1] > MOVING, 3.0)
+                if operator.wait(lambda: samples[-1][1] > MOVING, 3.0):
+                    break
+            else:
+                raise SystemExit(f"{TRIES} tasks did not set the robot in motion: {operator.said('control_node')}")
             time.sleep(rng.uniform(0.0, 0.5))
             del samples[:-1]
             called_ns = time.time_ns()
