@@ -44,7 +44,7 @@ class Urgency(Enum):
 
 TRANSPORT_VARIABLE = "FASTRTPS_DEFAULT_PROFILES_FILE"
 SHARED_MEMORY = Path("/dev/shm")
-_CHECK_S = 0.1
+_CHECK_S = 0.02
 _LOCK = re.compile(r"fastrtps_(?:[0-9a-f]{16}|port\d{1,5})_(?:el|sl)")
 _PR_SET_PDEATHSIG = 1
 

@@ -25,7 +25,7 @@ Value = TypeVar("Value", bool, int, float, str)
 
 
 class NodeShell(Node):
-    """A node of the graph. `runtime.run_node` calls `start`, then `check` 10 times a second, `finish` and `close`.
+    """A node of the graph. `runtime.run_node` calls `start`, then `check` 50 times a second, `finish` and `close`.
 
     Args:
         name: unless a remap gives another.
