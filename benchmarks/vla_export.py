@@ -1,8 +1,8 @@
 """SmolVLA, pi0 and pi0.5 with random weights: export, then the graphs against LeRobot's eager modules, in one run.
 
 Run: `python benchmarks/vla_export.py [--policy smolvla|pi0|pi05] [--size tiny|true] [--cameras 2] [--engine cpu]`. It
-needs LeRobot (`make setup-lerobot`). True SmolVLA takes 6 GiB of memory, true pi0 17 GiB and
-12 GiB of disk. LeRobot and its export have a process of their own, the graphs another, each with its own peak.
+needs LeRobot (`make setup-lerobot`). True SmolVLA takes 6 GiB of memory, true pi0 17 GiB and 12 GiB
+of disk. LeRobot and its export have a process of their own, the graphs another, each with its own peak.
 `--repeats 0` makes each call once, the first one, and no chunk: where minutes count. `--layers 6` builds pi0 or pi0.5
 at true width with 6 of 18 layers: where memory does.
 

@@ -151,18 +151,15 @@ def _early_reset(random: Random, folder: Path) -> Trial:
         if not _refuses(graph):
             problem = "reset while the joint states were gone"
         graph.signal("sim_node", signal.SIGCONT)
-        graph.wait(lambda: _resets(graph), "reset when they are back")
+        graph.wait(lambda: not _refuses(graph), "reset when they are back")
+        if not graph.operator.wait(lambda: graph.mode() == "standby", 5.0):
+            problem = f"after the reset it is {graph.mode()}"
         time.sleep(0.3)
-        if not graph.operator.at_rest() or graph.mode() in ("armed", "running"):
+        if not graph.operator.at_rest() or graph.mode() != "standby":
             problem = "the reset moved or armed it"
         return Trial(reaction_s=took_s, sign="latched, reset refused", problem=problem)
     finally:
         graph.end()
-
-
-def _resets(graph: RunningGraph) -> bool:
-    """Returns whether a reset lasts: joint states that come late again, on a busy machine, latch again at once."""
-    return not _refuses(graph) and graph.operator.wait(lambda: graph.mode() == "standby", 0.5)
 
 
 def _refuses(graph: RunningGraph) -> bool:
