@@ -146,6 +146,7 @@ def test_the_delay_of_the_server_says_how_much_of_the_plan_is_kept(graph: Runnin
     moves(graph, "left")
     graph.wait(lambda: int(said(graph, "prefix_rows")) >= 1, "a part of the plan kept")
     before = int(said(graph, "prefix_rows"))
+    assert before >= 1
     graph.operator.say("late")
     graph.wait(lambda: int(said(graph, "prefix_rows")) > before, "more of the plan kept")
     assert 0.0 < float(said(graph, "network_ms")) < float(said(graph, "inference_ms"))
