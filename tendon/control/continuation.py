@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Array, Observation
+from tendon.robots.profile import RobotProfile
 
 ON_PLAN_SHARE = 0.5
 """Part of the tracking tolerance within which a robot counts as being on its plan."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
-from tendon.control.clearance import Clearance
+from tendon.control.clearance.model import Clearance
 from tendon.control.executor import Executor, Motion, Placement
 from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing import homing_chunk
+from tendon.control.mode_machine import Supervisor
 from tendon.control.reference import LEAD_TICKS, FilterInput, Reference
 from tendon.control.residual import BoundedResidual
-from tendon.control.supervisor import Mode, Supervisor
+from tendon.control.standstill import HeldStop, Standstill
 from tendon.core.errors import InvalidDataError, StoppedError
-from tendon.core.profile import RobotProfile
+from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Array, Command, Observation
+from tendon.robots.profile import RobotProfile
 
 SETTLE_NS = 300_000_000
 """Time the robot gets after arming to settle from what it held to the measured pose."""
@@ -32,20 +33,11 @@ INVALID_NS = 1_000_000_000
 LATE_LIMIT = 5
 """Late ticks in a row that latch a stop."""
 GAP_TICKS = 10
-"""Ticks missed at once that latch a stop."""
+"""More ticks missed at once are a standstill: the robot plays its stop to the end before it goes on."""
 HELD_SHARE = 0.1
 """Part of the tracking tolerance that a robot may be off the point where it is held and still count as there."""
 HOME_TOLERANCE = 1e-3
 """How near to home [rad or m] counts as there."""
-
-
-class Source(Enum):
-    """Whose chunks are followed. Only one at a time is, and the supervisor's modes hold for all of them."""
-
-    POLICY = "policy"
-    TELEOP = "teleop"
-    HOME = "home"
-    HOLD = "hold"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -120,6 +112,8 @@ class Controller:
         self._settled_ns = 0
         self._invalid_in_a_row, self._invalid_ns = 0, 0
         self._late_in_a_row = 0
+        self._standstill = Standstill()
+        self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
 
     @property
     def mode(self) -> Mode:
@@ -160,7 +154,7 @@ class Controller:
         Raises:
             StoppedError: it is not armed.
         """
-        if self.mode not in (Mode.ARMED, Mode.RUNNING):
+        if not self.mode.moving:
             raise StoppedError(f"home needs an armed robot, mode is {self.mode.value}")
         self.select(Source.HOME)
         from_ns = self._reference.time_ns(self._reference.committed)
@@ -186,7 +180,7 @@ class Controller:
             self.reject(str(error))
             raise error
         self._invalid_in_a_row = 0
-        if self.mode not in (Mode.ARMED, Mode.RUNNING) or source is not self._source:
+        if not self.mode.moving or source is not self._source:
             return Placement.IDLE
         from_ns = max(self._reference.time_ns(self._reference.committed), now_ns)
         return self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
@@ -195,7 +189,7 @@ class Controller:
         """Counts a message that was no valid chunk; `INVALID_LIMIT` in a row latch a stop."""
         self._invalid_in_a_row += 1
         self._invalid_ns = self._now_ns or 0
-        if self._invalid_in_a_row >= INVALID_LIMIT and self.mode in (Mode.ARMED, Mode.RUNNING):
+        if self._invalid_in_a_row >= INVALID_LIMIT and self.mode.moving:
             self.stop(f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}")
 
     def arm(self) -> None:
@@ -208,15 +202,11 @@ class Controller:
         the plan would be under way before the robot is.
 
         Raises:
-            StoppedError: not in standby, no fresh joint state at the last tick, the robot moves, or a controller of
-                the profile is sent no stop and has no timeout of its own.
+            StoppedError: not in standby, no fresh joint state at the last tick, the robot moves, or the profile
+                is no good for it (`RobotProfile.arming_obstacle`).
         """
-        for controller in self._profile.controllers:
-            if controller.type == "forward_command" and controller.timeout_s is None:
-                raise StoppedError(
-                    f"arm refused: {controller.name} takes single commands, so no stop is on the wire; "
-                    "set its timeout_s in the profile to the time after which the robot side brakes by itself"
-                )
+        if self._profile.arming_obstacle:
+            raise StoppedError(f"arm refused: {self._profile.arming_obstacle}")
         observation, now_ns = self._observation, self._now_ns
         if observation is None or now_ns is None:
             raise StoppedError("arm refused: no joint state yet")
@@ -227,6 +217,8 @@ class Controller:
             start[there] = self._held[there]
         self._reference.start(start, now_ns)
         self._late_in_a_row = 0
+        self._standstill.end()
+        self._stops = (None, None)
         self._settled_ns = now_ns + SETTLE_NS
         self._executor.clear(self._settled_ns)
 
@@ -236,14 +228,26 @@ class Controller:
         if self.mode is Mode.STOPPING and not self._reference:
             self._supervisor.rest()
 
-    def abandon(self, reason: str) -> None:
-        """Stops and latches without a command: the robot plays the stop it holds, and the reference follows it there.
+    def abandon(self, late_ns: int) -> None:
+        """Takes back the command of the last tick, which was ready too late to be sent: a standstill in mid-tick.
 
-        For a command that is ready too late to be sent: the robot may have left the way that it continues.
+        The robot may have left the way that it continues. It plays the stop of the command before.
+
+        Args:
+            late_ns: how long after its tick it was ready.
         """
-        self.stop(reason)
-        if self._reference and self._now_ns is not None:
-            self._reference.halt(self._now_ns)
+        before = self._stops[0]
+        self._stops = (None, None)
+        if not self._reference or self._now_ns is None:
+            return
+        woke_ns = self._now_ns + late_ns
+        cause = "a command was too late to be sent, and none before it was sent"
+        if before is not None:
+            cause = self._standstill.begin(late_ns, woke_ns, before.rest_ns)
+        if cause:
+            self._standstill.end()
+            self.stop(f"{cause} (a command was ready {late_ns * 1e-6:.0f} ms after its tick)")
+        self._reference.start(self._filter.position if before is None else before.position, woke_ns)
 
     def reset(self) -> None:
         """Leaves a completed stop for standby. Moves nothing.
@@ -266,8 +270,12 @@ class Controller:
         """
         before_ns, self._now_ns, self._observation = self._now_ns, now_ns, observation
         if not self._reference:
-            return self._idle()
+            position = self._filter.position if observation is None else observation.joint_position
+            return self._quiet(self._supervisor.reason, position)
         late = self._keep_time(now_ns, before_ns)
+        if self._standstill.until_ns is not None and not self._stands(now_ns, self._standstill.until_ns):
+            # The robot plays a stop that must not be interrupted.
+            return self._quiet(self._supervisor.reason or self._standstill.reason, self._filter.position, late)
         for cause in self._causes():
             self._supervisor.stop(cause)
         target: Array | None = None
@@ -279,8 +287,10 @@ class Controller:
         if self._supervisor.reason:
             notes = (self._supervisor.reason, *notes)
         newest = self._reference.newest
+        command = self._command(notes) if self.mode is not Mode.LATCHED else None
+        self._stops = (self._stops[1], self._stop_of(command))
         return Tick(
-            command=self._command(notes) if self.mode is not Mode.LATCHED else None,
+            command=command,
             mode=self.mode,
             reasons=notes,
             target=target,
@@ -292,9 +302,8 @@ class Controller:
             inputs=self._reference.drain(),
         )
 
-    def _idle(self) -> Tick:
-        reason = self._supervisor.reason
-        position = self._filter.position if self._observation is None else self._observation.joint_position
+    def _quiet(self, reason: str, position: Array, late: int = 0) -> Tick:
+        """Returns a tick that commands nothing, with the robot at (n,) `position`."""
         return Tick(
             command=None,
             mode=self.mode,
@@ -304,7 +313,8 @@ class Controller:
             acceleration=np.zeros_like(position),
             margin=1.0,
             binding="",
-            late_ticks=0,
+            late_ticks=late,
+            inputs=self._reference.drain(),
         )
 
     def _keep_time(self, now_ns: int, before_ns: int | None) -> int:
@@ -312,10 +322,17 @@ class Controller:
         tick = self._reference.nearest(now_ns)
         late = max(0, tick - self._reference.tick - 1)
         back = before_ns is not None and now_ns < before_ns
+        if self._standstill.until_ns is not None and not back and late <= GAP_TICKS:
+            self._reference.tick = max(tick, self._reference.tick)
+            return late
         self._late_in_a_row = self._late_in_a_row + 1 if late else 0
         if back or late > GAP_TICKS:
-            # The robot has followed its stop alone; where it is on it is not known, so nothing is sent any more.
-            self._supervisor.stop("the clock went back" if back else f"{late} control ticks missed at once")
+            # The robot follows its stop alone; where it is on it is not known, so nothing is sent before its end.
+            rest_ns = self._reference.time_ns(self._reference.committed + int(self._reference.newest.stop.ticks[-1]))
+            cause = "the clock went back" if back else self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
+            if cause:
+                self._standstill.end()
+                self._supervisor.stop(cause)
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
             return late
@@ -323,6 +340,24 @@ class Controller:
             self._supervisor.stop(f"{self._late_in_a_row} late control ticks in a row")
         self._reference.tick = max(tick, self._reference.tick)
         return late
+
+    def _stands(self, now_ns: int, until_ns: int) -> bool:
+        """Returns whether a standstill is over: the robot should be at the end of its stop, and is, or has to stop."""
+        if self._observation is None or (now_ns < until_ns and not self._stale()):
+            return False
+        away = np.abs(self._observation.joint_position - self._filter.position)
+        moving = np.abs(self._observation.joint_velocity) > self._rest_speed
+        wrong = np.flatnonzero((away > self._tolerance) | moving)
+        if len(wrong) and not self._stale():
+            i = int(wrong[0])
+            self._supervisor.stop(
+                f"{self._names[i]} is {away[i]:.3f} from where its stop ends, at "
+                f"{self._observation.joint_velocity[i]:.3f} a second, after the machine stood still"
+            )
+        self._standstill.end()
+        self._reference.start(self._filter.position, now_ns)
+        self._executor.clear(now_ns)
+        return True
 
     def _commit(self, now_ns: int) -> tuple[Array | None, tuple[str, ...]]:
         """Adds the next point of the reference; returns its target and what is to be said about it."""
@@ -346,7 +381,7 @@ class Controller:
 
     def _target(self, due_ns: int) -> tuple[Motion | None, tuple[str, ...]]:
         """Returns the motion due, or why there is none."""
-        if self.mode not in (Mode.ARMED, Mode.RUNNING) or due_ns < self._settled_ns + self.lead_ns:
+        if not self.mode.moving or due_ns < self._settled_ns + self.lead_ns:
             return None, ()
         motion, end_ns = self._executor.sample(due_ns + self._delay_ns), self._executor.end_ns
         if motion is not None:
@@ -379,7 +414,7 @@ class Controller:
             return ["no joint state"]
         if len(self._observation.joint_position) != len(self._names):
             return [f"joint state of {len(self._observation.joint_position)} joints, expected {len(self._names)}"]
-        age_ns = self._now_ns - self._observation.stamp_ns
+        age_ns = self._standstill.age_ns(self._observation.stamp_ns, self._now_ns)
         if abs(age_ns) > JOINT_STATE_LIMIT_NS:
             return [f"stale joint state: {age_ns * 1e-6:.0f} ms old, allowed {JOINT_STATE_LIMIT_NS * 1e-6:.0f}"]
         return []
@@ -397,6 +432,14 @@ class Controller:
             f"tracking: {self._names[i]} is {error[i]:.3f} from its reference, allowed {self._tolerance[i]:.3f}"
             for i in np.flatnonzero(error > self._tolerance)
         ]
+
+    def _stop_of(self, command: Command | None) -> HeldStop | None:
+        """Returns where and when a command comes to rest."""
+        if command is None:
+            return None
+        trajectory = command.trajectory
+        rest_ns = command.stamp_ns + trajectory.time_from_start_ns[-1]
+        return HeldStop(rest_ns=rest_ns, position=trajectory.position[-1])
 
     def _command(self, reasons: tuple[str, ...]) -> Command:
         if self._reference.time_ns(self._reference.tick) < self._settled_ns:

@@ -7,9 +7,9 @@ from enum import Enum
 
 import numpy as np
 
-from tendon.control.spline import hermite
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import ActionChunk, Array
+from tendon.robots.spline import hermite
 
 FADE_NS = 150_000_000
 """How long the difference between an old plan and a new one takes to fade."""

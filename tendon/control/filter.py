@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tendon.control.avoidance import Avoidance
-from tendon.control.clearance import Clearance
-from tendon.control.separation import MOST_QUERIES, Path, Separation, check_separation
+from tendon.control.clearance.avoidance import Avoidance
+from tendon.control.clearance.model import Clearance
+from tendon.control.clearance.motion import MOST_QUERIES, Path, Separation, check_separation
 from tendon.control.stop import (
     History,
     Stop,
@@ -18,9 +18,9 @@ from tendon.control.stop import (
     stop_from,
     stopping_distance,
 )
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
 
 TOLERANCE = 1e-10
 """Of rounding only, as a part of each limit."""

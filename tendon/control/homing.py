@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Array
+from tendon.robots.profile import RobotProfile
 
 SPEED_SHARE = 0.2
 """Part of the velocity limits that it uses."""

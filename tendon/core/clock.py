@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
+from dataclasses import dataclass
 from typing import Protocol
+
+MAX_STANDSTILL_NS = 2_500_000_000
+"""A longer standstill latches: it is no hiccup of a scheduler or a virtual machine."""
+STANDSTILL_APART_NS = 10_000_000_000
+"""A second one within this time latches."""
 
 
 class Clock(Protocol):
@@ -52,3 +60,52 @@ class ManualClock:
         if step_ns < 0:
             raise ValueError(f"step_ns is {step_ns}: a monotonic clock does not go back")
         self._now_ns += step_ns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sleep:
+    """A time in which a process did not run: from `begin_ns` to `end_ns` on the clock it was measured with."""
+
+    begin_ns: int
+    end_ns: int
+
+
+class AwakeClock:
+    """Another clock without the times in which this process did not run. Any thread.
+
+    A process that was held up finds everything it knows old when it wakes up, although what came meanwhile waits in
+    its queues. On this clock an age counts only what the process could have noticed. It has to be read at least once
+    every `period_ns`; a longer gap than `allowed_ns` between two looks was a sleep. It never goes back: a simulated
+    clock that does so stands still here meanwhile, and no age becomes negative.
+
+    Args:
+        clock: the other clock.
+        period_ns: longest time between two looks of a process that runs.
+        allowed_ns: longest gap that is no sleep yet.
+        longest_ns: a longer gap is not forgiven: whoever sleeps that long knows nothing any more.
+    """
+
+    def __init__(self, clock: Clock, period_ns: int, allowed_ns: int, longest_ns: int) -> None:
+        self._clock, self._period_ns, self._allowed_ns, self._longest_ns = clock, period_ns, allowed_ns, longest_ns
+        self._lock = threading.Lock()
+        self._asleep_ns = 0
+        self._last_ns = clock.now_ns()
+        self._sleeps: deque[Sleep] = deque(maxlen=16)
+
+    def now_ns(self) -> int:
+        """Returns the time now, less all sleeps."""
+        with self._lock:
+            now_ns, last_ns = self._clock.now_ns(), self._last_ns
+            self._last_ns = now_ns
+            if now_ns < last_ns:
+                self._asleep_ns -= last_ns - now_ns
+            elif last_ns and self._allowed_ns < now_ns - last_ns <= self._longest_ns:
+                self._asleep_ns += now_ns - last_ns - self._period_ns
+                awake_ns = now_ns - self._asleep_ns
+                self._sleeps.append(Sleep(begin_ns=awake_ns - (now_ns - last_ns), end_ns=awake_ns))
+            return now_ns - self._asleep_ns
+
+    def sleeps(self, since_ns: int) -> tuple[Sleep, ...]:
+        """Returns the sleeps that ended after a time of this clock; each is as long as it was on the other clock."""
+        with self._lock:
+            return tuple(sleep for sleep in self._sleeps if sleep.end_ns >= since_ns)

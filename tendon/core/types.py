@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -141,6 +141,25 @@ class Trajectory:
         if any(later <= earlier for earlier, later in pairwise(times)):
             raise InvalidDataError(f"time_from_start_ns {times} is not strictly increasing")
         object.__setattr__(self, "time_from_start_ns", times)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class SentTrajectory:
+    """A trajectory as it is between processes: nothing is checked, whoever takes it judges it.
+
+    Attributes:
+        stamp_ns: when `times_ns` 0 is; 0 means when it arrives, as in ROS.
+        joint_names: the n columns.
+        times_ns: k times from the stamp.
+        position: (k, n) rad or m.
+        velocity: (k, n) rad/s or m/s; (k, 0) without velocities.
+    """
+
+    stamp_ns: int
+    joint_names: tuple[str, ...]
+    times_ns: Sequence[int]
+    position: Array
+    velocity: Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from tendon.core.config import closest
 from tendon.core.errors import ConfigError
-from tendon.policies.engine import BEST, ENGINES
+from tendon.graph.params_file import ALL, read_params_file
+from tendon.policies.engines.engine import BEST, ENGINES
 
 BOOLEAN = ("true", "false")
+STAND_IN_BACKENDS = ("sim", "mock")
+"""Backends in which a node of ours stands in for the robot; it can own time, which a robot does not wait for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +26,7 @@ class Argument:
         description: one line for `--help` and `ros2 launch --show-args`.
         choices: the values it may have; empty for any.
         whole: whether it must be a whole number of at least 0.
+        number: whether it must be a number of at least 0, or one of the choices.
     """
 
     name: str
@@ -29,6 +34,7 @@ class Argument:
     description: str
     choices: tuple[str, ...] = ()
     whole: bool = False
+    number: bool = False
 
 
 ARGUMENTS = (
@@ -36,8 +42,11 @@ ARGUMENTS = (
     Argument(
         name="backend",
         default="sim",
-        description="sim starts the simulated robot and its cameras; hardware expects drivers that run already",
-        choices=("sim", "hardware"),
+        description=(
+            "sim: the simulated robot and its cameras; mock: joints that go where they are told and test pictures, for "
+            "any robot; hardware: drivers that run already"
+        ),
+        choices=(*STAND_IN_BACKENDS, "hardware"),
     ),
     Argument(
         name="policy",
@@ -47,12 +56,12 @@ ARGUMENTS = (
     Argument(
         name="standby",
         default="none",
-        description="a second bundle or server, loaded and warm: `tendon switch` changes to it in mid-motion",
+        description="a second bundle or server, loaded and warm: `tendon policy switch` changes to it in mid-motion",
     ),
     Argument(
         name="engine",
         default=BEST,
-        description="what runs the policy's graphs; `tendon bench` says which is the fastest here",
+        description="what runs the policy's graphs; `tendon policy bench` says which is the fastest here",
         choices=(BEST, *ENGINES),
     ),
     Argument(name="instruction", default="", description="the first task in words; topic `instruction` takes more"),
@@ -71,9 +80,35 @@ ARGUMENTS = (
     ),
     Argument(
         name="clock",
-        default="realtime",
-        description="lockstep: the simulation waits for each control tick and publishes /clock",
-        choices=("realtime", "lockstep"),
+        default="auto",
+        description=(
+            "sim and mock have simulated time, which waits for every node, so that a busy machine only slows it; "
+            "realtime: the wall clock, to measure"
+        ),
+        choices=("auto", "simulated", "realtime"),
+    ),
+    Argument(
+        name="speed",
+        default="1",
+        description="largest part of real time that simulated time goes at; 0: as fast as the machine can",
+        number=True,
+    ),
+    Argument(
+        name="inference_delay_ms",
+        default="auto",
+        description="what an inference takes in simulated time; auto: what it takes on this machine when warm",
+        number=True,
+        choices=("auto",),
+    ),
+    Argument(
+        name="params_file",
+        default="",
+        description="YAML file of ROS parameters: these arguments under /**, a node's own under its name",
+    ),
+    Argument(
+        name="namespace",
+        default="",
+        description="ROS namespace of all nodes and topics, for several graphs in one domain; default $ROS_NAMESPACE",
     ),
     Argument(
         name="home_on_exit",
@@ -103,26 +138,45 @@ def parse_arguments(texts: Iterable[str]) -> dict[str, str]:
 
 
 def complete(given: Mapping[str, str]) -> dict[str, str]:
-    """Returns `given` with the defaults of what is missing, all checked.
+    """Returns `given` with what is missing from the file `params_file` and from the defaults, all checked.
 
     Raises:
-        ConfigError: a key is unknown, or a value is not allowed.
+        ConfigError: a key is unknown, a value is not allowed, or there is no such file.
     """
     known = [argument.name for argument in ARGUMENTS]
+    given = {**_of_file(given.get("params_file", ""), known), **given}
     for name in given:
         if name not in known:
             raise ConfigError(f"unknown argument {name}{closest(name, known)}")
     values = {argument.name: given.get(argument.name, argument.default) for argument in ARGUMENTS}
     for argument in ARGUMENTS:
         value = values[argument.name]
-        if argument.choices and value not in argument.choices:
+        if argument.number:
+            _check_number(argument, value)
+        elif argument.choices and value not in argument.choices:
             raise ConfigError(f"{argument.name}:={value} is not allowed{closest(value, argument.choices)}")
         if argument.whole and not (value.isascii() and value.isdigit()):
             raise ConfigError(f"{argument.name}:={value} is not allowed: it must be a whole number of at least 0")
     return values
 
 
-def closest(word: str, known: Sequence[str]) -> str:
-    """Returns the end of an error message: the known word nearest to a wrong one, or all known ones."""
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
+def _of_file(file: str, known: Iterable[str]) -> dict[str, str]:
+    """Returns the arguments that a file of parameters gives; the rest is for the nodes (`tendon.graph.parameters`)."""
+    if not file:
+        return {}
+    found = read_params_file(Path(file)).get(ALL, {})
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in found.items()
+        if name in known and name != "params_file"
+    }
+
+
+def _check_number(argument: Argument, value: str) -> None:
+    try:
+        fits = value in argument.choices or 0.0 <= float(value) < float("inf")
+    except ValueError:
+        fits = False
+    if not fits:
+        words = "".join(f", or {choice}" for choice in argument.choices)
+        raise ConfigError(f"{argument.name}:={value} is not allowed: it must be a number of at least 0{words}")

@@ -6,20 +6,24 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tendon.core.errors import ConfigError
-from tendon.core.paths import share_folder
-from tendon.graph.arguments import complete
-from tendon.policies.engine import BEST
-
-Value = bool | int | float | str
+from tendon.graph.arguments import STAND_IN_BACKENDS, complete
+from tendon.graph.namespace import CLOCK_REMAPPING, NAMESPACE_VARIABLE, parse_namespace
+from tendon.graph.parameters import parameters_of
+from tendon.graph.params_file import Value
+from tendon.policies.bundle.places import find_bundle
+from tendon.policies.engines.engine import BEST
+from tendon.robots.profile import load_profile
 
 RESPAWN_LIMIT = 3
 RESPAWN_WINDOW_S = 60.0
 RESPAWN_DELAY_S = 1.0
 RANGE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+PRIORITY_VARIABLE = "TENDON_PRIORITY"
+"""high asks for real-time scheduling; normal for nothing: simulated time cannot be late, so others may go first."""
 EXIT_REFUSED = 2
 """Exit code of a node that found its configuration wrong: starting it again would not help."""
 
@@ -33,45 +37,49 @@ class Process:
         module: what `python -m` runs.
         parameters: ROS parameters of its node.
         once: it ends by itself when it has done its work, and is never started again.
+        namespace: of its node, without the slash in front; empty for none.
+        remappings: of names of its node.
     """
 
     name: str
     module: str
     parameters: Mapping[str, Value] = field(default_factory=dict)
     once: bool = False
+    namespace: str = ""
+    remappings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def executable(self) -> str:
+        """What the same process is called under lib/tendon, for launch and `ros2 run`."""
+        return self.module.rpartition(".")[2]
 
     @property
     def command(self) -> list[str]:
         """The command line, the interpreter first."""
         # JSON strings are YAML strings, so a colon, quote or "yes" in an instruction stays text.
         settings = [text for key, value in self.parameters.items() for text in ("-p", f"{key}:={json.dumps(value)}")]
-        remap = ["-r", f"__node:={self.name}"]
+        names = [("__node", self.name), *([("__ns", f"/{self.namespace}")] if self.namespace else []), *self.remappings]
+        remap = [text for name, new in names for text in ("-r", f"{name}:={new}")]
         return [sys.executable, "-m", self.module, "--ros-args", *remap, *settings]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """The processes in the order of their start, and the environment they all need."""
+    """What makes up a graph.
+
+    Attributes:
+        processes: in the order of their start.
+        environment: variables that they all need.
+        simulated_time: they live by `/clock`.
+    """
 
     processes: tuple[Process, ...]
     environment: Mapping[str, str]
-
-
-def find_bundle(policy: str) -> Path:
-    """Returns the folder of a bundle: a path, or a place below the folder Tendon's data files are in.
-
-    Raises:
-        ConfigError: there is no bundle.
-    """
-    places = [Path(policy).expanduser(), share_folder() / policy]
-    for place in places:
-        if (place / "bundle.yaml").is_file():
-            return place.resolve()
-    raise ConfigError(f"no policy bundle at {' or '.join(map(str, places))}: policy:= names its folder")
+    simulated_time: bool = False
 
 
 def find_policy(policy: str) -> Path:
-    """Returns the folder of a bundle, or the file that names a policy server (docs/remote.md).
+    """Returns the folder of a bundle, or the file that names a policy server (docs/how-to/remote.md).
 
     Raises:
         ConfigError: there is neither.
@@ -88,30 +96,36 @@ def describe(given: Mapping[str, str]) -> Graph:
     """Returns the graph for arguments as `arguments.complete` takes them.
 
     Raises:
-        ConfigError: an argument is wrong, or the bundle it names does not exist.
+        ConfigError: an argument is wrong, or what it names does not exist.
     """
     values = complete(given)
-    simulated, lockstep = values["backend"] == "sim", values["clock"] == "lockstep"
-    if lockstep and not simulated:
-        raise ConfigError("clock:=lockstep needs backend:=sim: hardware does not wait")
+    backend, clock = values["backend"], values["clock"]
+    simulated_time = clock == "simulated" or (clock == "auto" and backend in STAND_IN_BACKENDS)
+    if simulated_time and backend not in STAND_IN_BACKENDS:
+        raise ConfigError(f"clock:=simulated needs backend:=sim or backend:=mock: backend:={backend} does not wait")
     robot: dict[str, Value] = {"robot": values["robot"]}
-    common: dict[str, Value] = {**robot, "use_sim_time": lockstep}
+    common: dict[str, Value] = {**robot, "backend": backend, "use_sim_time": simulated_time}
     nodes = "tendon.ros2_nodes"
+    time: dict[str, Value] = {"simulated_time": simulated_time, "speed": float(values["speed"])}
     processes = []
-    if simulated:
+    if backend == "sim":
         scene: dict[str, Value] = {"scene": int(values["scene"]), "family": values["family"]}
         shown: dict[str, Value] = {"gui": values["gui"] == "true"}
         processes += [
             Process(
                 name="sim_node",
                 module=f"{nodes}.sim_node",
-                parameters={**robot, **scene, **shown, "lockstep": lockstep},
+                parameters={**robot, **scene, **shown, **time},
             ),
             Process(name="camera_node", module=f"{nodes}.camera_node", parameters=common),
         ]
-    place: dict[str, Value] = {"environment": _place(values["environment"], simulated)}
+    if backend == "mock":
+        processes.append(Process(name="mock_node", module=f"{nodes}.mock_node", parameters={**robot, **time}))
+        if load_profile(values["robot"]).cameras:
+            processes.append(Process(name="mock_camera_node", module=f"{nodes}.mock_camera_node", parameters=common))
+    place: dict[str, Value] = {"environment": environment_of(values)}
     processes += [
-        Process(name="safety_monitor", module=f"{nodes}.safety_monitor", parameters={**robot, **place}),
+        Process(name="safety_monitor", module=f"{nodes}.safety_monitor", parameters={**common, **place}),
         Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place}),
     ]
     if values["policy"] != "none":
@@ -119,27 +133,45 @@ def describe(given: Mapping[str, str]) -> Graph:
         if values["engine"] != BEST and all(policy.is_file() for policy in policies):
             raise ConfigError(
                 f"engine:={values['engine']} has no graph to run: {policies[0].name} names a policy server, which "
-                "chooses its own (`tendon serve --engine`)"
+                "chooses its own (`tendon policy serve --engine`)"
             )
         told: dict[str, Value] = {"bundle": str(policies[0]), "standby": "".join(map(str, policies[1:]))}
         told |= {name: values[name] for name in ("engine", "instruction")}
+        delay = values["inference_delay_ms"]
+        told |= {} if delay == "auto" else {"inference_delay_ms": float(delay)}
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))
     if values["arm"] == "true":
         processes.append(Process(name="arm_once", module=f"{nodes}.arm_once", once=True))
-    return Graph(processes=tuple(processes), environment=_environment(simulated))
+    namespace = parse_namespace(values["namespace"] or os.environ.get(NAMESPACE_VARIABLE, ""))
+    remappings = (CLOCK_REMAPPING,) if simulated_time else ()
+    file = values["params_file"]
+    given_to = {each.name: parameters_of(file, each.name, each.parameters) for each in processes if not each.once}
+    return Graph(
+        processes=tuple(
+            replace(
+                each,
+                parameters={**given_to.get(each.name, {}), **each.parameters},
+                namespace=namespace,
+                remappings=remappings,
+            )
+            for each in processes
+        ),
+        environment={**_environment(backend, simulated_time), NAMESPACE_VARIABLE: namespace},
+        simulated_time=simulated_time,
+    )
 
 
-def _place(environment: str, simulated: bool) -> str:
-    """Returns what stands around the robot, empty for nothing."""
-    if environment == "none":
+def environment_of(values: Mapping[str, str]) -> str:
+    """Returns what stands around the robot, for complete arguments: a name or a file, empty for nothing."""
+    if values["environment"] == "none":
         return ""
-    return environment or ("tabletop" if simulated else "")
+    return values["environment"] or ("tabletop" if values["backend"] == "sim" else "")
 
 
-def _environment(simulated: bool) -> dict[str, str]:
+def _environment(backend: str, simulated_time: bool) -> dict[str, str]:
     """Returns variables the processes need; what the user has set wins."""
-    wanted = {"PYTHONUNBUFFERED": "1"}
-    if simulated:  # a simulated robot must not answer to somebody else's graph on the same network
+    wanted = {"PYTHONUNBUFFERED": "1", PRIORITY_VARIABLE: "normal" if simulated_time else "high"}
+    if backend != "hardware":  # a robot that is not there must not answer to somebody else's graph on the same network
         wanted[RANGE_VARIABLE] = "LOCALHOST"
     elif RANGE_VARIABLE in os.environ:
         wanted[RANGE_VARIABLE] = os.environ[RANGE_VARIABLE]

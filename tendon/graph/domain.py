@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 
@@ -19,7 +20,7 @@ def domain_id() -> int:
         ConfigError: `ROS_DOMAIN_ID` is not a number from 0 to 232.
     """
     text = os.environ.get("ROS_DOMAIN_ID") or "0"
-    if not text.isdigit() or int(text) > 232:
+    if not (text.isascii() and text.isdigit()) or int(text) > 232:
         raise ConfigError(f"ROS_DOMAIN_ID is {text!r}, must be a whole number from 0 to 232")
     return int(text)
 
@@ -34,6 +35,20 @@ def in_use(domain: int) -> bool:
     return any(_is_bound(first + PORTS_A_PARTICIPANT * k) for k in range(8))
 
 
+def domains_in_use() -> tuple[int, ...]:
+    """Returns the domains in which this machine has participants, up to the highest that Linux leaves free."""
+    return tuple(domain for domain in range(HIGHEST_DOMAIN + 1) if in_use(domain))
+
+
+def no_graph(domain: int) -> str:
+    """Returns the message for whoever looked for a graph in a domain where there is none."""
+    start = f"no graph in domain {domain}: start one with `tendon run`"
+    others = [str(other) for other in domains_in_use() if other != domain]
+    if not others:
+        return f"{start}; this machine is in no other domain up to {HIGHEST_DOMAIN}"
+    return f"{start}, or choose another: this machine is in {', '.join(others)} (ROS_DOMAIN_ID={others[0]})"
+
+
 def free_domain() -> int:
     """Returns a ROS domain nobody on this machine is in.
 
@@ -43,6 +58,24 @@ def free_domain() -> int:
     for domain in range(1, HIGHEST_DOMAIN + 1):
         if not in_use(domain):
             return domain
+    raise ConfigError(f"every ROS domain from 1 to {HIGHEST_DOMAIN} is in use on this machine")
+
+
+def claim_domain() -> tuple[int, socket.socket]:
+    """Returns a ROS domain nobody on this machine is in or has claimed, and the claim: it ends when closed, or with us.
+
+    The claim is an abstract Unix socket, so that two processes that look at once do not find the same domain.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for domain in range(1, HIGHEST_DOMAIN + 1):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        with contextlib.suppress(OSError):  # somebody else's
+            claim.bind(f"\0tendon-domain-{domain}")
+            if not in_use(domain):
+                return domain, claim
+        claim.close()
     raise ConfigError(f"every ROS domain from 1 to {HIGHEST_DOMAIN} is in use on this machine")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from limits_checker import PROFILE
 
-from tendon.core.profile import RobotProfile
+from tendon.robots.profile import RobotProfile
 
 
 @pytest.fixture(scope="session")

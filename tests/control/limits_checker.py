@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tendon.control.stop import Stop
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import ActionChunk, Array
+from tendon.robots.profile import RobotProfile, load_profile
 
 PERIOD_S = 0.01
 TOLERANCE = 1e-9

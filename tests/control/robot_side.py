@@ -7,9 +7,9 @@ from limits_checker import PROFILE
 
 from tendon.control.controller import Controller, Tick
 from tendon.control.residual import BoundedResidual
-from tendon.control.supervisor import Mode
-from tendon.control.trajectory_controller import TrajectoryController
+from tendon.core.modes import Mode
 from tendon.core.types import Array, Command, Observation
+from tendon.robots.trajectory_controller import TrajectoryController
 
 MS = 1_000_000
 PERIOD_NS = 10 * MS

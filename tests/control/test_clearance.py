@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendon.control.clearance import Clearance
-from tendon.core.collision import load_collisions
-from tendon.core.environment import Environment, load_environment
+from tendon.control.clearance.model import Clearance
 from tendon.core.errors import ConfigError
-from tendon.core.profile import RobotProfile, load_profile
-from tendon.core.shapes import Capsule, Cuboid, Sphere
+from tendon.robots.collision.model import load_collisions
+from tendon.robots.environment import Environment, load_environment
+from tendon.robots.profile import RobotProfile, load_profile
+from tendon.robots.shapes import Capsule, Cuboid, Sphere
 
 ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
 ON_A_TABLE = ("panda", "fr3", "ur5e", "so101")

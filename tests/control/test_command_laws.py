@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tendon.control.command_laws import CommandLaws, Cubics, SentCommand, sample
 from tendon.control.controller import Controller
-from tendon.core.profile import load_profile
-from tendon.core.types import ActionChunk, Array, Observation
+from tendon.core.types import ActionChunk, Array, Observation, SentTrajectory
+from tendon.robots.profile import load_profile
+from tendon.safety.laws import CommandLaws, Cubics, sample
 
 PROFILE = load_profile("panda")
 ARM = PROFILE.controllers[0]
@@ -26,8 +27,8 @@ def laws_of(controller: object = ARM) -> CommandLaws:
     return CommandLaws(PROFILE, controller, np.full(8, 0.005))
 
 
-def command(position: object, velocity: object, times_ms: tuple[float, ...], stamp_ns: int = 0) -> SentCommand:
-    return SentCommand(
+def command(position: object, velocity: object, times_ms: tuple[float, ...], stamp_ns: int = 0) -> SentTrajectory:
+    return SentTrajectory(
         stamp_ns=stamp_ns,
         joint_names=ARM.joints,
         times_ns=[round(t * MS) for t in times_ms],
@@ -36,7 +37,7 @@ def command(position: object, velocity: object, times_ms: tuple[float, ...], sta
     )
 
 
-def rest_to_rest(distance: float, milliseconds: float = 200.0, joint: int = 0) -> SentCommand:
+def rest_to_rest(distance: float, milliseconds: float = 200.0, joint: int = 0) -> SentTrajectory:
     """A motion of constant jerk, up, down, down and up, in 20 pieces."""
     h, position, velocity = milliseconds * 1e-3 / 20, np.tile(HOME[:7], (21, 1)), np.zeros((21, 7))
     jerks = np.repeat([1.0, -1.0, -1.0, 1.0], 5) * distance / (2.0 * (5 * h) ** 3)
@@ -48,7 +49,7 @@ def rest_to_rest(distance: float, milliseconds: float = 200.0, joint: int = 0) -
     return command(position, velocity, tuple(milliseconds * np.linspace(0.0, 1.0, 21)))
 
 
-def sent(targets: Array, ticks: int) -> Iterator[tuple[str, SentCommand, Array]]:
+def sent(targets: Array, ticks: int) -> Iterator[tuple[str, SentTrajectory, Array]]:
     """Commands of a controller that follows chunks, some of which come late or not at all."""
     controller, now_ns = Controller(PROFILE), 10**12
     position, velocity = HOME.copy(), np.zeros(8)
@@ -71,7 +72,7 @@ def sent(targets: Array, ticks: int) -> Iterator[tuple[str, SentCommand, Array]]
             columns = COLUMNS[driven.name]
             yield (
                 driven.name,
-                SentCommand(
+                SentTrajectory(
                     stamp_ns=tick.command.stamp_ns,
                     joint_names=driven.joints,
                     times_ns=trajectory.time_from_start_ns,
@@ -135,7 +136,7 @@ BROKEN = {
 def test_each_broken_law_is_named_with_joint_value_and_bound(name: str) -> None:
     bad, reason = BROKEN[name]
     if name == "form: joints":
-        bad = SentCommand(**{**vars(bad), "joint_names": (*ARM.joints[:-1], "panda_joint9")})
+        bad = replace(bad, joint_names=(*ARM.joints[:-1], "panda_joint9"))
     breach = laws_of().check(bad, HOME[:7])
     if reason is None:  # a single cubic from rest to rest is smooth inside
         assert breach is None
@@ -160,8 +161,8 @@ def test_a_motion_that_comes_from_outside_may_go_back_but_not_further_out() -> N
     out = rest_to_rest(-0.002, joint=5)
     outward = position.copy()
     outward[:, 5] += out.position[:, 5] - HOME[5]
-    assert laws_of().check(SentCommand(**{**vars(rest_to_rest(0.05)), "position": position})) is None
-    breach = laws_of().check(SentCommand(**{**vars(out), "position": outward}))
+    assert laws_of().check(replace(rest_to_rest(0.05), position=position)) is None
+    breach = laws_of().check(replace(out, position=outward))
     assert breach is not None and breach.law == "position"
 
 
@@ -189,7 +190,7 @@ def test_a_point_that_is_moved_is_found_whichever_it_is(joint: int, point: int, 
     laws, good = laws_of(), rest_to_rest(0.05)
     position, velocity = good.position.copy(), good.velocity.copy()
     (velocity if rate else position)[point, joint] += 2.0 * by
-    assert laws.check(SentCommand(**{**vars(good), "position": position, "velocity": velocity})) is not None
+    assert laws.check(replace(good, position=position, velocity=velocity)) is not None
 
 
 def test_after_a_gap_only_what_no_lost_command_explains_is_a_breach() -> None:

@@ -12,8 +12,8 @@ from robot_side import MS, PERIOD_NS, Robot
 from tendon.control.controller import LEAD_TICKS
 from tendon.control.executor import Placement
 from tendon.control.residual import BoundedResidual
-from tendon.control.supervisor import Mode
 from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Array, Observation
 
 HOME = PROFILE.vector("home")
@@ -192,7 +192,7 @@ def test_three_invalid_chunks_in_a_row_latch_and_a_valid_one_clears_the_count() 
     robot.controller.reset()
 
 
-@pytest.mark.parametrize("jump_ms", [-3_600_000, 3_600_000, 150])
+@pytest.mark.parametrize("jump_ms", [-3_600_000, 3_600_000, 2_700])
 def test_a_jump_of_the_clock_or_a_long_pause_stops_and_sends_nothing(jump_ms: int) -> None:
     robot = running()
     sampled_ns = robot.now_ns
@@ -202,7 +202,67 @@ def test_a_jump_of_the_clock_or_a_long_pause_stops_and_sends_nothing(jump_ms: in
     )
     tick = robot.controller.tick(robot.now_ns, measured)
     assert tick.mode is Mode.LATCHED and tick.command is None
-    assert "clock went back" in tick.reasons[0] or "missed at once" in tick.reasons[0]
+    assert "clock went back" in tick.reasons[0] or "stood still for" in tick.reasons[0]
+
+
+@pytest.mark.parametrize("missed", [11, 15, 25, 60, 200, 240])
+@pytest.mark.parametrize("moment", [0, 7, 40])
+def test_one_standstill_is_a_hold_that_ends_by_itself_and_breaks_no_limit(missed: int, moment: int) -> None:
+    """The robot plays its stop to the end, nothing is sent meanwhile, and the next chunk leads it on."""
+    robot = running()
+    begin_ns = robot.now_ns
+    settle(robot, moment)
+    tick = robot.tick(skip=missed)
+    assert tick.mode is Mode.RUNNING and tick.command is None and "stood still" in tick.reasons[0]
+    while tick.command is None:
+        tick = robot.tick()
+        assert tick.mode is Mode.RUNNING
+        assert robot.now_ns - begin_ns < 6e9, "the hold has no end"
+    assert not tick.command.trajectory.velocity.any()
+    robot.tick()
+    robot.controller.submit(swing(robot.now_ns, robot.now_ns - 500 * MS), robot.now_ns)
+    moved = [robot.tick() for _ in range(60)]
+    assert all(tick.mode is Mode.RUNNING for tick in moved)
+    assert np.abs(robot.velocities[-1]).max() > 0.05
+    robot.assert_inside()
+
+
+def test_a_second_standstill_soon_after_latches() -> None:
+    robot = running()
+    robot.tick(skip=20)
+    settle(robot, 200)
+    assert robot.controller.mode is Mode.RUNNING
+    assert "twice within 10 s" in robot.tick(skip=20).reasons[0]
+    settle(robot)
+    assert robot.controller.mode is Mode.LATCHED
+    robot.assert_inside()
+
+
+def test_a_robot_that_is_not_where_its_stop_ends_latches_after_a_standstill() -> None:
+    robot = running()
+    robot.tick(skip=20)
+    robot.offset[2] = 0.16
+    settle(robot, 200)
+    assert robot.controller.mode is Mode.LATCHED
+    assert "panda_joint3 is 0.16" in robot.tick().reasons[0]
+
+
+def test_a_stop_that_is_asked_for_during_a_standstill_latches_at_its_end() -> None:
+    robot = running()
+    robot.tick(skip=20)
+    robot.controller.stop("somebody pressed it")
+    assert robot.controller.mode is Mode.STOPPING
+    settle(robot, 200)
+    assert robot.controller.mode is Mode.LATCHED and robot.tick().reasons[0] == "somebody pressed it"
+    robot.assert_inside()
+
+
+def test_joint_states_that_stay_away_after_a_standstill_latch() -> None:
+    robot = running()
+    robot.tick(skip=20)
+    robot.stale_ns = 60 * MS
+    settle(robot, 20)
+    assert robot.controller.mode in (Mode.STOPPING, Mode.LATCHED)
 
 
 def test_ticks_that_are_late_again_and_again_latch() -> None:

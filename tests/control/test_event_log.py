@@ -13,12 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tendon.control import event_log
-from tendon.control.event_log import EventLog, lines_of, log_files, profile_digest, read_log
+from tendon.cli import main
+from tendon.cli.root import EXIT_ERROR
 from tendon.control.filter import SafetyFilter
-from tendon.control.replay import replay
 from tendon.core.errors import IntegrityError, MismatchError
-from tendon.core.profile import load_profile
+from tendon.evaluation.replay import replay
+from tendon.robots.profile import load_profile
+from tendon.safety import event_log
+from tendon.safety.event_log import EventLog, lines_of, log_files, profile_digest, read_log, seal
 
 PROFILE = load_profile("panda")
 COUNT = 6
@@ -82,7 +84,7 @@ def test_a_line_that_is_taken_away_doubled_or_moved_is_found(
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_cut_last_line_is_tolerated_and_said(tmp_path: Path, written: bytes, keep: int) -> None:
     path = tmp_path / "cut.jsonl"
-    keep = min(keep % len(written) + 1, len(written) - 1)
+    keep = min(max(keep % len(written) + 1, written.index(b"\n")), len(written) - 1)
     path.write_bytes(written[:keep])
     reading = read_log(path)
     assert reading.altered is None
@@ -119,6 +121,26 @@ def test_a_disk_that_hangs_delays_nobody_and_what_is_lost_is_counted(
         + len(list(lines_of(reading.events, "permission")))
         == 200
     )
+
+
+def test_a_disk_that_is_full_from_the_start_leaves_nothing_open_and_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(event_log, "SYNC_S", 0.01)
+    monkeypatch.setattr(event_log.os, "write", full)
+    before = set(Path("/proc/self/fd").iterdir())
+    log = EventLog(tmp_path, "panda-0", {"robot": "panda"})
+    log.put("permission", number=1)
+    deadline = time.monotonic() + 5.0
+    while not log.problem and time.monotonic() < deadline:
+        time.sleep(0.01)
+    log.close(5.0)
+    assert "No space left" in log.problem
+    assert not list(tmp_path.iterdir())
+    assert set(Path("/proc/self/fd").iterdir()) <= before
 
 
 def test_a_full_disk_leaves_a_log_that_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +188,41 @@ def test_a_large_file_is_followed_by_another_and_old_ones_go(tmp_path: Path, mon
 def test_a_missing_log_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="no event log"):
         read_log(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize("command", ["replay-log", "verify-log", "log"])
+@pytest.mark.parametrize(
+    "content", [None, b"", b"\n", bytes(range(256)) * 9, b'{"tasks": []}\n{"kind": "header"}\n'], ids=repr
+)
+def test_what_is_no_event_log_is_one_line_that_says_so(
+    tmp_path: Path, command: str, content: bytes | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder (`None`), nothing, noise, or the JSON of something else is not a log that somebody altered."""
+    path = tmp_path / "other"
+    path.mkdir() if content is None else path.write_bytes(content)
+    assert main(["safety", command, str(path)]) == EXIT_ERROR
+    said = capsys.readouterr()
+    assert str(path) in said.err and "no event log" in said.err and "name a RUN.jsonl of " in said.err
+    assert said.err.count("\n") == 1 and not said.out
+
+
+@pytest.mark.parametrize("header", [{}, {"robot": "panda", "profile": profile_digest(PROFILE), "environment": ""}])
+def test_a_log_that_is_cut_is_replayed_up_to_there(
+    tmp_path: Path, header: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One whose header says nothing of the robot is refused in a line."""
+    path, link, lines = tmp_path / "cut.jsonl", "", []
+    for event in [{"kind": "header", **header}, *recorded()]:
+        line, link = seal(json.dumps({"at": 0, **event}, separators=(",", ":")), link)
+        lines.append(line)
+    path.write_text("".join(lines)[:-10])
+    code = main(["safety", "replay-log", str(path)])
+    said = capsys.readouterr()
+    assert "the last line is cut" in said.out
+    if header:
+        assert code == 0 and "80 filter steps computed again" in said.out and "the same to the last bit" in said.out
+    else:
+        assert code == EXIT_ERROR and "which robot it is of" in said.err and said.err.count("\n") == 1
 
 
 def recorded(steps: int = 80) -> list[dict[str, object]]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from limits_checker import PERIOD_S, TOLERANCE, assert_inside, assert_stops
 
 from tendon.control.filter import SafetyFilter
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
+from tendon.robots.profile import RobotProfile
 
 KINDS = ("uniform", "bang-bang", "walk", "huge", "garbage", "outside", "hold", "sine")
 Sent = tuple[object, object]

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits_checker import PERIOD_S, PROFILE, assert_inside
 
-from tendon.control.clearance import Clearance
+from tendon.control.clearance.model import Clearance
 from tendon.control.filter import SafetyFilter, Verdict
-from tendon.control.spline import hermite
-from tendon.core.environment import load_environment
 from tendon.core.types import Array
+from tendon.robots.environment import load_environment
+from tendon.robots.spline import hermite
 
 CLEARANCE = Clearance(PROFILE, load_environment("tabletop"))
 HOME = PROFILE.vector("home")

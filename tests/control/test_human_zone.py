@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from limits_checker import PROFILE
 
-from tendon.control.clearance import Clearance
+from tendon.control.clearance.model import Clearance
+from tendon.control.clearance.people import HumanZone
 from tendon.control.filter import SafetyFilter
-from tendon.control.human_zone import HumanZone
 from tendon.core.errors import ConfigError, InvalidDataError
-from tendon.core.profile import Human
+from tendon.robots.profile import Human
 
 HUMAN = Human(topic="people", radius=0.3, speed=1.6, separation=0.1)
 HOME = PROFILE.vector("home")

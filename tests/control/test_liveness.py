@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendon.control.liveness import CameraWatch, Frame, JointWatch, PoseHistory
-from tendon.control.response import GradedResponse, Requests, Response
-from tendon.core.profile import Camera, load_profile
+from tendon.robots.profile import Camera, load_profile
+from tendon.safety.camera_watch import CameraWatch, Frame, PoseHistory
+from tendon.safety.joint_watch import JointWatch
+from tendon.safety.response import GradedResponse, Requests, Response
 
 MS = 1_000_000
 PERIOD = 50 * MS
@@ -175,19 +176,37 @@ def test_joint_states_may_stay_the_same_while_nothing_is_commanded() -> None:
     assert arm.run(50, 0.5) is None
 
 
+def test_a_robot_that_was_moved_by_hand_is_not_frozen_when_it_is_armed() -> None:
+    arm = Arm()
+    assert arm.run(50, 0.5) is None
+    arm.q[0] += 0.4  # nobody commands it meanwhile
+    for _ in range(100):
+        arm.now_ns += 10 * MS
+        arm.watch.measured(arm.q, np.zeros(8), arm.now_ns)
+    assert arm.run(50, 0.0) is None, "the first command jumps to where the robot is"
+    assert arm.run(50, 0.5) is None
+
+
+def test_a_servo_that_sticks_for_a_moment_after_a_rest_is_not_frozen() -> None:
+    arm = Arm()
+    assert arm.run(100, 0.0) is None
+    assert arm.run(7, 0.5, frozen=True) is None
+    assert arm.run(50, 0.5) is None
+
+
 def test_the_most_restrictive_finding_counts_and_is_released_late() -> None:
     requests, graded = Requests(), GradedResponse()
-    requests.ask("policy_node", "slow", "unsure", 0)
-    requests.ask("other", "hold", "far off", 0)
+    requests.ask("policy_node", Response.SLOW, "unsure", 0)
+    requests.ask("other", Response.HOLD, "far off", 0)
     assert graded.update(requests.findings(0), 0).response is Response.HOLD
-    requests.ask("other", "full", "", 10 * MS)
+    requests.ask("other", Response.FULL, "", 10 * MS)
     assert graded.update(requests.findings(10 * MS), 10 * MS).response is Response.HOLD
     assert graded.update(requests.findings(520 * MS), 520 * MS).response is Response.SLOW
     assert graded.update(requests.findings(3000 * MS), 3000 * MS) is None
 
 
-def test_an_unknown_response_is_a_stop() -> None:
+def test_a_request_without_a_reason_says_what_it_asks_for() -> None:
     requests = Requests()
-    requests.ask("policy_node", "sloww", "", 0)
+    requests.ask("policy_node", Response.STOP, "", 0)
     (finding,) = requests.findings(0)
-    assert finding.response is Response.STOP and "sloww" in finding.reason
+    assert finding.response is Response.STOP and finding.reason == "policy_node: STOP"

@@ -10,8 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from limits_checker import PROFILE, make_chunk
 from robot_side import MS, Robot
 
-from tendon.control.supervisor import Mode, Supervisor
+from tendon.control.mode_machine import Supervisor
 from tendon.core.errors import StoppedError
+from tendon.core.modes import Mode
 
 LEGAL = {
     Mode.STANDBY: {Mode.STANDBY, Mode.ARMED, Mode.STOPPING, Mode.LATCHED},
@@ -157,7 +158,9 @@ def test_after_invalid_chunks_it_can_be_reset_when_none_comes_any_more() -> None
     assert robot.controller.mode is Mode.STANDBY
 
 
-def test_a_command_that_is_too_late_to_send_is_given_up_and_the_robot_plays_its_stop() -> None:
+@pytest.mark.parametrize("late_ms", [16, 90, 400])
+def test_a_command_that_is_too_late_to_send_is_a_hold_and_a_second_one_latches(late_ms: int) -> None:
+    """The robot plays the stop of the command before to its end, and the reference goes on from there."""
     robot = Robot()
     robot.arm()
     for _ in range(40):
@@ -168,11 +171,35 @@ def test_a_command_that_is_too_late_to_send_is_given_up_and_the_robot_plays_its_
     for _ in range(60):
         robot.tick()
     assert np.abs(robot.velocities[-1]).max() > 0.1
-    robot.controller.tick(robot.now_ns + 10_000_000, robot.observe())  # its command is not sent
-    robot.controller.abandon("late")
+
+    def hold() -> None:
+        robot.pass_time(10 * MS)
+        robot.controller.tick(robot.now_ns, robot.observe())  # its command is not sent
+        robot.controller.abandon(late_ms * MS)
+        robot.pass_time(late_ms // 10 * 10 * MS)
+
+    hold()
+    held = 0
+    while (tick := robot.tick()).command is None:
+        assert tick.mode is Mode.RUNNING and "stood still" in tick.reasons[0]
+        held += 1
+        assert held < 200
+    assert held > 5
+    assert not robot.velocities[-1].any()
+    here = robot.positions[-1]
+    assert np.allclose(tick.command.trajectory.position, here, atol=1e-9), (
+        "it goes on from where the robot came to rest"
+    )
+    robot.tick()
+    rows = here + np.linspace(0.0, 0.3, 16)[:, None]
+    rows[:, -1] = 0.04
+    robot.controller.submit(make_chunk(rows, robot.now_ns), robot.now_ns)
     for _ in range(60):
+        assert robot.tick().mode is Mode.RUNNING
+    assert np.abs(robot.velocities[-1]).max() > 0.05
+    hold()
+    for _ in range(100):
         tick = robot.tick()
         assert tick.command is None
-    assert tick.mode is Mode.LATCHED and tick.reasons[0] == "late"
-    assert not robot.velocities[-1].any()
+    assert tick.mode is Mode.LATCHED and "twice within 10 s" in tick.reasons[0]
     robot.assert_inside()

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendon.control.separation import Path, check_separation
+from tendon.control.clearance.motion import Path, check_separation
 from tendon.core.types import Array
 
 REACH = np.array([[1.0, 0.5], [0.8, 0.5]])

@@ -9,10 +9,10 @@ import pytest
 from limits_checker import PROFILE, make_chunk
 from robot_side import MS, Robot
 
-from tendon.control.controller import Controller, Source
+from tendon.control.controller import Controller
 from tendon.control.executor import Placement
-from tendon.control.supervisor import Mode
 from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Observation
 
 HOME = PROFILE.vector("home")
@@ -118,5 +118,19 @@ def test_a_controller_without_a_stop_on_the_wire_needs_a_timeout_of_its_own() ->
     with pytest.raises(StoppedError, match="timeout_s"):
         ready(None).arm()
     controller = ready(0.1)
+    controller.arm()
+    assert controller.mode is Mode.ARMED
+
+
+def test_a_profile_without_a_collision_model_arms_only_when_it_says_so() -> None:
+    """Forgotten, it is refused with the command that makes one; `collisions: none` is meant."""
+    still = Observation(stamp_ns=1000 * MS, joint_position=HOME, joint_velocity=np.zeros(8))
+    controller = Controller(replace(PROFILE, collisions=None))
+    controller.tick(1000 * MS, still)
+    with pytest.raises(StoppedError, match=r"no collision model.*`tendon robot collisions`.*collisions: none"):
+        controller.arm()
+    assert controller.mode is Mode.STANDBY
+    controller = Controller(replace(PROFILE, collisions="none"))
+    controller.tick(1000 * MS, still)
     controller.arm()
     assert controller.mode is Mode.ARMED

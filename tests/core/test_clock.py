@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.core.clock import Clock, ManualClock, SteadyClock
+from tendon.core.clock import AwakeClock, Clock, ManualClock, SteadyClock
 
 
 @pytest.mark.parametrize("make", [SteadyClock, ManualClock])
@@ -64,3 +64,49 @@ def test_a_manual_clock_does_not_go_back() -> None:
     with pytest.raises(ValueError, match="does not go back"):
         clock.advance_ns(-1)
     assert clock.now_ns() == 5
+
+
+class TestAwakeClock:
+    """A process that was held up counts only what it could have noticed."""
+
+    def make(self) -> tuple[ManualClock, AwakeClock]:
+        other = ManualClock(1_000_000_000)
+        return other, AwakeClock(other, period_ns=20_000_000, allowed_ns=45_000_000, longest_ns=2_500_000_000)
+
+    def test_it_goes_like_the_other_clock_while_it_is_looked_at(self) -> None:
+        other, awake = self.make()
+        for _ in range(100):
+            other.advance_ns(45_000_000)
+            assert awake.now_ns() == other.now_ns()
+        assert awake.sleeps(0) == ()
+
+    def test_a_sleep_counts_as_one_period_and_is_remembered_with_its_length(self) -> None:
+        other, awake = self.make()
+        before_ns = awake.now_ns()
+        other.advance_ns(250_000_000)
+        assert awake.now_ns() - before_ns == 20_000_000
+        (sleep,) = awake.sleeps(before_ns)
+        assert sleep.end_ns - sleep.begin_ns == 250_000_000
+        assert awake.sleeps(sleep.end_ns + 1) == ()
+
+    def test_a_sleep_that_is_too_long_is_not_forgiven(self) -> None:
+        other, awake = self.make()
+        before_ns = awake.now_ns()
+        other.advance_ns(2_600_000_000)
+        assert awake.now_ns() - before_ns == 2_600_000_000
+
+    def test_a_clock_that_starts_at_zero_has_not_slept(self) -> None:
+        other = ManualClock()
+        awake = AwakeClock(other, period_ns=20_000_000, allowed_ns=45_000_000, longest_ns=2_500_000_000)
+        other.advance_ns(1_000_000_000)
+        assert awake.now_ns() == 1_000_000_000
+
+    def test_a_clock_that_goes_back_stands_still_for_whoever_measures_ages(self) -> None:
+        other, awake = self.make()
+        before_ns = awake.now_ns()
+        other.advance_ns(3_600_000_000_000)
+        assert awake.now_ns() - before_ns == 3_600_000_000_000
+        other._now_ns = before_ns
+        assert awake.now_ns() - before_ns == 3_600_000_000_000
+        other.advance_ns(20_000_000)
+        assert awake.now_ns() - before_ns == 3_600_020_000_000

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tendon.core.collision import load_collisions
-from tendon.core.collision_file import to_yaml
-from tendon.core.environment import load_environment
 from tendon.core.errors import ConfigError
-from tendon.core.profile import load_profile
-from tendon.core.shapes import HalfSpace
+from tendon.robots.collision.file import to_yaml
+from tendon.robots.collision.model import load_collisions
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import load_profile
+from tendon.robots.shapes import HalfSpace
 
 BODIES = "bodies:\n  one: [{a: [0, 0, 0], b: [0, 0, 0.1], radius: 0.05}]\n  two: [{centre: [0, 0, 0], radius: 0.1}]\n"
 

@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendon.cli import main
-from tendon.core.capsules import FittedCapsule, clip, fit_capsule, fit_capsules
-from tendon.core.collision import load_collisions
+from tendon.cli.collision_making import name_in_profile
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
+from tendon.pictures.robot_surface import robot_surface
+from tendon.robots.collision.capsules import FittedCapsule, clip, fit_capsule, fit_capsules
+from tendon.robots.collision.model import load_collisions
+from tendon.robots.profile import load_profile
 
 TOLERANCE = 1e-9
 
@@ -32,6 +35,22 @@ ARM = """<robot name="stick">
   <joint name="wrist" type="revolute"><parent link="lower"/><child link="tip"/><origin xyz="0 0 0.3"/>
     <axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="1" effort="1"/></joint>
 </robot>"""
+
+PROFILE = """# a stick
+name: stick
+urdf: stick.urdf
+base_frame: base
+tool_frame: tip
+joints:
+  - {name: shoulder, lower: -1.5, upper: 1.5, velocity: 1, acceleration: 1, jerk: 10, home: 0.0}
+  - {name: elbow, lower: -2.8, upper: 2.8, velocity: 1, acceleration: 1, jerk: 10, home: 0.0}
+  - {name: wrist, lower: -3.0, upper: 3.0, velocity: 1, acceleration: 1, jerk: 10, home: 0.0}
+groups: {}
+controllers:
+  - {name: all, type: joint_trajectory, joints: [shoulder, elbow, wrist]}
+cameras: []
+workspace: {lower: [-2, -2, -2], upper: [2, 2, 2]}
+"""
 
 
 def outside(points: Array, capsules: list[FittedCapsule]) -> float:
@@ -126,11 +145,47 @@ class TestCommand:
         model = load_collisions(self.make(urdf))
         assert model.margin == 0.02 and model.margins == {frozenset(("tip", "table")): 0.003}
 
+    def test_a_profile_without_a_model_names_the_new_one(self, urdf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """So that the next command finds it; its comments stay."""
+        profile = urdf.parent / "profile.yaml"
+        profile.write_text(PROFILE)
+        assert main(["robot", "collisions", str(profile), "--samples", "1000"]) == 0
+        assert "names it now: collisions: collisions.yaml" in capsys.readouterr().out
+        assert profile.read_text() == PROFILE.replace("base_frame", "collisions: collisions.yaml\nbase_frame")
+        assert load_profile(profile).collision_file == urdf.parent / "collisions.yaml"
+
+    @pytest.mark.parametrize(("out", "said"), [("mine.yaml", ""), ("other.yaml", "still names mine.yaml")])
+    def test_a_profile_that_names_another_model_keeps_it(
+        self, out: str, said: str, urdf: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A second model to compare with is not silently taken; the same one again needs no word."""
+        profile = urdf.parent / "profile.yaml"
+        text = PROFILE.replace("base_frame", "collisions: mine.yaml\nbase_frame")
+        profile.write_text(text)
+        name_in_profile(profile, "mine.yaml", urdf.parent / out)
+        printed = capsys.readouterr().out
+        assert (said in printed) if said else not printed
+        assert profile.read_text() == text
+
     def test_draws_a_picture(self, urdf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tendon.evaluation.robot_picture.SIZE", 96)
+        monkeypatch.setattr("tendon.pictures.robot_picture.SIZE", 96)
         picture = urdf.parent / "arm.png"
         self.make(urdf, "--picture", str(picture), "--environment", "tabletop")
         assert picture.read_bytes().startswith(b"\x89PNG")
+
+    def test_shows_a_robot_with_the_meshes_of_another_file(self, urdf: Path, tmp_path: Path) -> None:
+        """A link that the collision model does not have is drawn all the same: feet, a head."""
+        profile = load_profile("docs/examples/two_joint_arm/profile.yaml")
+        looks = tmp_path / "looks.urdf"
+        flag = '<visual><origin xyz="0 0 0.5"/><geometry><box size="0.05 0.3 0.3"/></geometry></visual>'
+        text = profile.urdf.read_text().replace(
+            f'<link name="{profile.base_frame}">', f'<link name="{profile.base_frame}">{flag}'
+        )
+        looks.write_text(text)
+        surface = robot_surface(profile, profile.vector("home"), looks, None)
+        assert surface[..., 2].max() == pytest.approx(0.65)
+        with pytest.raises(ConfigError, match="has no joint"):
+            robot_surface(profile, profile.vector("home"), urdf, None)
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -151,6 +206,5 @@ class TestCommand:
 
     def test_help_shows_examples(self, capsys: pytest.CaptureFixture[str]) -> None:
         for action in ("collisions", "show"):
-            with pytest.raises(SystemExit):
-                main(["robot", action, "--help"])
-            assert "examples:" in capsys.readouterr().out
+            assert main(["robot", action, "--help"]) == 0
+            assert "Examples:" in capsys.readouterr().out

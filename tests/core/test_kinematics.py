@@ -1,7 +1,6 @@
 """Kinematics: the same robot as PyBullet's Panda, and inverse and forward are one law."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -10,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tendon.core.errors import ConfigError, KinematicsError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile, load_profile
+from tendon.core.errors import KinematicsError
 from tendon.core.types import Array
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile, load_profile
 
 PROFILE = load_profile("panda")
 KINEMATICS = Kinematics(PROFILE)
@@ -138,26 +137,6 @@ def test_a_place_out_of_reach_is_an_error_that_says_how_far(position: list[float
     """Also when the place is no place."""
     with pytest.raises(KinematicsError, match=r"closest is .* mm and .* rad off after \d+ steps"):
         KINEMATICS.inverse(np.array(position), TOOL_DOWN, HOME)
-
-
-def test_a_tool_frame_the_urdf_lacks_is_named() -> None:
-    """Found when the robot is set up, not when it moves."""
-    with pytest.raises(ConfigError, match="has no frame panda_tool"):
-        Kinematics(replace(PROFILE, tool_frame="panda_tool"))
-
-
-def test_a_joint_the_urdf_lacks_is_named() -> None:
-    """Likewise."""
-    renamed = replace(PROFILE.joints[7], name="finger")
-    hand = replace(PROFILE.controllers[1], joints=("finger",))
-    profile = replace(
-        PROFILE,
-        joints=(*PROFILE.joints[:7], renamed),
-        groups={"arm": PROFILE.joint_names[:7]},
-        controllers=(PROFILE.controllers[0], hand),
-    )
-    with pytest.raises(ConfigError, match="has no joint finger"):
-        Kinematics(profile)
 
 
 ROBOTS = ("panda", "ur5e", "so101", "g1_arms")

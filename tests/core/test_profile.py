@@ -9,7 +9,7 @@ import yaml
 
 from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
-from tendon.core.profile import RobotProfile, load_profile
+from tendon.robots.profile import RobotProfile, load_profile
 
 # libfranka 0.9.2 and franka_description, joints 1 to 7, then our own limits for the finger.
 LOWER = [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973, 0.0]
@@ -110,7 +110,7 @@ class TestMistakes:
 
     def test_an_unknown_controller_type_lists_the_known(self, values: dict[str, Any], tmp_path: Path) -> None:
         values["controllers"][0]["type"] = "magic"
-        with pytest.raises(ConfigError, match=r"has type magic, known: joint_trajectory, forward_command"):
+        with pytest.raises(ConfigError, match=r"has type magic; known: joint_trajectory, forward_command"):
             load(values, tmp_path)
 
     @pytest.mark.parametrize("limit", ["velocity", "acceleration", "jerk"])
@@ -119,20 +119,72 @@ class TestMistakes:
         self, limit: str, value: float, values: dict[str, Any], tmp_path: Path
     ) -> None:
         values["joints"][2][limit] = value
-        with pytest.raises(ConfigError, match=r"panda_joint3.*positive and finite"):
+        with pytest.raises(ConfigError, match=rf"panda_joint3: {limit} is .*, must be a finite number above 0"):
             load(values, tmp_path)
 
-    @pytest.mark.parametrize("limit", ["lower", "velocity", "home"])
-    def test_a_number_that_yaml_reads_as_text(self, limit: str, values: dict[str, Any], tmp_path: Path) -> None:
-        """YAML 1.1 reads 1e-2 as text."""
-        values["joints"][2][limit] = "1e-2"
-        with pytest.raises(ConfigError, match=f"panda_joint3: {limit} is '1e-2', expected a number"):
+    @pytest.mark.parametrize(
+        ("place", "says"),
+        [
+            (("joints", 2, "lower"), r"joints\[2\]: joint panda_joint3: lower"),
+            (("joints", 2, "velocity"), r"joints\[2\]: joint panda_joint3: velocity"),
+            (("joints", 2, "home"), r"joints\[2\]: joint panda_joint3: home"),
+            (("joints", 2, "tracking_tolerance"), r"joints\[2\]: joint panda_joint3: tracking_tolerance"),
+            (("controllers", 0, "timeout_s"), r"controllers\[0\]: controller panda_arm_controller: timeout_s"),
+            (("cameras", 1, "rate_hz"), r"cameras\[1\]: camera wrist: rate_hz"),
+            (("workspace", "upper", 2), r"workspace: box: upper z \[m\]"),
+            (("human", "radius"), r"human: human: radius"),
+            (("control_hz",), r"control_hz"),
+            (("tool_speed",), r"tool_speed \[m/s\]"),
+            (("camera_skew_s",), r"camera_skew_s"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("value", "wrong"),
+        [
+            ("5e-2", "is '5e-2', which YAML reads as text: write 0.05"),
+            ("fast", "is 'fast', must be a finite number"),
+            (float("nan"), "is nan, must be a finite number"),
+            (float("inf"), "is inf, must be a finite number"),
+            (True, "is True, must be a finite number"),
+            ([1.0], r"is .1\.0.?., must be a finite number"),
+        ],
+    )
+    def test_a_number_that_is_none_says_file_key_value_and_what_fits(
+        self, place: tuple[Any, ...], says: str, value: object, wrong: str, values: dict[str, Any], tmp_path: Path
+    ) -> None:
+        values["human"] = {"topic": "people", "radius": 0.5}
+        inner: Any = values
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = value
+        with pytest.raises(ConfigError, match=rf"{tmp_path}/profile\.yaml.*{says} {wrong}"):
             load(values, tmp_path)
 
-    @pytest.mark.parametrize("value", [float("nan"), 3.0])
-    def test_a_range_that_is_empty(self, value: float, values: dict[str, Any], tmp_path: Path) -> None:
-        values["joints"][0]["lower"] = value
-        with pytest.raises(ConfigError, match=r"panda_joint1: lower .* must be below upper 2.8973"):
+    @pytest.mark.parametrize(("key", "value"), [("width", 12.5), ("height", 0), ("width", "128"), ("height", 10**6)])
+    def test_an_image_size_that_is_none(self, key: str, value: object, values: dict[str, Any], tmp_path: Path) -> None:
+        values["cameras"][0][key] = value
+        with pytest.raises(ConfigError, match=rf"camera scene: {key} \[px\] is .*, must be a whole number from 1"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("name", ["arm controller", "2nd", "a//b", "", None, 5, True])
+    @pytest.mark.parametrize("part", ["controllers", "cameras"])
+    def test_a_name_no_topic_can_have(self, part: str, name: object, values: dict[str, Any], tmp_path: Path) -> None:
+        values[part][0]["name"] = name
+        with pytest.raises(ConfigError, match=rf"{part[:-1]} name is .*(no ROS topic|non-empty text)"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("key", ["joints", "controllers", "cameras", "groups", "human", "workspace"])
+    @pytest.mark.parametrize("value", [5, "text", [5], {"arm": 5}, [[1]]])
+    def test_a_part_of_another_type_is_an_error_and_no_traceback(
+        self, key: str, value: object, values: dict[str, Any], tmp_path: Path
+    ) -> None:
+        values[key] = value
+        with pytest.raises(ConfigError, match=key):
+            load(values, tmp_path)
+
+    def test_a_range_that_is_empty(self, values: dict[str, Any], tmp_path: Path) -> None:
+        values["joints"][0]["lower"] = 3.0
+        with pytest.raises(ConfigError, match=r"panda_joint1: lower 3.0 must be below upper 2.8973"):
             load(values, tmp_path)
 
     def test_a_home_out_of_range(self, values: dict[str, Any], tmp_path: Path) -> None:
@@ -151,10 +203,16 @@ class TestMistakes:
         with pytest.raises(ConfigError, match=r"workspace|box"):
             load(values, tmp_path)
 
-    @pytest.mark.parametrize("rate_hz", [0, -100, float("nan")])
+    @pytest.mark.parametrize("name", ["my robot/1", "../panda", ".panda", ""])
+    def test_a_name_that_no_file_can_have(self, name: str, values: dict[str, Any], tmp_path: Path) -> None:
+        values["name"] = name
+        with pytest.raises(ConfigError, match="profile name is"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("rate_hz", [0, -100, 1.0, float("nan")])
     def test_a_control_rate_that_is_none(self, rate_hz: float, values: dict[str, Any], tmp_path: Path) -> None:
         values["control_hz"] = rate_hz
-        with pytest.raises(ConfigError, match=r"control_hz is .* must be positive"):
+        with pytest.raises(ConfigError, match=r"control_hz is .* must be a finite number at least 10"):
             load(values, tmp_path)
 
     def test_a_urdf_that_is_not_there(self, values: dict[str, Any], tmp_path: Path) -> None:
@@ -181,3 +239,34 @@ class TestMistakes:
             profile.camera("wrst")
         with pytest.raises(ConfigError, match=r"no joint group leg; known: arm, gripper"):
             profile.group_indices("leg")
+
+
+class TestCameraSkew:
+    """How far apart in time frames of one observation may be."""
+
+    def test_by_default_it_is_what_the_slowest_free_running_camera_needs(
+        self, values: dict[str, Any], tmp_path: Path
+    ) -> None:
+        """Half a period and a tenth: 30 ms at 20 Hz, whatever a faster camera does."""
+        values["cameras"][1]["rate_hz"] = 60.0
+        profile = load(values, tmp_path)
+        assert profile.camera_skew(["scene", "wrist"]) == pytest.approx(0.03)
+        assert profile.camera_skew(["wrist"]) == pytest.approx(0.01)
+        assert profile.camera_skew([]) == 0.0
+
+    def test_the_profile_has_the_last_word(self, values: dict[str, Any], tmp_path: Path) -> None:
+        assert load(values | {"camera_skew_s": 0.005}, tmp_path).camera_skew(["scene", "wrist"]) == 0.005
+
+    @pytest.mark.parametrize("skew_s", [0, -0.01, 0.3, float("nan"), float("inf"), "10 ms", [0.01]])
+    def test_a_bound_that_is_none(self, values: dict[str, Any], tmp_path: Path, skew_s: object) -> None:
+        with pytest.raises(
+            ConfigError,
+            match=r"camera_skew_s is .*, must be a finite number above 0 and at most 0\.2",
+        ):
+            load(values | {"camera_skew_s": skew_s}, tmp_path)
+
+    @pytest.mark.parametrize("rate_hz", [0, -30, float("nan"), "fast"])
+    def test_a_camera_without_a_rate(self, values: dict[str, Any], tmp_path: Path, rate_hz: object) -> None:
+        values["cameras"][0]["rate_hz"] = rate_hz
+        with pytest.raises(ConfigError, match=r"camera scene: rate_hz is .*, must be a finite number above 0"):
+            load(values, tmp_path)

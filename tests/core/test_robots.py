@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from tendon.core.collision import load_collisions
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import load_profile
+from tendon.robots.collision.model import load_collisions
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import load_profile
 
 ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
 UR5E_DH = ((0.0, 0.1625, 1), (-0.425, 0.0, 0), (-0.3922, 0.0, 0), (0.0, 0.1333, 1), (0.0, 0.0997, -1), (0.0, 0.0996, 0))

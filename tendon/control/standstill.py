@@ -1,0 +1,71 @@
+"""A machine that stood still for a moment: what the robot did meanwhile, and when it may go on.
+
+While no command comes the robot plays the stop that it holds. One bounded standstill is therefore a hold that ends by
+itself, at the end of that stop; one that is longer, or comes back, is a machine that somebody has to look at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tendon.core.clock import MAX_STANDSTILL_NS, STANDSTILL_APART_NS
+from tendon.core.types import Array
+
+SETTLE_NS = 100_000_000
+"""From the end of the stop until the robot has to be measured at rest there."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldStop:
+    """Where a command that was sent comes to rest: (n,) position, and when."""
+
+    rest_ns: int
+    position: Array
+
+
+class Standstill:
+    """The control loop's part. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._began_ns: int | None = None
+        self._woke_ns: int | None = None
+        self._until_ns: int | None = None
+
+    def begin(self, slept_ns: int, now_ns: int, rest_ns: int) -> str:
+        """Takes a standstill that has just ended; returns why the robot must not go on, empty when it may.
+
+        Args:
+            slept_ns: how long it lasted.
+            now_ns: when it ended.
+            rest_ns: when the stop that the robot plays comes to rest.
+        """
+        before_ns = self._woke_ns
+        self._began_ns, self._woke_ns = now_ns - slept_ns, now_ns
+        if slept_ns > MAX_STANDSTILL_NS:
+            most_s = MAX_STANDSTILL_NS * 1e-9
+            return f"the control loop stood still for {slept_ns * 1e-9:.2f} s, at most {most_s:.1f} is a hold"
+        if before_ns is not None and 0 <= now_ns - before_ns < STANDSTILL_APART_NS:
+            return f"the control loop stood still twice within {STANDSTILL_APART_NS / 1e9:.0f} s"
+        self._until_ns = max(rest_ns, now_ns) + SETTLE_NS
+        return ""
+
+    def end(self) -> None:
+        """Forgets the hold: the robot goes on, or is stopped for good."""
+        self._until_ns = None
+
+    @property
+    def until_ns(self) -> int | None:
+        """When the robot should be at rest; `None` when there is no hold."""
+        return self._until_ns
+
+    @property
+    def reason(self) -> str:
+        """What to say while it holds."""
+        began_ns, woke_ns = self._began_ns or 0, self._woke_ns or 0
+        return f"held: the machine stood still for {(woke_ns - began_ns) * 1e-6:.0f} ms"
+
+    def age_ns(self, stamp_ns: int, now_ns: int) -> int:
+        """Returns how old something is, without the last standstill: what it was not awake for cannot have been new."""
+        if self._began_ns is None or self._woke_ns is None or stamp_ns >= self._woke_ns:
+            return now_ns - stamp_ns
+        return now_ns - stamp_ns - (self._woke_ns - max(stamp_ns, self._began_ns))

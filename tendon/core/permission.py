@@ -1,0 +1,122 @@
+"""The safety monitor's permission to move, and how a controller follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tendon.core.errors import InvalidDataError
+from tendon.core.modes import PermissionState
+from tendon.core.node_status import Level
+
+FRESH_NS = 100_000_000
+"""Oldest permission to move on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permission:
+    """What a controller may do, since when, and why.
+
+    Attributes:
+        state: armed permits motion; standby permits none; latched demands a stop until a reset.
+        event: grows with every reset and arm. A controller follows a later event, never a state it finds when it
+            starts; so a restart of either side never moves the robot.
+        reason: why it is latched, not ready or restricted; empty when there is nothing to say.
+        speed: share of the velocity limits that may be used: 1 all, less slows down, 0 holds: a controlled stop
+            that goes on by itself.
+        policy: which instance of the policy node is meant: one that starts again is another until it is heard of, and
+            then the robot is latched. Empty while none was heard of.
+    """
+
+    node: ClassVar[str] = "safety_monitor"
+    state: PermissionState
+    event: int
+    reason: str
+    speed: float = 1.0
+    policy: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.speed <= 1.0:
+            raise InvalidDataError(f"permission has speed {self.speed}, must be from 0 to 1")
+
+    @property
+    def armed(self) -> bool:
+        """Whether motion is permitted."""
+        return self.state is PermissionState.ARMED
+
+    @property
+    def level(self) -> Level:
+        """How well it is with a robot that has this permission."""
+        if self.armed:
+            return Level.OK if self.speed == 1.0 else Level.WARN
+        return Level.ERROR if self.state is PermissionState.LATCHED else Level.WARN
+
+    @property
+    def text(self) -> str:
+        """The reason."""
+        return self.reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What a permission asks of the controller in this tick.
+
+    Attributes:
+        stop: why it must stop; empty when it need not.
+        lapsed: the permission is merely too old: a controller in standby, which needs none, may stay there.
+        reset: leave the latched mode.
+        arm: accept motion.
+        event: which permission this follows, for the report to the monitor.
+        speed: part of the velocity limits that may be used; 0 holds.
+    """
+
+    stop: str = ""
+    lapsed: bool = False
+    reset: bool = False
+    arm: bool = False
+    event: int = 0
+    speed: float = 1.0
+
+
+class PermissionFollower:
+    """Turns permissions into demands. `receive` and `demand` may be called from different threads.
+
+    Only a later event is followed, and the first one seen is taken as known: neither a restart of the monitor
+    (which begins at 0 again) nor one of this process arms or resets anything.
+
+    Args:
+        now_ns: the time in which a permission grows old.
+    """
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self._now_ns = now_ns
+        self._received: tuple[Permission, int] | None = None
+        self._event: int | None = None
+
+    def receive(self, permission: Permission) -> None:
+        """Takes a permission that has just arrived."""
+        self._received = (permission, self._now_ns())
+
+    def demand(self) -> Demand:
+        """Returns what to do now."""
+        if self._received is None:
+            return Demand()
+        permission, arrived_ns = self._received
+        known = self._event
+        if known is None:
+            self._event = permission.event
+        age_ns = self._now_ns() - arrived_ns
+        if age_ns > FRESH_NS:
+            reason = f"the safety monitor has been silent for {FRESH_NS / 1e6:.0f} ms"
+            return Demand(stop=reason, lapsed=True, event=self._event or 0)
+        if permission.state is PermissionState.LATCHED:
+            return Demand(stop=permission.reason or "latched", event=self._event or 0)
+        changed = known is not None and permission.event > known
+        self._event = max(permission.event, known or 0)
+        return Demand(
+            reset=changed and permission.state is PermissionState.STANDBY,
+            arm=changed and permission.state is PermissionState.ARMED,
+            event=self._event,
+            speed=permission.speed,
+        )

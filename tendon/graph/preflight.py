@@ -1,0 +1,132 @@
+"""Everything that can be known to be wrong is said in one line before any process starts."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tendon.control.clearance.model import Clearance
+from tendon.control.clearance.people import HumanZone
+from tendon.core.distribution import pip_install
+from tendon.core.errors import ConfigError, IntegrityError, MismatchError, MissingDependencyError
+from tendon.graph.arguments import ARGUMENTS, complete
+from tendon.graph.description import Graph, describe, environment_of, find_policy
+from tendon.policies.adapter.matching import check_profile
+from tendon.policies.bundle.bundle import parse, read_manifest, read_signer
+from tendon.policies.bundle.files import inside
+from tendon.policies.engines.engine import engine_named, require
+from tendon.robots.environment import load_environment
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile, load_profile
+from tendon.sim.scene import CAMERAS, ROBOT, sample_scene
+
+OF_SIMULATION = ("scene", "family", "gui")
+"""Arguments that mean nothing to another backend."""
+
+
+def preflight(given: Mapping[str, str]) -> Graph:
+    """Checks that the arguments fit one another and what is on this machine, and returns the graph for them.
+
+    Nothing is started, no server is asked and no graph of a bundle is read: that the hashes are right is found out by
+    the policy node. It takes well below a second.
+
+    Args:
+        given: arguments as `arguments.complete` takes them.
+
+    Raises:
+        TendonError: something does not fit; the message names it and what to change.
+    """
+    values = complete(given)
+    profile = load_profile(values["robot"])
+    _check_backend(values, profile)
+    graph = describe(values)
+    _check_policies(values, profile)
+    _check_robot(values, profile)
+    return graph
+
+
+def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
+    backend = values["backend"]
+    if backend != "sim":
+        defaults = {argument.name: argument.default for argument in ARGUMENTS}
+        for name in OF_SIMULATION:
+            if values[name] != defaults[name]:
+                raise ConfigError(f"{name}:={values[name]} needs backend:=sim, and backend is {backend}: leave it out")
+        return
+    others = "take backend:=mock to try it without a simulator, or backend:=hardware"
+    if profile.name != ROBOT:
+        raise MismatchError(f"backend:=sim simulates a {ROBOT} only, the robot is {profile.name}: {others}")
+    for camera in profile.cameras:
+        if camera.name not in CAMERAS:
+            raise MismatchError(
+                f"backend:=sim has the cameras {' and '.join(CAMERAS)}, profile {profile.name} names {camera.name}: "
+                f"leave it out of the profile, or {others}"
+            )
+    if importlib.util.find_spec("pybullet") is None:
+        raise MissingDependencyError(f"backend:=sim needs PyBullet: {pip_install('sim')}; or {others}")
+    try:
+        sample_scene(int(values["scene"]), values["family"] or None)
+    except ValueError as error:
+        raise ConfigError(f"scene:={values['scene']} family:={values['family']}: {error}") from error
+    if values["gui"] == "true" and not os.environ.get("DISPLAY"):
+        raise ConfigError("gui:=true needs a display, and DISPLAY is not set: leave gui out, or run where there is one")
+
+
+def _check_robot(values: Mapping[str, str], profile: RobotProfile) -> None:
+    """Builds what control node and monitor will build: the collision model, the environment, the kinematics."""
+    place = environment_of(values)
+    clearance = Clearance(profile, load_environment(place) if place else None)
+    if profile.human is not None:
+        HumanZone(clearance, profile.human)
+    if profile.tool_speed is not None:
+        Kinematics(profile)
+    if values["arm"] == "true" and profile.arming_obstacle:
+        raise ConfigError(f"arm:=true cannot be: {profile.arming_obstacle}")
+
+
+def _check_policies(values: Mapping[str, str], profile: RobotProfile) -> None:
+    if values["policy"] == "none":
+        for name in ("standby", "instruction"):
+            if values[name] not in ("", "none"):
+                raise ConfigError(f"{name}:={values[name]} needs a policy, and policy is none: leave it out")
+        return
+    engine = engine_named(values["engine"])
+    if engine is not None:
+        require(engine)
+    names = [_check_policy(find_policy(values[key]), profile) for key in ("policy", "standby") if values[key] != "none"]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"policy and standby are both called {names[0]}: give one another name in bundle.yaml")
+
+
+def _check_policy(policy: Path, profile: RobotProfile) -> str:
+    """Checks a bundle, or the file that names a server, against the robot; returns what it is called."""
+    if policy.is_file():
+        return _check_server(policy, profile)
+    raw = read_manifest(policy)
+    read_signer(policy, raw)
+    manifest = parse(policy, raw)
+    try:
+        check_profile(manifest, profile)
+    except MismatchError as error:
+        raise MismatchError(f"{error} (policy:=none runs without one)") from error
+    for name in manifest.files:
+        if not inside(policy, name).is_file():
+            raise IntegrityError(f"bundle {policy} lacks {name}, which bundle.yaml names: fetch or export it again")
+    return manifest.name
+
+
+def _check_server(file: Path, profile: RobotProfile) -> str:
+    from tendon.policies.remote import require_remote
+
+    require_remote()
+    from tendon.policies.remote.contract import Translator
+    from tendon.policies.remote.settings import load_settings
+
+    settings = load_settings(file)
+    settings.endpoint()
+    if settings.policy is None:
+        return str(file)  # the server says what its policy is called when it is asked
+    Translator(settings.policy, profile)
+    return settings.policy.name

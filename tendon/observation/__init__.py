@@ -1,0 +1,1 @@
+"""Frames and joint states to one observation, the same live and offline."""

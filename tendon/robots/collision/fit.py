@@ -1,0 +1,223 @@
+"""Makes a collision model from a URDF's collision meshes: tight shapes, and the pairs of links that can never meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from tendon.core.errors import ConfigError
+from tendon.core.types import Array
+from tendon.robots.collision.capsules import fit_capsules, hull
+from tendon.robots.collision.model import Pair
+from tendon.robots.model import build_model, link_index
+from tendon.robots.shapes import Capsule, Cuboid, Shape
+from tendon.robots.urdf import read_urdf
+
+BOX_SHARE = 0.7
+"""A box is taken where it needs at most this share of the capsules' volume: a gripper's flat fingers."""
+DECIMALS = 4
+FAR = 3.0
+RING = 24
+"""Corners of the polygon around a cylinder's circle: 1 % wider."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinkMesh:
+    """The geometry of one link: (k, 3, 3) triangles [m] in the link's frame."""
+
+    link: str
+    triangles: Array
+
+
+def load_meshes(
+    urdf: Path, package_folder: Path | None, kind: pin.GeometryType = pin.GeometryType.COLLISION
+) -> list[LinkMesh]:
+    """Returns the geometry of a URDF's links, meshes and primitive shapes alike.
+
+    Args:
+        urdf: the file.
+        package_folder: what `package://` stands for; by default the parents of the file are tried.
+        kind: collision shapes, or visual ones: what the robot looks like.
+
+    Raises:
+        ConfigError: the file or a mesh is missing, or no link has such a shape.
+    """
+    folders = [package_folder] if package_folder is not None else list(urdf.resolve().parents)[:5]
+    model = build_model(urdf)
+    try:
+        geometry = pin.buildGeomFromUrdf(model, str(urdf), kind, package_dirs=[str(folder) for folder in folders])
+    except ValueError as error:
+        raise ConfigError(f"{urdf}: {error}; --package-dir names the folder that package:// stands for") from error
+    parts: dict[str, list[Array]] = {}
+    for shape in geometry.geometryObjects:
+        frame = model.frames[shape.parentFrame]
+        corners = _triangles(shape.geometry) * np.asarray(shape.meshScale)
+        pose = frame.placement.actInv(shape.placement)
+        parts.setdefault(frame.name, []).append(corners @ pose.rotation.T + pose.translation)
+    if not parts:
+        raise ConfigError(
+            f"no link of {urdf} has a {kind.name.lower()} shape; use the manufacturer's URDF, with its meshes"
+        )
+    return [LinkMesh(link=link, triangles=np.concatenate(found)) for link, found in parts.items()]
+
+
+def fit_shapes(mesh: LinkMesh) -> tuple[Shape, ...]:
+    """Returns capsules, or one box where that is much tighter, that contain a link; numbers rounded outward."""
+    capsules = fit_capsules(mesh.triangles)
+    corners = mesh.triangles.reshape(-1, 3)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    if np.prod(high - low) <= BOX_SHARE * sum(capsule.volume for capsule in capsules):
+        return (Cuboid(centre=_rounded((low + high) / 2), size=_rounded(high - low + 2 * 10**-DECIMALS)),)
+    return tuple(
+        Capsule(a=_rounded(c.a), b=_rounded(c.b), radius=round(c.radius + 10**-DECIMALS, DECIMALS)) for c in capsules
+    )
+
+
+class PairSampler:
+    """Smallest and largest distances between the convex hulls of links, over random configurations.
+
+    Hulls, not capsules, decide which pairs can meet: a capsule's round ends can touch where the robot cannot.
+
+    Args:
+        urdf: the robot.
+        meshes: its links.
+        lower: joint -> smallest position; a joint that is missing in it stays at zero.
+        upper: joint -> largest position.
+    """
+
+    def __init__(
+        self, urdf: Path, meshes: Sequence[LinkMesh], lower: Mapping[str, float], upper: Mapping[str, float]
+    ) -> None:
+        self._model = build_model(urdf)
+        self._data = self._model.createData()
+        self._names, links = list(lower), [mesh.link for mesh in meshes]
+        self._columns = [self._model.joints[self._model.getJointId(name)].idx_q for name in lower]
+        self._lower, self._upper = np.array(list(lower.values())), np.array([upper[name] for name in lower])
+        self._mimics = [
+            (self._model.joints[self._model.getJointId(mimic.joint)].idx_q, self._names.index(mimic.leader), mimic)
+            for mimic in read_urdf(urdf).mimics
+            if mimic.leader in self._names
+        ]
+        self._geometry = pin.GeometryModel()
+        for mesh in meshes:
+            frame = self._model.frames[link_index(self._model, mesh.link)]
+            shape = _convex(mesh.triangles)
+            self._geometry.addGeometryObject(pin.GeometryObject(mesh.link, frame.parentJoint, frame.placement, shape))
+        self.pairs = []
+        for i, a in enumerate(links):
+            for j in range(i + 1, len(links)):
+                shapes = self._geometry.geometryObjects
+                if shapes[i].parentJoint != shapes[j].parentJoint:
+                    self._geometry.addCollisionPair(pin.CollisionPair(i, j))
+                    self.pairs.append(frozenset((a, links[j])))
+        self._geometry_data = pin.GeometryData(self._geometry)
+        self.smallest: Array = np.full(len(self.pairs), np.inf)
+        self.largest: Array = np.full(len(self.pairs), -np.inf)
+
+    def sample(self, count: int) -> Iterator[None]:
+        """Looks at `count` configurations, uniform inside the limits; yields after each."""
+        rng = np.random.default_rng(0)
+        for _ in range(count):
+            distances = self._distances(rng.uniform(self._lower, self._upper))
+            self.smallest = np.minimum(self.smallest, distances)
+            self.largest = np.maximum(self.largest, distances)
+            yield
+
+    def overlapping_at(self, home: Mapping[str, float]) -> set[Pair]:
+        """Returns the pairs whose hulls overlap at joint positions that are known to be free of collision."""
+        distances = self._distances(np.array([home[name] for name in self._names]))
+        return {pair for pair, distance in zip(self.pairs, distances, strict=True) if distance <= 0}
+
+    def _distances(self, values: Array) -> list[float]:
+        q = pin.neutral(self._model)
+        q[self._columns] = values
+        for column, leader, mimic in self._mimics:
+            q[column] = mimic.multiplier * values[leader] + mimic.offset
+        pin.computeDistances(self._model, self._data, self._geometry, self._geometry_data, q)
+        return [result.min_distance for result in self._geometry_data.distanceResults]
+
+    def allowed(self, margin: float, overlapping: set[Pair]) -> dict[Pair, str]:
+        """Returns the pairs that need no check, with the reason.
+
+        Args:
+            margin: "never" is a pair that stayed further apart than twice this [m].
+            overlapping: "always" are these, whose hulls say nothing, and pairs that were never `FAR` margins apart,
+                like two links of a wrist with a short one between them: shapes cannot tell there.
+        """
+        allowed = {}
+        neighbours = self._neighbours()
+        for pair, least, most in zip(self.pairs, self.smallest, self.largest, strict=True):
+            if pair in neighbours:
+                allowed[pair] = "adjacent"
+            elif pair in overlapping or most < FAR * margin:
+                allowed[pair] = "always"
+            elif least > 2 * margin:
+                allowed[pair] = "never"
+        return allowed
+
+    def _neighbours(self) -> set[Pair]:
+        """Returns pairs that one joint connects, links without a shape skipped, and a gripper's mirrored fingers."""
+        joints = {shape.name: int(shape.parentJoint) for shape in self._geometry.geometryObjects}
+        carried = set(joints.values())
+        pairs = set()
+        for a, joint in joints.items():
+            parent = int(self._model.parents[joint]) if joint else 0
+            while parent and parent not in carried:
+                parent = int(self._model.parents[parent])
+            pairs |= {frozenset((a, b)) for b, other in joints.items() if joint and other == parent}
+        for column, leader, _ in self._mimics:
+            mirrored = {self._columns[leader], column}
+            pairs |= {
+                frozenset((a, b))
+                for a, i in joints.items()
+                for b, j in joints.items()
+                if {int(self._model.joints[i].idx_q), int(self._model.joints[j].idx_q)} == mirrored
+            }
+        return pairs
+
+
+def _triangles(shape: coal.CollisionGeometry) -> Array:
+    """Returns (k, 3, 3) corners [m] of a mesh, or of a polyhedron around a primitive shape."""
+    if isinstance(shape, coal.BVHModelBase):
+        vertices = np.asarray(shape.vertices())
+        faces = [shape.tri_indices(i) for i in range(shape.num_tris)]
+        return vertices[[[face[0], face[1], face[2]] for face in faces]]
+    hull = _convex(_points_around(shape), triangles=True)
+    vertices = np.array([hull.point(i) for i in range(hull.num_points)])
+    corners = [hull.polygons(i) for i in range(hull.num_polygons)]
+    return np.array([[vertices[corner[k]] for k in range(3)] for corner in corners])
+
+
+def _points_around(shape: coal.CollisionGeometry) -> Array:
+    """Returns (k, 3) points [m] whose hull contains a box, sphere, cylinder or capsule."""
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+    if isinstance(shape, coal.Box):
+        return np.asarray(signs * shape.halfSide)
+    angles = np.arange(RING) * 2 * np.pi / RING
+    ring = np.stack((np.cos(angles), np.sin(angles), 0 * angles), axis=1) / np.cos(np.pi / RING)
+    if isinstance(shape, coal.Cylinder):
+        end = np.array([0.0, 0.0, shape.halfLength])
+        return np.concatenate((shape.radius * ring + end, shape.radius * ring - end))
+    if isinstance(shape, coal.Sphere | coal.Capsule):
+        end = np.array([0.0, 0.0, getattr(shape, "halfLength", 0.0)])
+        heights = np.linspace(-1, 1, RING // 2 + 1)[:, None, None] * np.pi / 2
+        ball = (ring * np.cos(heights) + np.sin(heights) * [0.0, 0.0, 1.0]).reshape(-1, 3) / np.cos(np.pi / RING)
+        return np.concatenate((shape.radius * ball + end, shape.radius * ball - end))
+    raise ConfigError(f"a collision shape is a {type(shape).__name__}; give the link a mesh, box, cylinder or sphere")
+
+
+def _convex(points: Array, triangles: bool = False) -> coal.ShapeBase:
+    corners = coal.StdVec_Vec3s()
+    for point in hull(points):
+        corners.append(point)
+    return coal.Convex.convexHull(corners, triangles, "Qt" if triangles else "")
+
+
+def _rounded(values: Array) -> tuple[float, float, float]:
+    x, y, z = (round(float(value), DECIMALS) + 0.0 for value in values)
+    return x, y, z

@@ -1,0 +1,147 @@
+"""Forward and inverse kinematics of a profile's tool frame, by pinocchio."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+
+from tendon.core.errors import KinematicsError
+from tendon.core.types import Array
+from tendon.robots.model import link_index, load_model
+from tendon.robots.profile import RobotProfile
+
+DAMPING = 1e-6
+"""Weight of a joint's motion against the tool's error, both squared."""
+MOST_STEP = 0.3
+"""Of a joint in one iteration [rad or m]: the linear model holds that far."""
+POSTURE_SHARE, POSTURE_FADE = 0.1, 0.7
+"""How much of the way to the home posture redundancy is drawn, and how much of that is left at each iteration."""
+PATIENCE = 15
+"""Iterations that may go by without the error getting a tenth smaller."""
+FEW_JOINTS_WEIGHT = 100.0
+"""An arm of fewer than six joints cannot have any pose: 1 mm weighs as much as 0.1 rad there."""
+
+
+class Kinematics:
+    """The tool frame of a robot as a function of its joint vector. One instance a thread (it holds scratch memory).
+
+    Args:
+        profile: the robot.
+
+    Raises:
+        ConfigError: its URDF cannot be read, or it has no joint group "arm".
+    """
+
+    def __init__(self, profile: RobotProfile) -> None:
+        robot = load_model(profile)
+        self._model, self._spread, self._expand = robot.model, robot.spread, robot.expand
+        self._data = self._model.createData()
+        self._frame = link_index(self._model, profile.tool_frame)
+        self._arm = profile.group_indices("arm")
+        self._columns = robot.spread[:, self._arm]
+        self._weight = None if len(self._arm) > 5 else np.array([FEW_JOINTS_WEIGHT] * 3 + [1.0] * 3)
+        self._damping = DAMPING * np.eye(len(self._arm))
+        self._lower = profile.vector("lower")[self._arm]
+        self._upper = profile.vector("upper")[self._arm]
+        self._posture = profile.vector("home")[self._arm]
+
+    def tool_pose(self, joint_position: Array) -> tuple[Array, Array]:
+        """Returns the tool's position (3,) [m] and rotation matrix (3, 3) in the base frame."""
+        pin.framesForwardKinematics(self._model, self._data, self._expand(joint_position))
+        pose = self._data.oMf[self._frame]
+        return pose.translation.copy(), pose.rotation.copy()
+
+    def tool_velocity(self, joint_position: Array, joint_velocity: Array) -> Array:
+        """Returns the tool's linear velocity (3,) [m/s] in the base frame."""
+        jacobian = self._jacobian(joint_position)
+        return np.asarray(jacobian[:3] @ (self._spread @ joint_velocity))
+
+    def _jacobian(self, joint_position: Array) -> Array:
+        q = self._expand(joint_position)
+        jacobian = pin.computeFrameJacobian(self._model, self._data, q, self._frame, pin.LOCAL_WORLD_ALIGNED)
+        pin.updateFramePlacement(self._model, self._data, self._frame)
+        return np.asarray(jacobian).reshape(6, -1)  # pinocchio gives a vector for a robot of one joint
+
+    def inverse(
+        self,
+        position: Array,
+        rotation: Array,
+        seed: Array,
+        *,
+        ahead: Array | None = None,
+        tolerance: float = 1e-4,
+        rotation_tolerance: float = 1e-4,
+        iterations: int = 60,
+    ) -> Array:
+        """Returns the joint vector near `seed` that puts the tool at a pose, inside the position limits.
+
+        Damped least squares (Nakamura and Hanafusa 1986). A joint that a step would take past its limit stays there
+        and the others make up for it. What redundancy is left keeps the arm near the seed and draws it to the home
+        posture, less with each step, so that it does not keep the tool from its place.
+
+        Args:
+            position: (3,) [m] in the base frame.
+            rotation: (3, 3) in the base frame.
+            seed: (n,) what the answer is to be near to; joints outside group "arm" keep their value.
+            ahead: (n,) a guess at answer - seed, such as what it was for the row before: it saves steps.
+            tolerance: on distance [m] and angle [rad].
+            rotation_tolerance: how far off the orientation may be [rad] where it cannot be had, as with fewer than six
+                joints. The answer is the nearest one then.
+            iterations: how many steps to try.
+
+        Raises:
+            KinematicsError: no solution within the tolerance; the message says how close it came.
+        """
+        joints = np.array(seed, dtype=np.float64)
+        arm = joints[self._arm]
+        joints[self._arm] = 0.0
+        others = self._expand(joints)
+        posture = arm + POSTURE_SHARE * (self._posture - arm)
+        if ahead is not None:
+            arm += ahead[self._arm]
+        arm = np.minimum(np.maximum(arm, self._lower), self._upper)
+        target, error, least, idle = pin.SE3(rotation, position), np.empty(6), np.inf, 0
+        for k in range(iterations):
+            q = others + self._columns @ arm
+            jacobian = pin.computeFrameJacobian(self._model, self._data, q, self._frame, pin.LOCAL_WORLD_ALIGNED)
+            jacobian = jacobian.reshape(6, -1)
+            pose = pin.updateFramePlacement(self._model, self._data, self._frame)
+            error[:3] = position - pose.translation
+            error[3:] = pin.log3((target * pose.inverse()).rotation)
+            x, y, z, *turn = error.tolist()  # plain numbers: a third of the time that numpy takes on so few
+            away, turned = math.hypot(x, y, z), math.hypot(*turn)
+            idle = 0 if away + turned < 0.9 * least else idle + 1
+            least = min(least, away + turned)
+            solved = away < tolerance and turned < (rotation_tolerance if idle > 2 else tolerance)
+            if solved or idle > PATIENCE:
+                break
+            if self._weight is not None:
+                jacobian, error = self._weight[:, None] * jacobian, self._weight * error
+            jacobian = jacobian @ self._columns
+            normal = jacobian.T @ jacobian + self._damping
+            pull = DAMPING * POSTURE_FADE**k
+            arm = self._step(normal, jacobian.T @ error + pull * (posture - arm), arm)
+        if not solved:
+            raise KinematicsError(
+                f"no joint position puts the tool at {np.round(position, 3).tolist()} m: "
+                f"closest is {away * 1e3:.1f} mm and {turned:.3f} rad off after {k + 1} steps"
+            )
+        joints[self._arm] = arm
+        return joints
+
+    def _step(self, normal: Array, gradient: Array, arm: Array) -> Array:
+        """Returns the arm's joints after the step that solves `normal @ step = gradient`, inside the limits."""
+        step, free = np.linalg.solve(normal, gradient), True
+        for _ in range(len(arm)):
+            largest = max(map(abs, step.tolist()))
+            wanted = arm + step * (MOST_STEP / largest) if largest > MOST_STEP else arm + step
+            inside = np.minimum(np.maximum(wanted, self._lower), self._upper)
+            if inside.tolist() == wanted.tolist():
+                break
+            free = (inside == wanted) & free
+            step = np.where(free, 0.0, inside - arm)
+            others = np.flatnonzero(free)
+            step[others] = np.linalg.solve(normal[np.ix_(others, others)], (gradient - normal @ step)[others])
+        return inside

@@ -1,0 +1,255 @@
+"""The robot profile: one frozen value that says what a robot is and what it may do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from tendon.core.config import build, check_file_name, check_names, check_number, check_text, closest
+from tendon.core.errors import ConfigError
+from tendon.core.paths import share_folder
+from tendon.core.types import Array, freeze
+from tendon.robots.profile_parts import LEAST_CONTROL_HZ, MOST_HZ, Box, Camera, Controller, Human, Joint
+from tendon.robots.urdf import DRIVEN, read_urdf
+
+__all__ = ["Box", "Camera", "Controller", "Human", "Joint", "RobotProfile", "load_profile"]
+
+MAX_CAMERA_SKEW_S = 0.2
+"""As old as a frame may be on arrival (`tendon.observation.buffer`): exposures further apart never meet."""
+SKEW_JITTER = 0.1
+"""Part of a period by which the times between frames of a free-running camera differ."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RobotProfile:
+    """A robot: kinematics, limits, home, controllers, cameras, workspace.
+
+    The order of `joints` is the order of every joint vector in Tendon. Vectors of limits are (n,) and
+    read-only. Load one with `load_profile`.
+
+    Attributes:
+        urdf: its file; every joint of the profile is a revolute, continuous or prismatic one of it.
+        base_frame: a link that no joint of the profile moves; every position is given in it.
+        tool_frame: the link that is the tool.
+        collisions: the file of its collision model, made by `tendon robot collisions`. Without one no clearance
+            between links is checked: "none" says that this is meant, `None` does not, and then arming is refused.
+        workspace: where the tool may be, in the base frame.
+        tool_speed: largest speed of the tool [m/s]; `None` leaves it to the joints' limits.
+        human: how people are kept away from; `None` knows of none.
+        camera_skew_s: largest time between exposures of one observation; `None` takes what free-running cameras need.
+
+    Raises:
+        ConfigError: a value is wrong, or does not fit the others or the URDF.
+    """
+
+    name: str
+    urdf: Path
+    base_frame: str
+    tool_frame: str
+    joints: tuple[Joint, ...]
+    groups: Mapping[str, tuple[str, ...]]
+    controllers: tuple[Controller, ...]
+    cameras: tuple[Camera, ...]
+    workspace: Box
+    control_hz: float = 100.0
+    collisions: Path | Literal["none"] | None = None
+    tool_speed: float | None = None
+    human: Human | None = None
+    camera_skew_s: float | None = None
+
+    def __post_init__(self) -> None:
+        check_file_name("profile name", self.name)
+        try:
+            self._check()
+        except ConfigError as error:
+            raise ConfigError(f"profile {self.name}: {error}") from error
+
+    def _check(self) -> None:
+        check_number("control_hz", self.control_hz, least=LEAST_CONTROL_HZ, most=MOST_HZ)
+        if self.tool_speed is not None:
+            check_number("tool_speed [m/s]", self.tool_speed, above=0)
+        if self.camera_skew_s is not None:
+            check_number("camera_skew_s", self.camera_skew_s, above=0, most=MAX_CAMERA_SKEW_S)
+        if not self.joints:
+            raise ConfigError("joints is empty: name at least one")
+        names = self.joint_names
+        if len(set(names)) != len(names):
+            raise ConfigError(f"joint names repeat: {names}")
+        driven = [joint for controller in self.controllers for joint in controller.joints]
+        for group, members in [*self.groups.items(), *((c.name, c.joints) for c in self.controllers)]:
+            for member in members:
+                if member not in names:
+                    raise ConfigError(f"{group} names joint {member}{closest(member, names)}")
+        if sorted(driven) != sorted(names):
+            raise ConfigError(f"controllers drive {driven}; each of {list(names)} needs exactly one")
+        check_names("controllers", [controller.name for controller in self.controllers])
+        check_names("cameras", [camera.name for camera in self.cameras])
+        self._check_urdf()
+        if self.collision_file is not None and not self.collision_file.is_file():
+            raise ConfigError(
+                f"collision model {self.collisions} does not exist; make it with `tendon robot collisions`"
+            )
+
+    def _check_urdf(self) -> None:
+        if not self.urdf.is_file():
+            raise ConfigError(f"URDF {self.urdf} does not exist")
+        urdf = read_urdf(self.urdf)
+        followers = {mimic.joint: mimic.leader for mimic in urdf.mimics}
+        movable = [joint.name for joint in urdf.joints.values() if joint.kind in DRIVEN]
+        for name in self.joint_names:
+            if name not in movable:
+                if name in urdf.joints:
+                    raise ConfigError(f"joint {name} is fixed in URDF {self.urdf}: leave it out of the profile")
+                raise ConfigError(f"URDF {self.urdf} has no joint {name}{closest(name, movable)}")
+            if name in followers:
+                raise ConfigError(
+                    f"joint {name} mimics {followers[name]} in URDF {self.urdf}: leave {name} out of the profile, "
+                    "it follows by itself, or take its <mimic> out of the URDF"
+                )
+        for key, link in (("base_frame", self.base_frame), ("tool_frame", self.tool_frame)):
+            check_text(key, link)
+            if link not in urdf.links:
+                raise ConfigError(f"{key} is {link}: URDF {self.urdf} has no such link{closest(link, urdf.links)}")
+        for joint in urdf.above(self.base_frame):
+            leader = followers.get(joint, joint)
+            if leader in self.joint_names:
+                raise ConfigError(
+                    f"base_frame is {self.base_frame}, which joint {leader} moves: it must be a link that stands "
+                    f"still, such as {urdf.root}"
+                )
+
+    @property
+    def collision_file(self) -> Path | None:
+        """The file of the collision model; `None` without one, meant or not."""
+        return self.collisions if isinstance(self.collisions, Path) else None
+
+    @property
+    def arming_obstacle(self) -> str:
+        """Why a robot may not be armed with this profile, empty when it may."""
+        for controller in self.controllers:
+            if controller.type == "forward_command" and controller.timeout_s is None:
+                return (
+                    f"{controller.name} takes single commands, so no stop is on the wire; "
+                    "set its timeout_s in the profile to the time after which the robot side brakes by itself"
+                )
+        if self.collisions is None:
+            return (
+                f"profile {self.name} has no collision model, so nothing keeps the robot off itself; make one with "
+                "`tendon robot collisions`, or write `collisions: none` in the profile to go without"
+            )
+        return ""
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names in the order of every joint vector."""
+        return tuple(joint.name for joint in self.joints)
+
+    def vector(self, attribute: str) -> Array:
+        """Returns (n,) of a joint attribute such as "lower", "velocity" or "home", read-only."""
+        return freeze(attribute, [getattr(joint, attribute) for joint in self.joints], (len(self.joints),))
+
+    def group_indices(self, group: str) -> list[int]:
+        """Returns the positions of a joint group in the joint vector.
+
+        Raises:
+            ConfigError: the profile has no such group.
+        """
+        if group not in self.groups:
+            raise ConfigError(f"profile {self.name} has no joint group {group}{closest(group, tuple(self.groups))}")
+        return [self.joint_names.index(name) for name in self.groups[group]]
+
+    def camera(self, name: str) -> Camera:
+        """Returns a camera by name.
+
+        Raises:
+            ConfigError: the profile has no such camera.
+        """
+        for camera in self.cameras:
+            if camera.name == name:
+                return camera
+        known = tuple(camera.name for camera in self.cameras)
+        raise ConfigError(f"profile {self.name} has no camera {name}{closest(name, known)}")
+
+    def camera_skew(self, names: Sequence[str]) -> float:
+        """Returns the largest time [s] between exposures of these cameras in one observation.
+
+        By default half a period of the slowest, which is as far as the nearest frames of two free-running cameras can
+        be apart, and a tenth of it for jitter.
+
+        Raises:
+            ConfigError: the profile has no such camera.
+        """
+        if self.camera_skew_s is not None:
+            return self.camera_skew_s
+        return max((0.5 + SKEW_JITTER) / self.camera(name).rate_hz for name in names) if names else 0.0
+
+
+def profile_file(robot: str | Path) -> Path:
+    """Returns the file of a robot profile.
+
+    Args:
+        robot: the name of a folder in `robots/`, or a path to a `profile.yaml`.
+
+    Raises:
+        ConfigError: there is no such profile.
+    """
+    path = Path(robot)
+    if path.suffix not in (".yaml", ".yml"):
+        path = share_folder() / "robots" / str(robot) / "profile.yaml"
+    if not path.is_file():
+        known = tuple(sorted(p.parent.name for p in (share_folder() / "robots").glob("*/profile.yaml")))
+        raise ConfigError(f"no robot profile at {path}{closest(str(robot), known)}")
+    return path
+
+
+def load_profile(robot: str | Path, *, without_collisions: bool = False) -> RobotProfile:
+    """Loads a robot profile.
+
+    Args:
+        robot: the name of a folder in `robots/`, or a path to a `profile.yaml`.
+        without_collisions: leaves its collision model out, which may not be made yet.
+
+    Raises:
+        ConfigError: there is no such profile, or something in it is wrong.
+    """
+    path = profile_file(robot)
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not YAML: {error}") from error
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"{path} must hold a mapping")
+    left_out = {"collisions"} if without_collisions else set()
+    values = {key: value for key, value in raw.items() if key not in left_out}
+    return build(RobotProfile, str(path), _parts(path, values))
+
+
+def _parts(path: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """Returns the values of a profile's fields from what YAML read; relative paths count from the profile's folder."""
+    for key, kind in (("joints", Joint), ("controllers", Controller), ("cameras", Camera)):
+        if key in values:
+            rows = values[key] if values[key] is not None else []
+            if not isinstance(rows, list):
+                raise ConfigError(f"{path} {key} is {rows!r}, must be a list")
+            values[key] = tuple(build(kind, f"{path} {key}[{i}]", row) for i, row in enumerate(rows))
+    if values.get("human") is not None:
+        values["human"] = build(Human, f"{path} human", values["human"])
+    if "workspace" in values:
+        values["workspace"] = build(Box, f"{path} workspace", values["workspace"])
+    if "groups" in values:
+        if not isinstance(values["groups"], Mapping):
+            raise ConfigError(f"{path} groups is {values['groups']!r}, must map names to lists of joints")
+        for name, members in values["groups"].items():
+            check_names(f"{path} groups: {name}", members)
+        values["groups"] = {str(name): tuple(members) for name, members in values["groups"].items()}
+    for key in ("urdf", "collisions"):
+        if values.get(key) is not None and (key, values[key]) != ("collisions", "none"):
+            check_text(f"{path} {key}", values[key])
+            values[key] = path.parent / values[key]
+    if "urdf" in values and values["urdf"] is None:
+        raise ConfigError(f"{path} urdf is empty: give the URDF's path from {path.parent}")
+    return values

@@ -1,0 +1,83 @@
+"""Changes one key of a profile's file and leaves every other character as it is: comments, order and columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from tendon.core.errors import ConfigError
+
+
+def named_collisions(profile: Path) -> str | None:
+    """Returns what a profile's file says of `collisions`; `None` for nothing, or for that there are none.
+
+    Raises:
+        ConfigError: it is not the YAML of a mapping, or the value is no text.
+    """
+    values = _read(profile)[1]
+    value = values.get("collisions")
+    if value is not None and not isinstance(value, str):
+        raise ConfigError(f"{profile} collisions is {value!r}, must be the name of a file or none")
+    return None if value == "none" else value
+
+
+def name_collisions(profile: Path, collisions: str) -> None:
+    """Makes a profile name its collision model: in place of what it says, or in a line of its own below `urdf`.
+
+    Args:
+        profile: the file to change.
+        collisions: path of the model, from the profile's folder.
+
+    Raises:
+        ConfigError: the file has no line `urdf:` of its own, or cannot be written; it is as it was then.
+    """
+    text, values = _read(profile)
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)  # as _read has found
+    nodes = {key.value: value for key, value in root.value}
+    quoted = yaml.safe_dump(collisions, width=1 << 20, allow_unicode=True).removesuffix("...\n").strip()
+    if "collisions" in nodes:
+        start, end = nodes["collisions"].start_mark.index, nodes["collisions"].end_mark.index
+        changed = text[:start] + (quoted if start < end else f" {quoted}") + text[end:]
+    elif "urdf" in nodes:
+        mark = nodes["urdf"].end_mark
+        line = text.splitlines(keepends=True)[mark.line]
+        after = mark.index - mark.column + len(line)
+        ending = line[len(line.rstrip("\r\n")) :]
+        changed = text[:after] + ("" if ending else "\n") + f"collisions: {quoted}{ending or chr(10)}" + text[after:]
+    else:
+        raise ConfigError(f"{profile} has no urdf: it is no profile")
+    try:
+        understood = yaml.safe_load(changed) == {**values, "collisions": collisions}
+    except yaml.YAMLError:
+        understood = False
+    if not understood:
+        raise ConfigError(f"{profile} is not written one key a line: add `collisions: {quoted}` to it by hand")
+    _replace(profile, changed)
+
+
+def _read(profile: Path) -> tuple[str, Mapping[str, object]]:
+    try:
+        text = profile.read_bytes().decode("utf-8")  # not read_text, which would change the ends of lines
+        values = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{profile} cannot be read as YAML: {error}") from error
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{profile} must hold a mapping")
+    return text, values
+
+
+def _replace(profile: Path, text: str) -> None:
+    """Writes beside the file and renames: a full disk or a loss of power leaves the old one."""
+    target = profile.resolve()
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(text.encode("utf-8"))
+        beside.chmod(target.stat().st_mode)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ConfigError(f"cannot write {profile}: {error}") from error

@@ -1,0 +1,142 @@
+"""What a robot profile is made of: joints, controllers, cameras, boxes, people. Each checks its own values."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+
+from tendon.core.config import check_count, check_names, check_number, check_ros_name, check_text, closest
+from tendon.core.errors import ConfigError
+
+CONTROLLER_TYPES = ("joint_trajectory", "forward_command")
+MOST_TIMEOUT_S = 0.5
+"""A robot side that waits longer than this for its next command has no timeout worth the name."""
+MOST_PIXELS = 16_384
+"""Of a side of an image; larger sensors exist, but no camera driver that sends them uncompressed."""
+MOST_HZ = 1000.0
+LEAST_CONTROL_HZ = 10.0
+"""Of the control loop: at less, a tick is as long as what counts as a standstill of the machine."""
+"""Of cameras and control loops."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint:
+    """One commanded joint.
+
+    Attributes:
+        name: as in the URDF and in `joint_states`.
+        lower: smallest position, rad or m.
+        upper: largest position.
+        velocity: largest speed, rad/s or m/s.
+        acceleration: largest acceleration, rad/s^2 or m/s^2.
+        jerk: largest jerk, rad/s^3 or m/s^3.
+        home: where `home` moves it.
+        tracking_tolerance: largest |commanded - measured| before a stop; `None` for a joint that is
+            meant to be held off its target, like a gripper on an object.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    velocity: float
+    acceleration: float
+    jerk: float
+    home: float
+    tracking_tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        check_text("name", self.name)
+        for key in ("lower", "upper", "home"):
+            check_number(f"joint {self.name}: {key}", getattr(self, key))
+        for key in ("velocity", "acceleration", "jerk"):
+            check_number(f"joint {self.name}: {key}", getattr(self, key), above=0)
+        if self.tracking_tolerance is not None:
+            check_number(f"joint {self.name}: tracking_tolerance", self.tracking_tolerance, above=0)
+        if not self.lower < self.upper:
+            raise ConfigError(f"joint {self.name}: lower {self.lower} must be below upper {self.upper}")
+        if not self.lower <= self.home <= self.upper:
+            raise ConfigError(f"joint {self.name}: home {self.home} is outside [{self.lower}, {self.upper}]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controller:
+    """A controller on the robot side.
+
+    Attributes:
+        name: of its topics.
+        type: "joint_trajectory" or "forward_command".
+        joints: what it drives, in its order.
+        timeout_s: after how long without a command the robot side brakes by itself. A forward_command controller
+            is sent no stop, so without it nothing would end a motion when this machine dies, and arming is refused.
+    """
+
+    name: str
+    type: str
+    joints: tuple[str, ...]
+    timeout_s: float | None = None
+
+    def __post_init__(self) -> None:
+        check_ros_name("controller name", self.name)
+        check_names(f"controller {self.name}: joints", self.joints)
+        if self.type not in CONTROLLER_TYPES:
+            raise ConfigError(f"controller {self.name} has type {self.type}{closest(str(self.type), CONTROLLER_TYPES)}")
+        if self.timeout_s is not None:
+            check_number(f"controller {self.name}: timeout_s", self.timeout_s, above=0, most=MOST_TIMEOUT_S)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Camera:
+    """A camera of the robot: name, image size [px], rate [Hz] and optical frame."""
+
+    name: str
+    width: int
+    height: int
+    rate_hz: float
+    frame: str
+
+    def __post_init__(self) -> None:
+        check_ros_name("camera name", self.name)
+        for key in ("width", "height"):
+            check_count(f"camera {self.name}: {key} [px]", getattr(self, key), MOST_PIXELS)
+        check_number(f"camera {self.name}: rate_hz", self.rate_hz, above=0, most=MOST_HZ)
+        check_text(f"camera {self.name}: frame", self.frame)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """An axis-aligned box in the base frame [m]."""
+
+    lower: tuple[float, float, float]
+    upper: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        for key in ("lower", "upper"):
+            corner = getattr(self, key)
+            if not isinstance(corner, tuple) or len(corner) != 3:
+                raise ConfigError(f"box: {key} is {corner!r}, must be three numbers such as [0.1, -0.5, 0.0]")
+            for axis, value in zip("xyz", corner, strict=True):
+                check_number(f"box: {key} {axis} [m]", value)
+        if not all(map(operator.lt, self.lower, self.upper)):
+            raise ConfigError(f"box needs x, y, z of lower below those of upper, got {self.lower} and {self.upper}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Human:
+    """How people are seen and kept away from.
+
+    Attributes:
+        topic: geometry_msgs/PoseArray in the base frame, a pose for each person; an empty one when nobody is there.
+        radius: of the sphere that a person is taken for [m].
+        speed: how fast a person may come nearer [m/s].
+        separation: what must be left between robot and person when it has come to rest [m].
+    """
+
+    topic: str
+    radius: float = 0.5
+    speed: float = 1.6
+    separation: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_ros_name("human: topic", self.topic)
+        for name in ("radius", "speed", "separation"):
+            check_number(f"human: {name}", getattr(self, name), above=0, most=10)

@@ -1,0 +1,180 @@
+"""What a URDF says of links and joints, read without pinocchio: enough to check a profile against it."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tendon.core.errors import ConfigError
+
+DRIVEN = ("revolute", "continuous", "prismatic")
+"""Types of joints with one position; the others are `fixed`, which has none, and those with more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mimic:
+    """A joint that follows another: its position is `multiplier` times the leader's plus `offset`."""
+
+    joint: str
+    leader: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class UrdfJoint:
+    """A joint: its type and the links it connects."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Urdf:
+    """Links and joints of a URDF.
+
+    Attributes:
+        path: the file.
+        links: their names.
+        joints: by name.
+        mimics: the joints that follow another; a leader follows nobody.
+    """
+
+    path: Path
+    links: tuple[str, ...]
+    joints: Mapping[str, UrdfJoint]
+    mimics: tuple[Mimic, ...]
+
+    @property
+    def root(self) -> str:
+        """The link that is no joint's child."""
+        children = {joint.child for joint in self.joints.values()}
+        return next(link for link in self.links if link not in children)
+
+    def _top(self, link: str) -> str:
+        above = self.above(link)
+        return self.joints[above[-1]].parent if above else link
+
+    def above(self, link: str) -> list[str]:
+        """Returns the joints from a link up to the root, fixed ones too."""
+        parents = {joint.child: joint for joint in self.joints.values()}
+        names: list[str] = []
+        while link in parents and len(names) < len(parents):
+            names.append(parents[link].name)
+            link = parents[link].parent
+        return names
+
+
+def read_urdf(path: Path) -> Urdf:
+    """Reads a URDF.
+
+    Raises:
+        ConfigError: it does not exist, is no URDF, or has a joint that Tendon cannot place.
+    """
+    root = parse_xml(path)
+    joints = {}
+    mimics = {}
+    for element in root.findall("joint"):
+        joint = _joint(path, element)
+        if joint.name in joints:
+            raise ConfigError(f"URDF {path} has two joints called {joint.name}")
+        joints[joint.name] = joint
+        mimic = element.find("mimic")
+        if mimic is not None and joint.kind != "fixed":
+            mimics[joint.name] = Mimic(
+                joint=joint.name,
+                leader=mimic.get("joint", ""),
+                multiplier=_number(path, joint.name, mimic, "multiplier", 1.0),
+                offset=_number(path, joint.name, mimic, "offset", 0.0),
+            )
+    links = tuple(element.get("name", "") for element in root.findall("link"))
+    for joint in joints.values():
+        for link in (joint.parent, joint.child):
+            if link not in links:
+                raise ConfigError(f"URDF {path}: joint {joint.name} names link {link!r}, which it does not have")
+    urdf = Urdf(
+        path=path,
+        links=links,
+        joints=joints,
+        mimics=tuple(_resolve(path, joints, mimics, name) for name in mimics),
+    )
+    children = [joint.child for joint in joints.values()]
+    roots = [link for link in links if link not in children]
+    if len(roots) != 1 or len(set(children)) != len(children) or any(urdf._top(link) != roots[0] for link in links):
+        raise ConfigError(f"URDF {path} is no tree: every link must have one way up to one root, it has {roots}")
+    return urdf
+
+
+def parse_xml(path: Path) -> ElementTree.Element:
+    """Returns the root element of a URDF file.
+
+    Raises:
+        ConfigError: it does not exist, or is no URDF.
+    """
+    try:
+        text = path.read_bytes()
+        if b"<xacro:" in text:
+            raise ConfigError(f"{path} is xacro: expand it first (`xacro {path.name} > robot.urdf`)")
+        root = ElementTree.fromstring(text)
+    except FileNotFoundError as error:
+        raise ConfigError(f"no URDF at {path}") from error
+    except OSError as error:
+        raise ConfigError(f"URDF {path} cannot be read: {error.strerror}") from error
+    except ElementTree.ParseError as error:
+        raise ConfigError(f"URDF {path} is not XML: {error}") from error
+    if root.tag != "robot":
+        raise ConfigError(f"{path} is no URDF: its outermost element is <{root.tag}>, not <robot>")
+    return root
+
+
+def _joint(path: Path, element: ElementTree.Element) -> UrdfJoint:
+    name, kind = element.get("name", ""), element.get("type", "")
+    if kind not in (*DRIVEN, "fixed"):
+        raise ConfigError(
+            f"URDF {path}: joint {name} is of type {kind or 'none'}; known: fixed, {', '.join(DRIVEN)}. "
+            "Fix a floating base, or take the arm's own URDF"
+        )
+    ends = [element.find(end) for end in ("parent", "child")]
+    parent, child = ("" if end is None else end.get("link", "") for end in ends)
+    axis = element.find("axis")
+    text = "1 0 0" if axis is None else axis.get("xyz", "")
+    if kind in DRIVEN and not _is_direction(text):
+        raise ConfigError(f"URDF {path}: axis of joint {name} is {text!r}, must be three finite numbers, not all 0")
+    return UrdfJoint(name=name, kind=kind, parent=parent, child=child)
+
+
+def _is_direction(text: str) -> bool:
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        return False
+    return len(numbers) == 3 and all(map(math.isfinite, numbers)) and math.hypot(*numbers) > 0
+
+
+def _number(path: Path, joint: str, element: ElementTree.Element, key: str, default: float) -> float:
+    text = element.get(key)
+    try:
+        value = default if text is None else float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ConfigError(f"URDF {path}: mimic {key} of joint {joint} is {text!r}, must be a finite number")
+    return value
+
+
+def _resolve(path: Path, joints: Mapping[str, UrdfJoint], mimics: Mapping[str, Mimic], name: str) -> Mimic:
+    """Returns a mimic with the leader of its leader, and so on."""
+    multiplier, offset, leader, seen = 1.0, 0.0, name, {name}
+    while leader in mimics:
+        mimic = mimics[leader]
+        multiplier, offset, leader = multiplier * mimic.multiplier, multiplier * mimic.offset + offset, mimic.leader
+        if leader not in joints or leader in seen:
+            why = "it does not have" if leader not in joints else "follows it in turn"
+            raise ConfigError(f"URDF {path}: joint {mimic.joint} mimics joint {leader!r}, which {why}")
+        seen.add(leader)
+    return Mimic(joint=name, leader=leader, multiplier=multiplier, offset=offset)

@@ -1,0 +1,97 @@
+"""Whether joint states are alive: they follow what the robot is commanded, and what they say of its speed.
+
+A stamp proves nothing: a driver may stamp the same joint state for ever. Content is compared, and only while the robot
+moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.types import Array
+from tendon.robots.profile import RobotProfile
+from tendon.safety.response import Finding, Response
+
+FROZEN_NS = 80_000_000
+FROZEN_SHARE = 0.1
+"""Commanded motion, as a part of the tracking tolerance, that joint states must show."""
+IMPLIED_SHARE = 0.02
+"""Motion that the measured velocity itself implies, as a part of the same, that the measured position must show."""
+NEVER_NS = np.iinfo(np.int64).max // 2
+REST_SHARE = 0.05
+"""Measured velocity, as a part of the limit, that may be no more than an offset of the sensor."""
+
+
+class JointWatch:
+    """Joint states that stay the same, bit by bit, while commands, or they themselves, say that the robot moves.
+
+    Only joints with a tracking tolerance are looked at, as others may rightly be held off their target.
+
+    Args:
+        profile: the joints.
+    """
+
+    def __init__(self, profile: RobotProfile) -> None:
+        self._names = profile.joint_names
+        tolerance = [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
+        self._motion, self._implied = FROZEN_SHARE * np.array(tolerance), IMPLIED_SHARE * np.array(tolerance)
+        self._speed, self._rest = np.zeros(len(tolerance)), REST_SHARE * profile.vector("velocity")
+        self._followed = np.isfinite(self._motion)
+        self._commanded: Array | None = None
+        self._content = b""
+        self._since_ns = 0
+        self._newest_ns = 0
+        self._commanded_then: Array | None = None
+        self._sent_since_ns = np.full(len(tolerance), NEVER_NS)
+        self._position = np.zeros(len(tolerance))
+
+    def commanded(self, columns: list[int], position: Array) -> None:
+        """Takes where a new command begins: (k,) positions of the joints in `columns`."""
+        if self._commanded is None:
+            self._commanded = np.full(len(self._names), np.nan)
+        self._commanded = self._commanded.copy()
+        self._commanded[columns] = position
+
+    def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
+        """Takes a joint state, (n,) each."""
+        content = position[self._followed].tobytes() + velocity[self._followed].tobytes()
+        self._newest_ns = now_ns
+        if content != self._content:
+            self._content, self._since_ns, self._commanded_then = content, now_ns, self._commanded
+            self._speed = np.where(np.abs(velocity) > self._rest, np.abs(velocity), 0.0)
+        begun = self._sent_on() > self._implied
+        self._sent_since_ns = np.where(begun, np.minimum(self._sent_since_ns, now_ns), NEVER_NS)
+        self._position = position
+
+    def findings(self, now_ns: int) -> Iterable[Finding]:
+        """Returns a stop when they are frozen."""
+        lasted_ns = self._newest_ns - self._since_ns
+        said = self._speed * (lasted_ns * 1e-9)
+        if len(moved := np.flatnonzero(said > self._implied)):
+            why = f"they say that {self._names[moved[0]]} moves by {self._speed[moved[0]]:.3f} a second"
+        elif len(moved := self._sent_away()):
+            why = f"{self._names[moved[0]]} was sent on"
+        else:
+            return []
+        reason = f"joint states are frozen: they have not changed for {lasted_ns / 1e6:.0f} ms, while {why}"
+        return [Finding(source="joint states", response=Response.STOP, reason=reason)]
+
+    def _sent_on(self) -> Array:
+        """Returns (n,) how far commands have gone since the content last changed."""
+        if self._commanded is None or self._commanded_then is None:
+            return np.zeros(len(self._names))
+        return np.asarray(np.nan_to_num(np.abs(self._commanded - self._commanded_then)))
+
+    def _sent_away(self) -> npt.NDArray[np.int64]:
+        """Returns the joints that were sent on, and away from where they are said to be.
+
+        The first command after the robot was moved by hand jumps to where it is: that is no motion.
+        """
+        for_ns = self._newest_ns - self._sent_since_ns
+        if self._commanded is None or (for_ns < FROZEN_NS).all():
+            return np.empty(0, np.int64)
+        away = np.abs(self._commanded - self._position) > self._motion
+        return np.flatnonzero((for_ns >= FROZEN_NS) & (self._sent_on() > self._motion) & away)

@@ -1,0 +1,281 @@
+"""The independent safety monitor: it believes heartbeats and measurements, and can only take permission away.
+
+It owns the latch, and how fast the robot may go: its watches say what they found, and the most restrictive counts.
+Its `Permission` is published many times a second; a controller moves only while it holds one that is fresh and armed,
+so a dead monitor stops the robot too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tendon.core.errors import StoppedError
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.permission import Permission
+from tendon.core.types import Array
+from tendon.robots.profile import RobotProfile
+from tendon.safety.response import Finding, GradedResponse, Response, Watch
+
+POLICY_NODE = "policy_node"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitorLimits:
+    """When the monitor takes permission away.
+
+    Attributes:
+        heartbeat_ns: largest age of a heartbeat.
+        silent_ns: age of a heartbeat, one comes every 20 ms, from which a node is said to be silent.
+        joint_state_ns: largest age of a joint state.
+        report_ns: how long a controller may take to follow a permission.
+        position_share: how far a measured position may pass its limit, as a share of the joint's range,
+        position_least: but at least this far, rad or m: fingers are short and overshoot.
+        velocity_factor: largest measured speed, in speed limits. A joint without a tracking tolerance, such as a
+            gripper, is not judged by it: what it touches moves it.
+        velocity_ns: how long a measured speed must be too large; contacts make single samples jump.
+        rest_share: a joint below this share of its speed limit is at rest.
+    """
+
+    heartbeat_ns: int = 100_000_000
+    silent_ns: int = 70_000_000
+    joint_state_ns: int = 100_000_000
+    report_ns: int = 500_000_000
+    position_share: float = 0.01
+    position_least: float = 0.005
+    velocity_factor: float = 1.2
+    velocity_ns: int = 50_000_000
+    rest_share: float = 0.05
+
+    def position_slack(self, profile: RobotProfile) -> Array:
+        """Returns (n,) how far measured positions may pass their limits, rad or m."""
+        span = self.position_share * (profile.vector("upper") - profile.vector("lower"))
+        return np.asarray(np.maximum(span, self.position_least))
+
+
+class SafetyMonitor:
+    """The latch. Times are of one monotonic clock, when a message arrived; called from one thread.
+
+    Args:
+        profile: gives the limits of measured positions and velocities.
+        required: names of the nodes whose heartbeat motion needs.
+        watched: names of nodes that may fall silent, but whose restart latches too: a policy that starts again
+            may have another task in mind, a robot that is not real may stand elsewhere.
+        limits: when permission is taken away.
+        watches: what else is looked at; a finding that calls for a stop latches while armed and refuses arm and reset.
+        latched: starts latched for this reason, which a monitor before this one had; empty starts in standby.
+    """
+
+    def __init__(
+        self,
+        profile: RobotProfile,
+        required: Iterable[str],
+        watched: Iterable[str] = (),
+        limits: MonitorLimits | None = None,
+        watches: Sequence[Watch] = (),
+        latched: str = "",
+    ) -> None:
+        self._limits = limits or MonitorLimits()
+        self._names = profile.joint_names
+        span = self._limits.position_slack(profile)
+        self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
+        self._speed = profile.vector("velocity")
+        followed = np.array([joint.tracking_tolerance is not None for joint in profile.joints])
+        self._fastest = np.where(followed, self._limits.velocity_factor * self._speed, np.inf)
+        self._required = tuple(required)
+        self._beats: dict[str, tuple[str, int] | None] = dict.fromkeys((*self._required, *watched))
+        self._beaten_ns: dict[str, int] = {}
+        self._joints_ns: int | None = None
+        self._breach = ""
+        self._fast_since_ns: int | None = None
+        self._at_rest = False
+        self._report: tuple[Mode | None, int, str] | None = None
+        self._obstacle = ""
+        self._watches = tuple(watches)
+        self._graded = GradedResponse()
+        self._findings: list[Finding] = []
+        self._restriction: Finding | None = None
+        state = PermissionState.LATCHED if latched else PermissionState.STANDBY
+        self._state, self._event, self._since_ns, self._reason = state, 0, 0, latched
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the watches had found when the permission was last asked for."""
+        return tuple(self._findings)
+
+    @property
+    def restriction(self) -> Finding | None:
+        """What slows or holds the robot, whether it is armed or not; `None` when nothing does."""
+        return self._restriction
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no joint was measured to move."""
+        return self._at_rest
+
+    def beat(self, node: str, instance: str, now_ns: int, clock_ns: int | None = None) -> None:
+        """Takes a heartbeat. A new instance of a node latches: it has forgotten what it was doing.
+
+        Args:
+            node: whose it is.
+            instance: of that node.
+            now_ns: when it arrived.
+            clock_ns: the same on a clock that leaves nothing out, which tells a restart from two at once; by default
+                `now_ns`.
+        """
+        if node not in self._beats:
+            return
+        last, clock_ns = self._beats[node], now_ns if clock_ns is None else clock_ns
+        if last is not None and last[0] != instance and self._state is PermissionState.ARMED:
+            both = clock_ns - self._beaten_ns[node] <= self._limits.heartbeat_ns
+            self._latch(f"two of {node} run at once" if both else f"{node} was restarted")
+        self._beats[node], self._beaten_ns[node] = (instance, now_ns), clock_ns
+
+    def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
+        """Takes a joint state, (n,) each in the profile's joint order."""
+        self._joints_ns = now_ns
+        self._at_rest = bool((np.abs(velocity) <= self._limits.rest_share * self._speed).all())
+        outside = np.flatnonzero(~((position >= self._lower) & (position <= self._upper)))
+        fast = np.flatnonzero(~(np.abs(velocity) <= self._fastest))
+        self._breach = ""
+        if len(outside):
+            i = int(outside[0])
+            self._breach = f"{self._names[i]} is measured at {position[i]:.4g}, beyond its limits"
+        elif len(fast):
+            i = int(fast[0])
+            self._fast_since_ns = now_ns if self._fast_since_ns is None else self._fast_since_ns
+            if now_ns - self._fast_since_ns >= self._limits.velocity_ns:
+                self._breach = f"{self._names[i]} is measured at speed {velocity[i]:.3g}, above its limit"
+        if not len(fast):
+            self._fast_since_ns = None
+
+    def refused(self, text: str, now_ns: int) -> None:
+        """Takes a joint state that could not be read, such as one that lacks a joint."""
+        self._joints_ns, self._breach = now_ns, text
+
+    def report(self, mode: Mode | None, event: int, reason: str, obstacle: str = "") -> None:
+        """Takes what a controller says of itself.
+
+        Args:
+            mode: its mode; `None` when what it said cannot be read.
+            event: of the last permission it followed.
+            reason: why it stopped, or did not arm.
+            obstacle: why it could not be armed now; empty when it could.
+        """
+        self._report, self._obstacle = (mode, event, reason), obstacle
+
+    def silent(self, now_ns: int) -> tuple[str, ...]:
+        """Returns which of all nodes had a heartbeat and have none now."""
+        beats = self._beats.items()
+        return tuple(node for node, beat in beats if beat and abs(now_ns - beat[1]) > self._limits.silent_ns)
+
+    def permission(self, now_ns: int) -> Permission:
+        """Returns the permission now; anything wrong while armed latches here."""
+        causes = self._causes(now_ns)
+        if self._state is PermissionState.ARMED:
+            causes = causes or self._unfollowed(now_ns)
+            if causes:
+                self._latch(causes[0])
+        elif self._state is PermissionState.STANDBY and self._report is not None:
+            mode, event, reason = self._report
+            if event == self._event and mode is not None and mode.stopped:
+                self._latch(f"the controller stopped: {reason}")
+        latched = self._state is PermissionState.LATCHED
+        reason = self._reason if latched else "; ".join(causes)
+        restriction = self._restriction
+        if restriction is not None and not causes and not latched:
+            reason = restriction.reason
+        speed = 0.0 if latched else (restriction.response.speed if restriction is not None else 1.0)
+        policy = self._beats.get(POLICY_NODE)
+        return Permission(
+            state=self._state, event=self._event, reason=reason, speed=speed, policy=policy[0] if policy else ""
+        )
+
+    def stop(self, reason: str) -> None:
+        """Latches, from any state. The first reason is kept."""
+        self._latch(reason)
+
+    def reset(self, now_ns: int) -> None:
+        """Releases the latch; nothing moves, `arm` is separate.
+
+        Raises:
+            StoppedError: the cause is still present, or the robot has not come to rest.
+        """
+        if self._state is PermissionState.ARMED:
+            raise StoppedError("nothing to reset: the robot is armed and not latched")
+        if self._state is PermissionState.STANDBY and self._report and self._report[0] is Mode.STANDBY:
+            return  # nothing to release; another event would only make the controller report once more
+        causes = self._causes(now_ns)
+        if not causes:
+            causes += [f"{node} is silent" for node in self.silent(now_ns) if node in self._required]
+        if not self._at_rest:
+            causes.append("the robot is not at rest")
+        if causes:
+            raise StoppedError(f"cannot reset: {'; '.join(causes)}")
+        self._enter(PermissionState.STANDBY, now_ns)
+
+    def arm(self, now_ns: int) -> None:
+        """Permits motion.
+
+        Raises:
+            StoppedError: latched, something is missing, or the controller is not in standby.
+        """
+        if self._state is PermissionState.LATCHED:
+            raise StoppedError(f"cannot arm: latched because {self._reason}; reset first")
+        if self._state is PermissionState.ARMED:
+            return
+        causes = self._causes(now_ns)
+        if self._restriction is not None and self._restriction.response is Response.HOLD:
+            causes.append(self._restriction.reason)
+        if self._report is None or self._report[:2] != (Mode.STANDBY, self._event):
+            causes.append("the controller has not reported standby; if it is latched, reset first")
+        elif self._obstacle:
+            causes.append(f"the controller is not ready: {self._obstacle}")
+        if not self._at_rest:
+            causes.append("the robot is not at rest")
+        if causes:
+            raise StoppedError(f"cannot arm: {'; '.join(causes)}")
+        self._enter(PermissionState.ARMED, now_ns)
+
+    def _enter(self, state: PermissionState, now_ns: int) -> None:
+        self._state, self._reason, self._since_ns = state, "", now_ns
+        self._event = max(self._event + 1, now_ns)  # larger than any event of a monitor that ran before this one
+
+    def _latch(self, reason: str) -> None:
+        if self._state is not PermissionState.LATCHED:
+            self._state, self._reason = PermissionState.LATCHED, reason
+
+    def _look(self, now_ns: int) -> None:
+        self._findings = [finding for watch in self._watches for finding in watch.findings(now_ns)]
+        milder = [finding for finding in self._findings if finding.response is not Response.STOP]
+        self._restriction = self._graded.update(milder, now_ns)
+
+    def _causes(self, now_ns: int) -> list[str]:
+        self._look(now_ns)
+        causes = []
+        for node in self._required:
+            beat = self._beats[node]
+            if beat is None:
+                causes.append(f"no heartbeat of {node} yet")
+            elif abs(now_ns - beat[1]) > self._limits.heartbeat_ns:  # ahead of now: the clock went back
+                causes.append(f"no heartbeat of {node} for {self._limits.heartbeat_ns / 1e6:.0f} ms")
+        if self._joints_ns is None:
+            causes.append("no joint state yet")
+        elif abs(now_ns - self._joints_ns) > self._limits.joint_state_ns:
+            causes.append(f"no joint state for {self._limits.joint_state_ns / 1e6:.0f} ms")
+        if self._breach:
+            causes.append(self._breach)
+        return causes + [finding.reason for finding in self._findings if finding.response is Response.STOP]
+
+    def _unfollowed(self, now_ns: int) -> list[str]:
+        """Returns why the controller does not do what it was permitted to."""
+        mode, event, reason = self._report or (None, 0, "")
+        if event == self._event and mode is not None and mode.moving:
+            return []
+        if event == self._event and mode is not None and mode.stopped:
+            return [f"the controller stopped: {reason}"]
+        late = now_ns - self._since_ns > self._limits.report_ns
+        said = f"{'silent' if mode is None else mode.value}: {reason or 'no reason'}"
+        return [f"the controller did not arm, it is {said}"] if late else []

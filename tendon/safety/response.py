@@ -1,0 +1,88 @@
+"""The graded response: every watch says what it found and what that calls for; the most restrictive one counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+RELEASE_NS = 500_000_000
+"""How long nothing may call for a restriction before it is released, so that the robot does not stutter."""
+REQUEST_NS = 1_000_000_000
+"""How long a node's own request counts."""
+
+
+class Response(IntEnum):
+    """What is done about a finding, the most restrictive last."""
+
+    FULL = 0
+    SLOW = 1
+    HOLD = 2
+    STOP = 3
+
+    @property
+    def speed(self) -> float:
+        """Share of the velocity limits that remains."""
+        return {Response.FULL: 1.0, Response.SLOW: 0.3}.get(self, 0.0)
+
+    @property
+    def word(self) -> str:
+        """Its name for messages and logs."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a watch found.
+
+    Attributes:
+        source: which watch, such as "camera wrist", "command panda_arm_controller" or the node that asks.
+        response: what it calls for.
+        reason: why, for a person.
+    """
+
+    source: str
+    response: Response
+    reason: str
+
+
+class Watch(Protocol):
+    """Something the monitor looks at. Times are of one monotonic clock; called from one thread."""
+
+    def findings(self, now_ns: int) -> Iterable[Finding]:
+        """Returns what is wrong now; nothing when all is well."""
+
+
+class Requests:
+    """What nodes ask for themselves, by the `response` they give on `safety/state`."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, tuple[Finding, int]] = {}
+
+    def ask(self, node: str, response: Response, reason: str, now_ns: int) -> None:
+        """Takes a node's wish; one that cannot be read is to be given as a stop: it was meant to restrict."""
+        finding = Finding(source=node, response=response, reason=f"{node}: {reason or response.name}")
+        self._asked[node] = (finding, now_ns)
+
+    def findings(self, now_ns: int) -> Iterable[Finding]:
+        """Returns the wishes that are fresh."""
+        return [
+            finding
+            for finding, asked_ns in self._asked.values()
+            if finding.response is not Response.FULL and now_ns - asked_ns <= REQUEST_NS
+        ]
+
+
+class GradedResponse:
+    """Restricts at once, and releases by one finding's absence for `RELEASE_NS`."""
+
+    def __init__(self) -> None:
+        self._active: dict[tuple[str, Response], tuple[Finding, int]] = {}
+
+    def update(self, findings: Iterable[Finding], now_ns: int) -> Finding | None:
+        """Takes what is wrong now; returns the most restrictive finding that counts, `None` when none does."""
+        for finding in findings:
+            self._active[finding.source, finding.response] = (finding, now_ns)
+        self._active = {key: kept for key, kept in self._active.items() if now_ns - kept[1] <= RELEASE_NS}
+        return max((kept[0] for kept in self._active.values()), key=lambda finding: finding.response, default=None)

@@ -1,0 +1,136 @@
+"""What cannot be written is one line before the work begins, and what the system refuses later is one line too."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tendon.cli.outputs import require_file, require_folder, system_error, writing
+from tendon.core.errors import ConfigError
+
+ROOT = os.geteuid() == 0
+
+
+def tendon(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tendon.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A folder that nobody may write in; for root, whom permissions do not stop, a file system mounted so."""
+    folder = tmp_path / "read_only"
+    folder.mkdir()
+    if ROOT:
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(folder)], capture_output=True)
+        if mounted.returncode:
+            pytest.skip("root without the right to mount: nothing is read-only here")
+    else:
+        folder.chmod(0o555)
+    yield folder
+    if ROOT:
+        subprocess.run(["umount", str(folder)], check=True)
+    else:
+        folder.chmod(0o755)
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A file system on which nothing has room any more."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    if not ROOT or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]).returncode:
+        pytest.skip("only root may mount a file system to fill")
+    try:
+        with (folder / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError, match="No space left"):
+            while True:
+                filler.write(bytes(4096))
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+class TestBeforeTheWork:
+    """The place is tried first."""
+
+    def test_a_place_that_can_be_written_is_left_as_it_was(self, tmp_path: Path) -> None:
+        kept = tmp_path / "kept.json"
+        kept.write_text("kept")
+        require_folder(tmp_path / "a" / "b")
+        require_file(kept)
+        require_file(tmp_path / "new" / "file.json")
+        assert kept.read_text() == "kept"
+        assert list((tmp_path / "a" / "b").iterdir()) == list((tmp_path / "new").iterdir()) == []
+
+    @pytest.mark.parametrize("require", [require_folder, require_file])
+    def test_below_a_file_nothing_can_be_made(self, tmp_path: Path, require: Callable[[Path], None]) -> None:
+        (tmp_path / "file").write_text("")
+        with pytest.raises(ConfigError, match=r"--out .*file/x.* cannot be written: .*; choose another"):
+            require(tmp_path / "file" / "x" / "y")
+
+    def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="cannot be written: Is a directory"):
+            require_file(tmp_path)
+
+    def test_a_read_only_place(self, read_only: Path) -> None:
+        with pytest.raises(ConfigError, match=r"cannot be written: (Read-only file system|Permission denied)"):
+            require_folder(read_only / "demo")
+
+    def test_a_full_disk(self, full: Path) -> None:
+        """A file can be made there, but nothing can be written in it."""
+        with pytest.raises(ConfigError, match="cannot be written: No space left on device"):
+            require_folder(full)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("demo", "--out"),
+            ("eval", "run", "tabletop", "--seeds", "100000:100001", "--out"),
+            ("data", "demos", "--out"),
+        ],
+    )
+    def test_commands_that_work_long_say_so_at_once(self, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+        (tmp_path / "file").write_text("")
+        result = tendon(*arguments, str(tmp_path / "file" / "x"))
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr.count("\n") == 1 and "cannot be written: " in result.stderr
+
+
+class TestWhatTheSystemRefuses:
+    """Nobody foresaw it, and still there is no traceback."""
+
+    def test_the_error_names_file_and_reason(self) -> None:
+        try:
+            Path("/nowhere/file").write_text("")
+        except OSError as error:
+            assert system_error(error) == "/nowhere/file: No such file or directory"
+        assert system_error(OSError("odd")) == "odd"
+        assert system_error(TimeoutError()) == "TimeoutError"
+
+    def test_a_disk_that_has_become_full_is_named(self, full: Path) -> None:
+        """The system's error of a write knows no name."""
+        with pytest.raises(ConfigError, match="full cannot be written: No space left on device"), writing(full):
+            (full / "video").write_bytes(bytes(4096))
+
+    def test_a_command_says_it_in_one_line(self, tmp_path: Path) -> None:
+        """A log that is a folder."""
+        result = tendon("safety", "verify-log", str(tmp_path))
+        assert result.returncode == 2
+        assert result.stderr.startswith("tendon safety verify-log: ") and result.stderr.count("\n") == 1
+
+    def test_a_reader_that_goes_away_is_no_error(self) -> None:
+        """`tendon ... | head -1`."""
+        command = f'"{sys.executable}" -u -m tendon.cli doctor | head -c 1 > /dev/null; exit ${{PIPESTATUS[0]}}'
+        result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300)
+        assert "Traceback" not in result.stderr and "BrokenPipe" not in result.stderr
+        assert result.returncode in (0, 1, 141)
