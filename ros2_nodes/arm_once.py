@@ -6,17 +6,19 @@ import sys
 import time
 
 from tendon.core.errors import StoppedError
+from tendon.core.modes import PermissionState
 from tendon.ros2_nodes.operator import Operator
 from tendon.ros2_nodes.runtime import prepare_process, require_ros
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
+"""A busy machine may need minutes to import everything."""
 
 
 def main() -> int:
-    """Returns 0 when the robot is armed, 1 when it did not get ready within a minute."""
+    """Returns 0 when the robot is armed, 1 when it did not get ready in time."""
     require_ros()
     prepare_process()
-    operator = Operator("arm_once")
+    operator = Operator("arm_once", arguments=sys.argv)
     deadline, refusal = time.monotonic() + PATIENCE_S, ""
     try:
         while time.monotonic() < deadline:
@@ -27,7 +29,7 @@ def main() -> int:
                 if str(error) != refusal:
                     refusal = str(error)
                     print(refusal, flush=True)
-                if "latched because" in refusal:
+                if operator.permission() is PermissionState.LATCHED:
                     return 1
             time.sleep(0.3)
         print(f"not armed within {PATIENCE_S:.0f} s: {refusal}", file=sys.stderr, flush=True)

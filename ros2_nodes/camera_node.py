@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import sys
 
-from sensor_msgs.msg import CameraInfo, JointState
-from sensor_msgs.msg import Image as ImageMessage
+from sensor_msgs.msg import JointState
 
-from tendon.core.types import Image
-from tendon.ros2_nodes import conversion, qos, world_state
+from tendon.core.errors import InvalidDataError
+from tendon.core.node_status import Level
+from tendon.ros2_nodes import qos
+from tendon.ros2_nodes.camera_output import CameraOutput
 from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.shell import OK, WARN, NodeShell
+from tendon.ros2_nodes.shell import NodeShell
+from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, scene_of, world_state
 from tendon.sim.cameras import CameraRig
 from tendon.sim.world import World, WorldState
 
@@ -27,47 +29,41 @@ class CameraNode(NodeShell):
 
     def __init__(self) -> None:
         super().__init__("camera_node")
-        self._label = ""
+        self._label, self._problem = "", ""
         self._world: World | None = None
         self._rig: CameraRig | None = None
-        self._drawn_ns = dict.fromkeys((camera.name for camera in self.profile.cameras), 0)
-        self._outputs = {
-            camera.name: (
-                self.create_publisher(ImageMessage, f"camera/{camera.name}/image_raw", qos.NEWEST),
-                self.create_publisher(CameraInfo, f"camera/{camera.name}/camera_info", qos.NEWEST),
-                self.meter(camera.name),
-            )
-            for camera in self.profile.cameras
-        }
-        self.create_subscription(JointState, world_state.TOPIC, self._draw, qos.NEWEST)
-        self.create_timer(0.02, self.beat)
+        self._outputs = [CameraOutput(self, camera) for camera in self.profile.cameras]
+        self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}
+        self.create_subscription(JointState, WORLD_TOPIC, self._draw, qos.NEWEST)
+        self.every(0.02, self.beat)
 
-    def health(self) -> tuple[bytes, str]:
+    def health(self) -> tuple[Level, str]:
         """Returns whether there is a world to draw."""
-        return (OK, "drawing") if self._world is not None else (WARN, "waiting for sim/world_state")
+        if self._problem:
+            return Level.ERROR, self._problem
+        return (Level.OK, "drawing") if self._world is not None else (Level.WARN, f"waiting for {WORLD_TOPIC}")
 
     def _draw(self, message: JointState) -> None:
-        stamp_ns, label, state = world_state.world_state(message)
-        rig = self._show(label, state)
-        for camera in self.profile.cameras:
-            if 0 <= stamp_ns - self._drawn_ns[camera.name] < SOON * 1e9 / camera.rate_hz:
+        try:
+            stamp_ns, label, state = world_state(message)
+            rig = self._show(label, state)
+        except InvalidDataError as error:
+            self._problem = str(error)
+            return
+        self._problem = ""
+        for output in self._outputs:
+            name, rate_hz = output.camera.name, output.camera.rate_hz
+            if 0 <= stamp_ns - self._drawn_ns[name] < SOON * 1e9 / rate_hz:
                 continue
-            self._drawn_ns[camera.name] = stamp_ns
-            images, infos, meter = self._outputs[camera.name]
-            picture = Image(stamp_ns=stamp_ns, pixels=rig.render(camera.name))
-            images.publish(conversion.image_message(picture, camera.frame))
-            intrinsics = rig.intrinsics(camera.name)
-            infos.publish(
-                conversion.camera_info_message(stamp_ns, camera.frame, camera.width, camera.height, intrinsics)
-            )
-            meter.add(self.time.now_ns() - stamp_ns)
+            self._drawn_ns[name] = stamp_ns
+            output.publish(stamp_ns, rig.render(name), rig.intrinsics(name))
             self.beat()
 
     def _show(self, label: str, state: WorldState) -> CameraRig:
         if self._world is None:
-            self._world = World(world_state.scene_of(label), self.profile)
+            self._world = World(scene_of(label), self.profile)
         elif label != self._label:
-            self._world.load(world_state.scene_of(label))
+            self._world.load(scene_of(label))
         if self._rig is None:
             self._rig = CameraRig(self._world)
         self._label = label

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from typing import cast
 
-from rclpy.clock import JumpThreshold
-from rclpy.duration import Duration
+from rclpy.clock import ROSClock
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock
+
+from tendon.core.time_follower import TimeFollower
+from tendon.ros2_nodes.wire import time_ns
 
 _WAKE_S = 0.05
 
@@ -17,39 +25,58 @@ class RosClock:
 
     Normally it is `CLOCK_MONOTONIC` plus the offset to system time when the node started. When somebody sets
     the system clock, all running nodes keep their common time, and a message of a clock that differs is
-    refused as too old or in the future. With `use_sim_time` it is what `/clock` says.
+    refused as too old or in the future. With `use_sim_time` it is what `/clock` says, as far as a `TimeFollower`
+    believes it.
 
     Args:
         node: its `use_sim_time` decides.
     """
 
     def __init__(self, node: Node) -> None:
-        self._ros = node.get_clock()
+        self._ros = cast(ROSClock, node.get_clock())
         self.simulated = bool(node.get_parameter("use_sim_time").value)
         self._offset_ns = time.time_ns() - time.monotonic_ns()
-        self._advanced = threading.Condition()
+        self._changed = threading.Condition()
+        self._listeners: list[Callable[[int], None]] = []
         self._closed = False
+        self._follower = TimeFollower()
         if self.simulated:
-            nanosecond = JumpThreshold(
-                min_forward=Duration(nanoseconds=1), min_backward=Duration(nanoseconds=-1), on_clock_change=True
-            )
-            self._jumps = self._ros.create_jump_callback(nanosecond, post_callback=self._wake)
+            for subscription in tuple(node.subscriptions):
+                if subscription.msg_type is Clock:  # that of rclpy, which believes everybody
+                    node.destroy_subscription(subscription)
+            newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+            node.create_subscription(Clock, "/clock", self._hear, newest)
 
     def now_ns(self) -> int:
         """Returns ROS time; with `use_sim_time`, 0 before the first `/clock`."""
         if self.simulated:
-            return int(self._ros.now().nanoseconds)
+            return self._follower.now_ns
         return time.monotonic_ns() + self._offset_ns
 
+    def listen(self, listener: Callable[[int], None]) -> None:
+        """Calls a function with each new simulated time, in the executor's thread."""
+        self._listeners.append(listener)
+
+    def wait_for_start(self) -> None:
+        """Blocks until there is a time; returns early only when the clock was closed."""
+        with self._changed:
+            while not self._closed and not self.now_ns():
+                self._changed.wait(_WAKE_S)
+
     def sleep_until_ns(self, deadline_ns: int) -> None:
-        """Blocks until the deadline; returns early only when the clock was closed."""
+        """Blocks until the deadline; returns early only when the clock was closed or has gone back."""
         if not self.simulated:
             while not self._closed and (left := deadline_ns - self.now_ns()) > 0:
                 time.sleep(left * 1e-9)
             return
-        with self._advanced:
-            while not self._closed and self.now_ns() < deadline_ns:
-                self._advanced.wait(_WAKE_S)
+        with self._changed:
+            begin_ns = self.now_ns()
+            while not self._closed and begin_ns <= self.now_ns() < deadline_ns:
+                self._changed.wait(_WAKE_S)
+
+    def take_stray(self) -> str:
+        """Returns what was wrong with the last `/clock` that was refused, once; empty when none was."""
+        return self._follower.take_stray()
 
     def jump_ns(self) -> int:
         """Returns how far the system clock was set since this node started; 0 with `use_sim_time`."""
@@ -58,8 +85,16 @@ class RosClock:
     def close(self) -> None:
         """Ends every sleep now and from now on."""
         self._closed = True
-        self._wake()
+        self._listeners.clear()
+        with self._changed:
+            self._changed.notify_all()
 
-    def _wake(self, _: object = None) -> None:
-        with self._advanced:
-            self._advanced.notify_all()
+    def _hear(self, message: Clock) -> None:
+        stamp_ns, before_ns = time_ns(message.clock), self._follower.now_ns
+        if not self._follower.hear(stamp_ns) or stamp_ns == before_ns:
+            return
+        self._ros.set_ros_time_override(Time(nanoseconds=stamp_ns, clock_type=ClockType.ROS_TIME))
+        with self._changed:
+            self._changed.notify_all()
+        for listener in tuple(self._listeners):
+            listener(stamp_ns)

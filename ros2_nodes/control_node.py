@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -19,30 +20,38 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseArray
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header, String
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.control.clearance import Clearance
-from tendon.control.controller import Controller, Source, Tick
+from tendon.control.clearance.model import Clearance
+from tendon.control.clearance.people import HumanZone
+from tendon.control.controller import Controller, Tick
 from tendon.control.executor import Placement
-from tendon.control.human_zone import HumanZone
-from tendon.control.supervisor import Mode
-from tendon.core.environment import load_environment
+from tendon.core.clock import MAX_STANDSTILL_NS, AwakeClock
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
+from tendon.core.modes import Mode, Source
+from tendon.core.node_status import ControlStatus, Level, NodeStatus
+from tendon.core.permission import PermissionFollower
 from tendon.core.types import Observation
-from tendon.ros2_nodes import conversion, qos
-from tendon.ros2_nodes.lockstep import TICK_TOPIC
-from tendon.ros2_nodes.permission import PERMISSION_TOPIC, STATE_TOPIC, PermissionFollower, read_permission
+from tendon.robots.environment import load_environment
+from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes.announcements import Announcements
 from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
+from tendon.ros2_nodes.shell import NodeShell
+from tendon.safety.reports import ControlState
 
-SECOND_NS = 1_000_000_000
 REPORT_EVERY = 10
 LATEST_NS = 15_000_000
 """A command parts from the one before it 30 ms after its tick; the rest is for its way and the robot's own period."""
 FINISH_S = 2.0
+FINISH_WALL_S = 4.0
+"""For a clock that has ended with the simulator; `ros2 launch` loses patience after 5 s."""
 STATE_WAIT_S = 0.5
+NOTICED_TICKS = 3
+"""A loop that is later than this many ticks was held up, and so was all that it listens to."""
+DRAIN_S = 0.012
+"""How long a loop that was held up waits for the next joint state: one comes every 10 ms at least."""
 KINDS = {
     "joint_trajectory": (JointTrajectory, "joint_trajectory"),
     "forward_command": (Float64MultiArray, "commands"),
@@ -60,8 +69,12 @@ class ControlNode(NodeShell):
         self._zone = HumanZone(clearance, self.profile.human) if self.profile.human is not None else None
         guards = () if self._zone is None else (self._zone,)
         self._controller = Controller(self.profile, clearance=clearance, guards=guards)
-        self._reader = conversion.JointStateReader(self.profile.joint_names)
-        self._permissions = PermissionFollower()
+        if self.profile.collision_file is None:
+            self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
+        self._reader = wire.JointStateReader(self.profile.joint_names)
+        self._period_ns = round(wire.SECOND_NS / self.profile.control_hz)
+        self._awake = AwakeClock(self.time, self._period_ns, NOTICED_TICKS * self._period_ns, MAX_STANDSTILL_NS)
+        self._permissions = PermissionFollower(self._awake.now_ns)
         self._event = 0
         self._refusal = ""
         self._observation: Observation | None = None
@@ -81,18 +94,17 @@ class ControlNode(NodeShell):
         for controller in self.profile.controllers:
             kind, topic = KINDS[controller.type]
             self._commands[controller.name] = self.create_publisher(kind, f"{controller.name}/{topic}", qos.NEWEST)
-        self._states = self.create_publisher(DiagnosticArray, STATE_TOPIC, qos.EACH)
-        self._done = self.create_publisher(Header, TICK_TOPIC, qos.EACH) if self.time.simulated else None
+        self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
         for source in (Source.POLICY, Source.TELEOP):
             topic = f"{source.value}/action_chunk"
             self.create_subscription(JointTrajectory, topic, partial(self._proposed, source), qos.NEWEST, raw=True)
-        self.create_subscription(String, "control/source", self._selected, qos.LATCHED)
+        Announcements(self, "control/source", self._selected)
         self.create_service(Trigger, "control/home", self._home)
-        self._inputs = self.create_publisher(JointTrajectory, conversion.FILTER_INPUT_TOPIC, qos.EACH)
+        self._inputs = self.create_publisher(JointTrajectory, wire.FILTER_INPUT_TOPIC, qos.EACH)
         if self.profile.human is not None:
             self.create_subscription(PoseArray, self.profile.human.topic, self._seen, qos.STREAM)
-        self.create_subscription(DiagnosticArray, PERMISSION_TOPIC, self._permitted, qos.NEWEST)
+        self.create_subscription(DiagnosticArray, wire.PERMISSION.name, self._permitted, qos.NEWEST)
         self._closing = threading.Event()
         self._leaving = ""
         self._thread = threading.Thread(target=self._run, name="control")
@@ -101,18 +113,23 @@ class ControlNode(NodeShell):
         """Starts the loop."""
         self._thread.start()
 
-    def health(self) -> tuple[bytes, str]:
+    def health(self) -> tuple[Level, str]:
         """Returns the mode as a level, with what was refused."""
         if not self._thread.is_alive():
-            return ERROR, "the control loop has ended"
+            return Level.ERROR, "the control loop has ended"
         if self._tick is None or self._observation is None:
-            return WARN, self._refusal or "waiting for joint_states"
+            return Level.WARN, self._refusal or "waiting for joint_states"
         text = "; ".join(filter(None, (self._tick.mode.value, *self._tick.reasons, self._refusal)))
-        return (ERROR if self._tick.mode in (Mode.STOPPING, Mode.LATCHED) else OK), text
+        return (Level.ERROR if self._tick.mode.stopped else Level.OK), text
 
-    def facts(self) -> dict[str, object]:
-        """Returns how many control periods were missed."""
-        return {"overruns": self._overruns}
+    def through(self, now_ns: int) -> bool:
+        """Returns false: the control loop says itself when its tick is over."""
+        del now_ns
+        return False
+
+    def describe(self, status: NodeStatus) -> NodeStatus:
+        """Returns a status with how many control periods were missed."""
+        return ControlStatus(**vars(status), overruns=self._overruns)
 
     def check(self) -> None:
         """Logs, besides, why chunks were rejected: not in the loop, where rclpy's first line takes 20 ms."""
@@ -136,18 +153,18 @@ class ControlNode(NodeShell):
     def _proposed(self, source: Source, data: bytes) -> None:
         self._chunks.append((source, data))
 
-    def _selected(self, message: String) -> None:
+    def _selected(self, name: str) -> None:
         choices = {source.value: source for source in (Source.POLICY, Source.TELEOP, Source.HOLD)}
-        source = choices.get(message.data)
+        source = choices.get(name)
         if source is None:
-            self._refusal = f"control/source is {message.data!r}, must be one of {', '.join(choices)}"
+            self._refusal = f"control/source is {name!r}, must be one of {', '.join(choices)}"
             self.get_logger().warning(self._refusal)
             return
         self._wishes.append(lambda _: self._controller.select(source))
 
     def _home(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         mode = self._controller.mode
-        response.success = mode in (Mode.ARMED, Mode.RUNNING)
+        response.success = mode.moving
         response.message = "going home" if response.success else f"home needs an armed robot, mode is {mode.value}"
         if response.success:
             self._wishes.append(self._controller.home)
@@ -163,27 +180,30 @@ class ControlNode(NodeShell):
 
     def _permitted(self, message: DiagnosticArray) -> None:
         try:
-            self._permissions.receive(read_permission(message))
+            self._permissions.receive(wire.PERMISSION.decode(message))
         except InvalidDataError as error:
             self._refusal = str(error)
 
     def _run(self) -> None:
-        period_ns = round(SECOND_NS / self.profile.control_hz)
+        period_ns = self._period_ns
+        self.time.wait_for_start()
         deadline_ns = self.time.now_ns() // period_ns * period_ns
         while not self._closing.is_set():
-            deadline_ns += period_ns
+            deadline_ns = min(deadline_ns, self.time.now_ns()) + period_ns
             self.time.sleep_until_ns(deadline_ns)
             late_ns = self.time.now_ns() - deadline_ns
+            if late_ns < 0:  # simulated time went back: the loop goes on from there
+                continue
             if late_ns >= period_ns:  # missed ticks are counted and left out, never made up for
                 missed = late_ns // period_ns
-                self._overruns += missed * (not self.time.simulated)
+                self._overruns += missed
                 deadline_ns += missed * period_ns
             self._loop_meter.add(late_ns)
-            self._step(deadline_ns)
+            self._step(deadline_ns, late_ns)
             self.beat()
 
-    def _step(self, now_ns: int) -> None:
-        observation = self._newest_observation(now_ns)
+    def _step(self, now_ns: int, late_ns: int) -> None:
+        observation = self._newest_observation(now_ns, late_ns)
         if self._zone is not None:
             self._zone.pass_time(now_ns)
         self._follow()
@@ -192,29 +212,32 @@ class ControlNode(NodeShell):
         while self._chunks:
             self._submit(*self._chunks.popleft(), now_ns)
         self._tick = tick = self._controller.tick(now_ns, observation)
-        ready = () if tick.command is None else conversion.command_bytes(tick.command, self.profile)
+        ready = () if tick.command is None else wire.command_bytes(tick.command, self.profile)
         messages = [(self._commands[controller.name], data) for controller, data in ready]
         late_ns = self.time.now_ns() - now_ns
         self._ready_meter.add(late_ns)
-        if messages and late_ns > LATEST_NS and not self.time.simulated:
-            self._controller.abandon(f"a command was ready {late_ns * 1e-6:.0f} ms after its tick: too late to send")
+        if messages and late_ns > LATEST_NS:
+            self._controller.abandon(late_ns)
             messages.clear()
         for publisher, data in messages:  # right after the check: a process can be held up anywhere
             publisher.publish(data)
-        for message in conversion.filter_input_messages(now_ns, self.profile.joint_names, tick.inputs):
+        for message in wire.filter_input_messages(now_ns, self.profile.joint_names, tick.inputs):
             self._inputs.publish(message)
         for stamp_ns in self._placed:  # from here on the command follows that observation
             self._chunk_meter.add(self.time.now_ns() - stamp_ns)
         self._placed.clear()
-        if self._done is not None:
-            self._done.publish(Header(stamp=conversion.time_message(now_ns), frame_id=str(len(messages))))
         self._report(now_ns)
         self._ticks += 1
+        self.pass_time(now_ns, commands=len(messages))
 
-    def _newest_observation(self, now_ns: int) -> Observation | None:
+    def _newest_observation(self, now_ns: int, late_ns: int) -> Observation | None:
         with self._arrived:
-            if self.time.simulated:  # /clock may overtake the joint state of the same instant
+            # The simulator publishes the time before the joint states of that time: wait for them while they come.
+            if self.time.simulated and now_ns - self._state_ns <= 2 * self._period_ns:
                 self._arrived.wait_for(lambda: self._state_ns >= now_ns, STATE_WAIT_S)
+            # After a late wake-up what has arrived meanwhile is taken first, then ages are judged.
+            elif late_ns >= NOTICED_TICKS * self._period_ns:
+                self._arrived.wait_for(lambda: self._state_ns >= now_ns - self._period_ns, DRAIN_S)
             return self._observation
 
     def _follow(self) -> None:
@@ -244,7 +267,7 @@ class ControlNode(NodeShell):
 
     def _submit(self, source: Source, data: bytes, now_ns: int) -> None:
         try:
-            chunk = conversion.chunk(data, self.profile.joint_names)
+            chunk = wire.chunk(data, self.profile.joint_names)
         except TendonError as error:
             self._controller.reject(str(error))
             self._drop_chunk(str(error))
@@ -266,19 +289,26 @@ class ControlNode(NodeShell):
         if tick is None or ((tick.mode, self._event) == self._reported and self._ticks % REPORT_EVERY):
             return
         self._reported = (tick.mode, self._event)
-        obstacle = "" if self._observation is not None else "no joint state yet"
-        values = {"mode": tick.mode.value, "event": self._event, "obstacle": obstacle}
-        values |= {"margin": f"{tick.margin:.3f}", "binding": tick.binding}
-        values |= {"source": self._controller.source.value, "at_home": str(self._controller.at_home()).lower()}
-        level = ERROR if tick.mode in (Mode.STOPPING, Mode.LATCHED) else OK
-        status = conversion.status("control_node", level, "; ".join(tick.reasons) or self._refusal, values)
-        self._states.publish(conversion.diagnostics(now_ns, status))
+        obstacle = self.profile.arming_obstacle or ("" if self._observation is not None else "no joint state yet")
+        state = ControlState(
+            mode=tick.mode,
+            event=self._event,
+            reason="; ".join(tick.reasons) or self._refusal,
+            obstacle=obstacle,
+            margin=round(tick.margin, 3),
+            binding=tick.binding,
+            source=self._controller.source,
+            at_home=self._controller.at_home(),
+        )
+        self._states.publish(wire.STATE.encode(state, now_ns))
 
     def finish(self, spin: Callable[[], None]) -> None:
         """Stops the robot, and leaves when its reference is at rest."""
         self._leaving = "the control node was told to end"
-        deadline_ns = self.time.now_ns() + int(FINISH_S * SECOND_NS)
+        deadline_ns, backstop_s = self.time.now_ns() + int(FINISH_S * wire.SECOND_NS), time.monotonic() + FINISH_WALL_S
         while self._tick is not None and self._tick.mode is not Mode.LATCHED and self.time.now_ns() < deadline_ns:
+            if time.monotonic() > backstop_s:
+                return
             spin()
 
     def close(self) -> None:

@@ -13,17 +13,24 @@ from collections.abc import Callable
 import numpy as np
 
 from tendon.core.errors import StoppedError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile
+from tendon.core.modes import PermissionState
+from tendon.core.node_status import Level
 from tendon.core.types import Array
-from tendon.evaluation.recording import Attempt, Outcome, Recording
-from tendon.evaluation.status import Status
-from tendon.evaluation.story import Approach, Step, measure_approach
-from tendon.ros2_nodes import conversion, world_state
+from tendon.demo.recording import Attempt, Outcome, Recording
+from tendon.demo.status import Status
+from tendon.demo.story import Approach, Step, measure_approach
+from tendon.graph.running.state import POLICY_NODE
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes.operator import Operator
-from tendon.ros2_nodes.recorder import JOINTS, TASK, Recorder
+from tendon.ros2_nodes.recorder import JOINTS, Recorder
+from tendon.ros2_nodes.wire import TASK, JointStateReader
+from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state
+from tendon.safety.reports import ControlState
 
-READY_S = 60.0
+READY_S = 180.0
+"""Wall time for the graph to get ready: a busy machine may need minutes to import everything."""
+
 HOLD_CHECKS = 3
 LOOK_S = 0.02
 SETTLE_S = 0.6
@@ -31,8 +38,6 @@ SETTLE_S = 0.6
 
 AFTERWARDS_S = 1.0
 NODES = ("sim_node", "camera_node", "control_node", "policy_node", "safety_monitor")
-STOPPED = ("stopping", "latched")
-ERROR = "2"
 
 
 class DemoDirector:
@@ -46,11 +51,11 @@ class DemoDirector:
     """
 
     def __init__(self, operator: Operator, profile: RobotProfile, story: tuple[Step, ...], limit_s: float) -> None:
-        self._operator = operator
+        self._operator, self._time = operator, operator.time
         self._story = story
         self._limit_s = limit_s
         self._kinematics = Kinematics(profile)
-        self._reader = conversion.JointStateReader(profile.joint_names)
+        self._reader = JointStateReader(profile.joint_names)
         self._recorder = Recorder(profile)
         self._cancelled = threading.Event()
         self._attempts: list[Attempt] = []
@@ -58,6 +63,7 @@ class DemoDirector:
         self._doing = "starting the graph"
         self._refusal = ""
         self.armed_ns: int | None = None
+        self._ended_ns: int | None = None
 
     def status(self) -> Status:
         """Returns what is going on."""
@@ -65,10 +71,10 @@ class DemoDirector:
         return Status(
             story=self._story,
             attempts=tuple(self._attempts),
-            running_s=None if begun_ns is None else (time.time_ns() - begun_ns) * 1e-9,
+            running_s=None if begun_ns is None else (self._time.now_ns() - begun_ns) * 1e-9,
             doing=self._doing,
-            mode=self._mode(),
-            reports={name: self._operator.said(name) for name in NODES},
+            mode=self._operator.mode(),
+            statuses={name: status for name in NODES if (status := self._operator.reports.status(name))},
         )
 
     def cancel(self) -> None:
@@ -85,14 +91,15 @@ class DemoDirector:
         self._await(self._ready, READY_S, self._obstacle)
         self._doing = "arming"
         self._await(self._arm, READY_S, lambda: self._refusal)
-        self.armed_ns = time.time_ns()
-        self._cancelled.wait(SETTLE_S)
-        self._doing = "running"
+        self.armed_ns = self._time.now_ns()
+        self._pause(SETTLE_S)
+        self._doing = ""
         for step, following in zip(self._story, (*self._story[1:], None), strict=True):
             self._attempts.append(self._attempt(step, following))
             self._begun_ns = None
         self._doing = "stopping"
-        self._cancelled.wait(AFTERWARDS_S)
+        self._pause(AFTERWARDS_S)
+        self._ended_ns = self._time.now_ns()
 
     def recording(self) -> Recording:
         """Returns what was seen from arming to now. Call it when the graph has ended.
@@ -102,11 +109,17 @@ class DemoDirector:
         """
         if self.armed_ns is None:
             raise StoppedError("nothing was recorded: the robot was not armed")
-        return self._recorder.recording(self._attempts, self.armed_ns, time.time_ns())
+        return self._recorder.recording(self._attempts, self.armed_ns, self._ended_ns or self._time.now_ns())
 
     def close(self) -> None:
         """Stops recording."""
         self._recorder.close()
+
+    def _pause(self, pause_s: float) -> None:
+        """Lets some of the graph's time pass, unless `cancel` is called."""
+        until_ns = self._time.now_ns() + round(pause_s * 1e9)
+        while self._time.now_ns() < until_ns and not self._cancelled.wait(LOOK_S):
+            pass
 
     def _await(self, condition: Callable[[], bool], timeout_s: float, obstacle: Callable[[], str]) -> None:
         deadline = time.monotonic() + timeout_s
@@ -121,18 +134,18 @@ class DemoDirector:
 
     def _obstacle(self) -> str:
         for name in NODES:
-            said = self._operator.said(name)
-            if not said:
+            status = self._operator.reports.status(name)
+            if status is None:
                 return f"{name} has said nothing yet"
-            if name == "policy_node" and said.get("level") == ERROR:
-                return f"{name}: {said['message']}"
-        missing = [topic for topic in (JOINTS, TASK, world_state.TOPIC) if not self._recorder.count(topic)]
+            if name == POLICY_NODE and status.level is Level.ERROR:
+                return f"{name}: {status.text}"
+        missing = [topic for topic in (JOINTS, TASK.name, WORLD_TOPIC) if not self._recorder.count(topic)]
         return f"nothing on {', '.join(missing)}" if missing else ""
 
     def _arm(self) -> bool:
         """Arms as a person would who looks on: nothing has moved yet, so a latch from starting up may be reset."""
         try:
-            if self._operator.said("safety_monitor").get("state") == "latched":
+            if self._operator.permission() is PermissionState.LATCHED:
                 self._operator.reset(timeout_s=2.0)
             self._operator.arm(timeout_s=2.0)
         except StoppedError as error:
@@ -141,8 +154,8 @@ class DemoDirector:
         return True
 
     def _attempt(self, step: Step, following: Step | None) -> Attempt:
-        begin_ns = self._begun_ns = time.time_ns()
-        if self._mode() in STOPPED:
+        begin_ns = self._begun_ns = self._time.now_ns()
+        if self._stopped():
             return Attempt(
                 instruction=step.instruction,
                 begin_ns=begin_ns,
@@ -156,7 +169,7 @@ class DemoDirector:
         return Attempt(
             instruction=step.instruction,
             begin_ns=begin_ns,
-            end_ns=time.time_ns(),
+            end_ns=self._time.now_ns(),
             outcome=outcome,
             reason=reason,
             approach=approach,
@@ -165,15 +178,14 @@ class DemoDirector:
     def _judge_done(
         self, step: Step, _following: Step | None, deadline_ns: int
     ) -> tuple[Outcome, str, Approach | None]:
-        done, seen = 0, self._recorder.count(TASK)
+        done, seen = 0, self._recorder.count(TASK.name)
         while done < HOLD_CHECKS:
             if reason := self._given_up(deadline_ns):
                 return Outcome.NOT_DONE, reason, None
-            if self._recorder.count(TASK) > seen:
-                seen = self._recorder.count(TASK)
-                values = conversion.values_of(self._recorder.newest(TASK).status[0])
-                same = values["instruction"] == step.instruction
-                done = done + 1 if same and values["done"] == "true" else 0
+            if self._recorder.count(TASK.name) > seen:
+                seen = self._recorder.count(TASK.name)
+                task = self._recorder.newest_task()
+                done = done + 1 if task.done and task.instruction == step.instruction else 0
         return Outcome.DONE, "", None
 
     def _judge_interrupted(
@@ -192,7 +204,7 @@ class DemoDirector:
     def _approach(self, step: Step, following: Step, begin_m: float | None) -> Approach:
         _, position, velocity = self._reader.read(self._recorder.newest(JOINTS))
         tool, _ = self._kinematics.tool_pose(position)
-        _, _, state = world_state.world_state(self._recorder.newest(world_state.TOPIC))
+        _, _, state = world_state(self._recorder.newest(WORLD_TOPIC))
         item, other = (np.array(state.poses[s.task.target][:3]) for s in (step, following))
         tool_velocity: Array = self._kinematics.tool_velocity(position, velocity)
         return measure_approach(tool, tool_velocity, item, other, begin_m)
@@ -205,13 +217,15 @@ class DemoDirector:
         """
         if self._cancelled.wait(LOOK_S):
             raise StoppedError("the demo was interrupted")
-        if self._mode() in STOPPED:
-            return f"the robot was stopped: {self._operator.said('control_node').get('message')}"
-        if time.time_ns() < deadline_ns:
+        if (state := self._stopped()) is not None:
+            return f"the robot was stopped: {state.reason}"
+        if self._time.now_ns() < deadline_ns:
             return ""
-        policy = self._operator.said("policy_node")
-        error = f"; policy_node: {policy.get('message')}" if policy.get("level") == ERROR else ""
+        policy = self._operator.reports.status(POLICY_NODE)
+        error = f"; {POLICY_NODE}: {policy.text}" if policy is not None and policy.level is Level.ERROR else ""
         return f"not within {self._limit_s:g} s{error}"
 
-    def _mode(self) -> str:
-        return self._operator.said("control_node").get("mode", "")
+    def _stopped(self) -> ControlState | None:
+        """Returns what the controller says after it was stopped; `None` while it was not."""
+        state = self._operator.reports.newest(ControlState)
+        return state if state is not None and state.mode.stopped else None

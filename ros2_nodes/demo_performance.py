@@ -10,12 +10,13 @@ from types import FrameType
 from typing import IO
 
 from tendon.core.errors import StoppedError, TendonError
-from tendon.core.profile import RobotProfile
-from tendon.evaluation.recording import Recording
-from tendon.evaluation.status import Status
-from tendon.evaluation.story import Step
+from tendon.demo.recording import Recording
+from tendon.demo.status import Status
+from tendon.demo.story import Step
 from tendon.graph.description import Graph
-from tendon.graph.supervisor import Supervisor
+from tendon.graph.running.ending import on_end_request
+from tendon.graph.running.process_group import Supervisor
+from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes.demo_director import DemoDirector
 from tendon.ros2_nodes.operator import Operator
 
@@ -48,7 +49,7 @@ def perform(
 ) -> Performance:
     """Starts the graph, runs the story, stops the robot, and ends the graph. Main thread only: it takes signals.
 
-    SIGINT and SIGTERM end it early; the robot is stopped before anything else then, too.
+    SIGINT, SIGTERM and SIGHUP end it early; the robot is stopped before anything else then, too.
 
     Args:
         graph: what to start.
@@ -58,18 +59,18 @@ def perform(
         log: takes what the processes print.
         show: called a few times a second.
     """
-    operator = Operator("demo")
+    operator = Operator("demo", simulated_time=graph.simulated_time)
     director = DemoDirector(operator, profile, story, limit_s)
 
     def stop_robot() -> bool:
         try:
-            operator.stop(timeout_s=1.0)
+            operator.stop()
         except StoppedError:
             return False
         return operator.wait(operator.at_rest, REST_S)
 
     supervisor = Supervisor(graph, stop_robot, output=log)
-    interrupted = threading.Event()
+    interrupts: list[int] = []
     problems: list[str] = []
 
     def run_graph() -> None:
@@ -85,11 +86,11 @@ def perform(
         finally:
             supervisor.request_end()
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        interrupted.set()
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        interrupts.append(number)
         supervisor.request_end()
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = on_end_request(interrupt)
     # The children's parent, for the kernel, is the thread that starts them; it must live as long as they shall.
     threads = [threading.Thread(target=run_graph, name="graph"), threading.Thread(target=run_story, name="story")]
     try:
@@ -106,7 +107,7 @@ def perform(
         director.close()
         operator.close()
     return Performance(
-        problem="it was interrupted" if interrupted.is_set() else next(iter(problems), ""),
-        interrupted=interrupted.is_set(),
+        problem="it was interrupted" if interrupts else next(iter(problems), ""),
+        interrupted=bool(interrupts),
         recording=recording,
     )

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
+
+from tendon.core.node_status import LatencyReport, MeterReport
 
 WINDOW_S = 5.0
 _MOST = 4096
 
 
 class Meter:
-    """Counts one stream. Any thread."""
+    """Counts one stream. Any thread.
 
-    def __init__(self) -> None:
+    Args:
+        now_ns: the time of the graph, in which rates are.
+    """
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self._now_ns = now_ns
         self._lock = threading.Lock()
         self._events: deque[tuple[float, float]] = deque(maxlen=_MOST)
         self.total = 0
@@ -25,25 +32,25 @@ class Meter:
         """Takes one event, with the latency it had if that means something."""
         with self._lock:
             self.total += 1
-            self._events.append((time.monotonic(), latency_ns * 1e-6))
+            self._events.append((self._now_ns() * 1e-9, latency_ns * 1e-6))
 
     def drop(self) -> None:
         """Takes one event that was lost or refused."""
         with self._lock:
             self.drops += 1
 
-    def values(self, name: str) -> dict[str, str]:
-        """Returns rate [Hz], latency p50, p99 and max [ms] over the window, and drops since the start."""
+    def report(self) -> MeterReport:
+        """Returns rate and latencies over the window, and drops since the start."""
         with self._lock:
-            begin = time.monotonic() - WINDOW_S
+            begin = self._now_ns() * 1e-9 - WINDOW_S
             recent = [event for event in self._events if event[0] >= begin]
             drops = self.drops
-        values = {f"{name} rate_hz": f"{self._rate(recent):.1f}", f"{name} drops": str(drops)}
         latencies = np.array([latency for _, latency in recent if latency == latency])
+        latency = None
         if len(latencies):
-            p50, p99, most = np.percentile(latencies, [50, 99, 100])
-            values[f"{name} latency_ms"] = f"p50 {p50:.2f} p99 {p99:.2f} max {most:.2f}"
-        return values
+            p50, p99, most = np.percentile(latencies, [50, 99, 100]).round(2).tolist()
+            latency = LatencyReport(p50_ms=p50, p99_ms=p99, max_ms=most)
+        return MeterReport(rate_hz=round(self._rate(recent), 1), drops=drops, latency=latency)
 
     @staticmethod
     def _rate(recent: list[tuple[float, float]]) -> float:

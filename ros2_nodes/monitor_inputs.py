@@ -5,37 +5,40 @@ Every message goes to the watch that judges it, and what shows the robot's motio
 
 from __future__ import annotations
 
-import re
-import time
 from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.node import Node
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from sensor_msgs.msg import Image as ImageMessage
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.control.command_laws import Breach, CommandLaws, SentCommand
-from tendon.control.event_log import EventLog
-from tendon.control.latency import LatencyWatch
-from tendon.control.liveness import CameraWatch, Frame, JointWatch, PoseHistory
-from tendon.control.monitor import MonitorLimits
 from tendon.control.reference import LEAD_TICKS
-from tendon.control.response import Requests, Watch
-from tendon.control.sources import BreachWatch, SourceWatch
+from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError
-from tendon.core.profile import Controller, RobotProfile
-from tendon.core.types import Array
-from tendon.ros2_nodes import conversion, qos
-from tendon.ros2_nodes.permission import PERMISSION_TOPIC
-from tendon.ros2_nodes.trajectory_wire import read_stamp_ns, read_trajectory
+from tendon.core.modes import Source
+from tendon.core.node_status import ControlStatus
+from tendon.core.types import Array, SentTrajectory
+from tendon.graph.node_imports import BACKEND_NODES
+from tendon.robots.profile import Controller, RobotProfile
+from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes.shell import NodeShell
+from tendon.safety.camera_watch import CameraWatch, Frame, PoseHistory
+from tendon.safety.event_log import EventLog
+from tendon.safety.joint_watch import JointWatch
+from tendon.safety.latency_watch import LatencyWatch
+from tendon.safety.laws import Breach, CommandLaws
+from tendon.safety.monitor import MonitorLimits
+from tendon.safety.reports import ControlState
+from tendon.safety.response import Requests, Watch
+from tendon.safety.sender_watch import BreachWatch, SourceWatch
 
-CHUNK_TOPICS = ("policy/action_chunk", "teleop/action_chunk")
+CLOCK_TOPIC = "/clock"
+CHUNK_TOPICS = tuple(f"{source.value}/action_chunk" for source in (Source.POLICY, Source.TELEOP))
 COUNTED = ("control_node", "policy_node", "safety_monitor")
 CAMERA_USER = "policy_node"
 LOOK_S = 0.1
-_P50 = re.compile(r"p50 ([0-9.]+)")
 
 
 class MonitorInputs:
@@ -45,10 +48,11 @@ class MonitorInputs:
         node: subscribes.
         profile: controllers, cameras and limits.
         log: takes commands and filter inputs.
+        awake: the clock of all ages.
     """
 
-    def __init__(self, node: Node, profile: RobotProfile, log: EventLog) -> None:
-        self._node, self._profile, self._log = node, profile, log
+    def __init__(self, node: NodeShell, profile: RobotProfile, log: EventLog, awake: AwakeClock) -> None:
+        self._node, self._profile, self._log, self._awake = node, profile, log, awake
         self._period_ns = round(1e9 / profile.control_hz)
         self.requests, self._latency, self._breaches = Requests(), LatencyWatch(), BreachWatch()
         arm = [i for i, joint in enumerate(profile.joints) if joint.tracking_tolerance is not None]
@@ -61,7 +65,9 @@ class MonitorInputs:
             )
             for camera in profile.cameras
         }
-        owners = {PERMISSION_TOPIC: "safety_monitor", **dict.fromkeys(CHUNK_TOPICS, "")}
+        owners = {wire.PERMISSION.name: "safety_monitor", **dict.fromkeys(CHUNK_TOPICS, "")}
+        if node.time.simulated:
+            owners[CLOCK_TOPIC] = BACKEND_NODES[node.get_parameter("backend").value][0]
         self._laws: dict[str, CommandLaws] = {}
         self._logged_ns: dict[str, int] = {}
         self._columns = {c.name: [profile.joint_names.index(name) for name in c.joints] for c in profile.controllers}
@@ -77,7 +83,7 @@ class MonitorInputs:
                 topic = f"{controller.name}/commands"
                 node.create_subscription(Float64MultiArray, topic, partial(self._positioned, controller), qos.EACH)
             owners[topic] = "control_node"
-        self.sources = SourceWatch(owners, COUNTED, time.monotonic_ns())
+        self.sources = SourceWatch(owners, COUNTED, self._awake.now_ns())
         self._topics = {topic: node.resolve_topic_name(topic) for topic in owners}
         self._camera_topics = {name: node.resolve_topic_name(f"camera/{name}/image_raw") for name in self._cameras}
         for name in self._cameras:
@@ -86,18 +92,18 @@ class MonitorInputs:
             )
         for topic in CHUNK_TOPICS:
             node.create_subscription(JointTrajectory, topic, self._proposed, qos.NEWEST, raw=True)
-        node.create_subscription(JointTrajectory, conversion.FILTER_INPUT_TOPIC, self._filtered, qos.EACH)
-        node.create_subscription(DiagnosticArray, "diagnostics", self._diagnosed, qos.EACH)
-        node.create_timer(LOOK_S, self._look)
+        node.create_subscription(JointTrajectory, wire.FILTER_INPUT_TOPIC, self._filtered, qos.EACH)
+        node.create_subscription(DiagnosticArray, wire.DIAGNOSTICS.name, self._diagnosed, qos.EACH)
+        node.every(LOOK_S, self._look)
 
     @property
     def watches(self) -> tuple[Watch, ...]:
         """All that look for something."""
         return (self._breaches, self.sources, self._joints, *self._cameras.values(), self._latency, self.requests)
 
-    def cameras_needed(self) -> str:
+    def cameras_needed(self) -> tuple[str, ...]:
         """Returns which cameras the graph uses now."""
-        return ", ".join(name for name, needed in self._needed.items() if needed)
+        return tuple(name for name, needed in self._needed.items() if needed)
 
     def measured(self, stamp_ns: int, position: Array, velocity: Array, now_ns: int) -> bool:
         """Takes a joint state in the profile's order; returns whether it is newer than the one before."""
@@ -110,17 +116,10 @@ class MonitorInputs:
     def _commanded(self, controller: Controller, data: bytes) -> None:
         laws = self._laws[controller.name]
         try:
-            given = read_trajectory(data)
+            command = wire.read_trajectory(data)
         except InvalidDataError as error:
             self._broken(controller, Breach(law="form", reason=f"command breaks the law of form: {error}"))
             return
-        command = SentCommand(
-            stamp_ns=given.stamp_ns,
-            joint_names=given.joint_names,
-            times_ns=given.times_ns,
-            position=given.position,
-            velocity=given.velocity,
-        )
         columns = self._columns[controller.name]
         breach = laws.check(command, None if self._measured is None else self._measured[columns])
         if breach is not None:
@@ -148,10 +147,10 @@ class MonitorInputs:
         self._joints.commanded(columns, position)
 
     def _broken(self, controller: Controller, breach: Breach) -> None:
-        self._breaches.add(controller.name, breach.reason, time.monotonic_ns())
+        self._breaches.add(controller.name, breach.reason, self._awake.now_ns())
         self._log.put("breach", controller=controller.name, law=breach.law, reason=breach.reason)
 
-    def _log_command(self, controller: Controller, command: SentCommand) -> None:
+    def _log_command(self, controller: Controller, command: SentTrajectory) -> None:
         """Logs the points that are committed now and were not before, and where the stop ends."""
         if len(command.times_ns) == 1:
             if command.stamp_ns + command.times_ns[0] != self._logged_ns.get(controller.name):
@@ -174,55 +173,64 @@ class MonitorInputs:
     def _pictured(self, name: str, message: ImageMessage) -> None:
         if not self._needed[name]:
             return
-        frame = Frame.of(conversion.time_ns(message.header.stamp), memoryview(message.data))
-        self._cameras[name].take(frame, time.monotonic_ns())
+        frame = Frame.of(wire.time_ns(message.header.stamp), memoryview(message.data))
+        self._cameras[name].take(frame, self._awake.now_ns())
 
     def _proposed(self, data: bytes) -> None:
-        now_ns = time.monotonic_ns()
+        now_ns = self._awake.now_ns()
         try:
-            stamp_ns = read_stamp_ns(data)
+            stamp_ns = wire.read_stamp_ns(data)
         except InvalidDataError:
             return  # control_node rejects it
         if self._poses.newest_ns:
             self._latency.chunk(self._poses.newest_ns - stamp_ns, now_ns)
 
     def _filtered(self, message: JointTrajectory) -> None:
-        stamp_ns, count = conversion.time_ns(message.header.stamp), len(message.points)
-        if message.header.frame_id == "reset":
-            self._log.put("input", stamp=stamp_ns, reset=list(message.points[0].positions), steps=[])
+        try:
+            given = wire.read_filter_inputs(message, len(self._profile.joint_names))
+        except InvalidDataError as error:
+            self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
             return
+        reset = None if given.reset is None else given.reset.tolist()
         steps = [
             (
-                stamp_ns + (LEAD_TICKS + 1 - count + k) * self._period_ns,
-                list(point.positions) or None,
-                list(point.velocities) or None,
-                point.effort[0] if len(point.effort) else 1.0,
+                given.stamp_ns + (LEAD_TICKS + 1 - len(given.steps) + k) * self._period_ns,
+                None if step.target is None else step.target.tolist(),
+                None if step.velocity is None else step.velocity.tolist(),
+                step.speed,
             )
-            for k, point in enumerate(message.points)
+            for k, step in enumerate(given.steps)
         ]
-        self._log.put("input", stamp=stamp_ns, reset=None, steps=steps)
+        self._log.put("input", stamp=given.stamp_ns, reset=reset, steps=steps)
 
     def _diagnosed(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if status.name != "control_node":
-                continue
-            found = _P50.match(conversion.values_of(status).get("chunk latency_ms", ""))
-            if found:
-                age_ns = round(float(found[1]) * 1e6)
-                self._latency.report("observation to command", age_ns, time.monotonic_ns())
+        try:
+            status = wire.DIAGNOSTICS.decode(message)
+        except InvalidDataError:
+            return  # a driver's, or one that the panel shows
+        if not isinstance(status, ControlStatus) or status.node != ControlState.node:
+            return
+        chunk = status.meters.get("chunk")
+        if chunk is not None and chunk.latency is not None:
+            self._latency.report("observation to command", round(chunk.latency.p50_ms * 1e6), self._awake.now_ns())
 
     def _look(self) -> None:
         """Asks the middleware who publishes and who takes frames."""
-        now_ns = time.monotonic_ns()
+        now_ns = self._awake.now_ns()
+        if stray := self._node.time.take_stray():
+            self._breaches.add(CLOCK_TOPIC, stray, now_ns)
         for topic, name in self._topics.items():
             found = self._node.get_publishers_info_by_topic(name)
-            nodes = [(_known(info.node_name), bytes(info.endpoint_gid).hex()) for info in found]
+            nodes = [(self._known(info), bytes(info.endpoint_gid).hex()) for info in found]
             self.sources.publishers(topic, nodes, now_ns)
         for camera, name in self._camera_topics.items():
             users = self._node.get_subscriptions_info_by_topic(name)
-            self._needed[camera] = any(user.node_name == CAMERA_USER for user in users)
+            self._needed[camera] = any(self._known(user) == CAMERA_USER for user in users)
 
-
-def _known(node: str) -> str:
-    """Returns a node's name, empty where the middleware says that it does not know it."""
-    return "" if node.startswith("_NODE_NAME_UNKNOWN") else node
+    def _known(self, info: TopicEndpointInfo) -> str:
+        """Returns a node's name, with its namespace if that is another, empty where the middleware does not know it."""
+        if info.node_name.startswith("_NODE_NAME_UNKNOWN"):
+            return ""
+        if info.node_namespace == self._node.get_namespace():
+            return str(info.node_name)
+        return f"{info.node_namespace.rstrip('/')}/{info.node_name}"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameterTypes, SetParameters
 from rclpy.client import Client
 from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
@@ -19,8 +18,20 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from tendon.core.errors import StoppedError
-from tendon.ros2_nodes import conversion, qos
-from tendon.ros2_nodes.permission import STATE_TOPIC
+from tendon.core.modes import Mode, PermissionState
+from tendon.graph.domain import domain_id, in_use, no_graph
+from tendon.graph.namespace import CLOCK_REMAPPING, own_namespace
+from tendon.graph.parameters import STEERED
+from tendon.graph.running.state import ALWAYS, STAND_INS
+from tendon.ros2_nodes import qos
+from tendon.ros2_nodes.clock import RosClock
+from tendon.ros2_nodes.reports import Reports
+from tendon.safety.reports import ControlState, MonitorState
+
+GRAPH_NODES = frozenset((*ALWAYS, "policy_node", *STAND_INS, *STAND_INS.values()))
+DISCOVERY_S, BUSY_DISCOVERY_S, COMPANY_S = 0.5, 20.0, 4.0
+"""How long a graph is looked for; longer while nothing is seen of participants that this machine has in the domain,
+and then for as long as it takes until all of them are seen."""
 
 REST = 0.02
 """A robot whose joints all move slower than this [rad/s or m/s] is at rest."""
@@ -31,21 +42,37 @@ class Operator:
 
     Args:
         name: of the node.
+        simulated_time: `time` follows `/clock`; how long somebody waits for an answer is wall time all the same.
+        namespace: of the graph; by default that of this process (`ROS_NAMESPACE`).
+        arguments: of the command line, where ROS may find another namespace and remappings.
     """
 
-    def __init__(self, name: str = "operator") -> None:
+    def __init__(
+        self,
+        name: str = "operator",
+        simulated_time: bool = False,
+        namespace: str | None = None,
+        arguments: Sequence[str] = (),
+    ) -> None:
+        self._in_company = in_use(domain_id())
         self._context = rclpy.Context()
-        self._context.init(args=[])
-        self.node = Node(f"{name}_{time.monotonic_ns() % 1_000_000}", context=self._context, use_global_arguments=False)
+        self._context.init(args=list(arguments))
+        self.node = Node(
+            f"{name}_{time.monotonic_ns() % 1_000_000}",
+            context=self._context,
+            namespace=own_namespace() if namespace is None else namespace,
+            cli_args=["--ros-args", "-r", ":=".join(CLOCK_REMAPPING)],
+            use_global_arguments=bool(arguments),
+            parameter_overrides=[Parameter("use_sim_time", value=simulated_time)],
+        )
+        self.time = RosClock(self.node)
         services = ("safety/arm", "safety/stop", "safety/reset", "control/home")
         self._calls = {name: self.node.create_client(Trigger, name) for name in services}
         self._instructions = self.node.create_publisher(String, "instruction", qos.LATCHED)
         self._selections = self.node.create_publisher(String, "policy/select", qos.LATCHED)
         self._speed: tuple[float, float] | None = None
-        self._said: dict[str, dict[str, str]] = {}
-        self.node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
-        self.node.create_subscription(DiagnosticArray, STATE_TOPIC, self._heard, qos.EACH)
-        self.node.create_subscription(DiagnosticArray, "diagnostics", self._heard, qos.EACH)
+        self._watching_motion = False
+        self.reports = Reports(self.node)
         self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._closing = threading.Event()
@@ -58,11 +85,6 @@ class Operator:
 
     def _measured(self, message: JointState) -> None:
         self._speed = (max(map(abs, message.velocity), default=0.0), time.monotonic())
-
-    def _heard(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            known = self._said.setdefault(status.name, {})
-            known.update(conversion.values_of(status), message=status.message, level=str(status.level[0]))
 
     def arm(self, timeout_s: float = 5.0) -> str:
         """Permits motion; returns the monitor's answer.
@@ -98,7 +120,18 @@ class Operator:
 
     def at_home(self) -> bool:
         """Returns whether the controller says that the robot is at home."""
-        return self.said("control_node").get("at_home") == "true"
+        state = self.reports.newest(ControlState)
+        return state is not None and state.at_home
+
+    def mode(self) -> Mode | None:
+        """Returns the controller's mode; `None` before it was heard."""
+        state = self.reports.newest(ControlState)
+        return None if state is None else state.mode
+
+    def permission(self) -> PermissionState | None:
+        """Returns the state of the safety monitor's permission; `None` before it was heard."""
+        state = self.reports.newest(MonitorState)
+        return None if state is None else state.permission.state
 
     def say(self, instruction: str) -> None:
         """Gives a task in words; nodes that start later hear it as long as this operator lives."""
@@ -114,25 +147,28 @@ class Operator:
         Raises:
             StoppedError: it has no such number, the value does not fit, or the policy node does not answer in time.
         """
-        parameter = Parameter(f"steer.{name}", value=float(value)).to_parameter_msg()
-        service = "policy_node/set_parameters"
-        client = self.node.create_client(SetParameters, service)
-        try:
-            answer = self._answer(client, SetParameters.Request(parameters=[parameter]), service, timeout_s)
-        finally:
-            self.node.destroy_client(client)
-        result = answer.results[0]
-        if not result.successful and "undeclared" in result.reason:
+        parameter = Parameter(f"{STEERED}{name}", value=float(value)).to_parameter_msg()
+        known = GetParameterTypes.Request(names=[parameter.name])
+        if not self._ask(GetParameterTypes, "policy_node/get_parameter_types", known, timeout_s).types:
             raise StoppedError(f"no policy here is steered by {name!r}: the diagnostics of policy_node say by what")
+        request = SetParameters.Request(parameters=[parameter])
+        (result,) = self._ask(SetParameters, "policy_node/set_parameters", request, timeout_s).results
         if not result.successful:
             raise StoppedError(f"not steered: {result.reason}")
 
-    def said(self, node: str) -> dict[str, str]:
-        """Returns the newest values a node gave in `diagnostics` and `safety/state`, with its message and level."""
-        return dict(self._said.get(node, {}))
+    def _ask(self, kind: type, service: str, request: Any, timeout_s: float) -> Any:
+        """Calls a service once."""
+        client = self.node.create_client(kind, service)
+        try:
+            return self._answer(client, request, service, timeout_s)
+        finally:
+            self.node.destroy_client(client)
 
     def at_rest(self) -> bool:
-        """Returns whether fresh joint states say that nothing moves."""
+        """Returns whether fresh joint states say that nothing moves; from the first call on it listens to them."""
+        if not self._watching_motion:
+            self._watching_motion = True
+            self.node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
         return self._speed is not None and self._speed[0] < REST and time.monotonic() - self._speed[1] < 0.5
 
     def wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -144,9 +180,32 @@ class Operator:
             time.sleep(0.01)
         return True
 
+    def require_graph(self) -> None:
+        """Waits until a node of a graph is found.
+
+        Raises:
+            StoppedError: there is none in this ROS domain.
+        """
+        here = self.node.get_name()
+        if self.wait(lambda: bool(self.graph_nodes()), DISCOVERY_S):
+            return
+        if not self._in_company:
+            raise StoppedError(no_graph(domain_id()))
+        self.wait(lambda: bool(self.nodes() - {here}), BUSY_DISCOVERY_S - DISCOVERY_S)
+        if not self.wait(lambda: bool(self.graph_nodes()), COMPANY_S):
+            raise StoppedError(
+                f"no graph was seen in domain {domain_id()}, although this machine is in it: if one runs, the machine "
+                "is too busy, so try again; else start one with `tendon run`"
+            )
+
+    def graph_nodes(self) -> str:
+        """Returns the names of the graph's nodes that have been discovered, for a message; empty without a graph."""
+        return ", ".join(sorted(self.nodes() & GRAPH_NODES))
+
     def nodes(self) -> set[str]:
-        """Returns the names of the nodes that have been discovered in this ROS domain."""
-        return set(self.node.get_node_names())
+        """Returns the names of the nodes that have been discovered in this ROS domain and namespace."""
+        known = self.node.get_node_names_and_namespaces()
+        return {name for name, namespace in known if namespace == self.node.get_namespace()}
 
     def _call(self, name: str, timeout_s: float) -> str:
         response = self._answer(self._calls[name], Trigger.Request(), name, timeout_s)
@@ -157,7 +216,7 @@ class Operator:
     def _answer(self, client: Client, request: Any, name: str, timeout_s: float) -> Any:
         deadline = time.monotonic() + timeout_s
         if not client.wait_for_service(timeout_s):
-            raise StoppedError(f"nobody answers {name}: is the graph running in this ROS domain?")
+            raise StoppedError(f"nobody answers {name}; in the graph are: {self.graph_nodes()}")
         future = client.call_async(request)
         if not self.wait(future.done, max(0.1, deadline - time.monotonic())):
             raise StoppedError(f"{name} was not answered within {timeout_s:.1f} s")
@@ -165,6 +224,7 @@ class Operator:
 
     def close(self) -> None:
         """Leaves the ROS graph."""
+        self.time.close()
         self._closing.set()
         self._thread.join(1.0)
         self._executor.shutdown()

@@ -34,4 +34,12 @@ LATCHED = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-"""The instruction: whoever starts late still hears it."""
+"""Announcements such as the instruction: whoever starts late still hears them (`announcements.py` hears others too)."""
+
+EACH_LATCHED = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=20,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Subscriptions that must hear announcements in the order of EACH: one that keeps the newest only would overtake it."""

@@ -6,25 +6,34 @@ carry the time they were sent, so it is enough to take what has come a hundred t
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.core.profile import RobotProfile
-from tendon.evaluation.recording import Attempt, Motion, Recording, Stream
-from tendon.ros2_nodes import conversion, qos, world_state
-from tendon.ros2_nodes.permission import STATE_TOPIC
+from tendon.core.errors import InvalidDataError
+from tendon.core.modes import Mode
+from tendon.core.node_status import NodeStatus
+from tendon.core.types import SentTrajectory
+from tendon.demo.recording import Attempt, Motion, Recording, Stream
+from tendon.graph.namespace import own_namespace
+from tendon.robots.profile import RobotProfile
+from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state
+from tendon.safety.reports import ControlState, TaskState
 
 WATCHED = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
@@ -35,7 +44,9 @@ WATCHED = QoSProfile(
 """Best effort: a publisher in the control loop must never wait for somebody who only watches."""
 
 PERIOD_S = 0.01
-JOINTS, CHUNKS, TASK = "joint_states", "policy/action_chunk", "sim/task"
+JOINTS, CHUNKS, CLOCK = "joint_states", "policy/action_chunk", "clock"
+
+T = TypeVar("T", bound=wire.Stated)
 
 
 class Recorder:
@@ -49,7 +60,13 @@ class Recorder:
         self._profile = profile
         self._context = rclpy.Context()
         self._context.init(args=[])
-        self._node = Node("recorder", context=self._context, use_global_arguments=False)
+        self._node = Node(  # hidden, as nothing answers its services
+            "_recorder",
+            context=self._context,
+            namespace=own_namespace(),
+            use_global_arguments=False,
+            start_parameter_services=False,
+        )
         self._topics: dict[str, Subscription] = {}
         self._samples: dict[str, list[tuple[int, bytes]]] = {}
         self._controllers = {c: f"{c.name}/joint_trajectory" for c in profile.controllers}
@@ -58,11 +75,12 @@ class Recorder:
             self._record(topic, JointTrajectory, WATCHED)
         for topic in self._cameras.values():
             self._record(topic, CameraInfo, WATCHED)
-        for topic in (JOINTS, world_state.TOPIC):
+        for topic in (JOINTS, WORLD_TOPIC):
             self._record(topic, JointState, WATCHED)
         self._record(CHUNKS, JointTrajectory, WATCHED)
-        for topic in (TASK, STATE_TOPIC, "diagnostics"):
-            self._record(topic, DiagnosticArray, qos.EACH)
+        self._record(CLOCK, Clock, WATCHED)
+        for status_topic in (wire.TASK, wire.STATE, wire.DIAGNOSTICS):
+            self._record(status_topic.name, DiagnosticArray, qos.EACH)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._take, name="recorder", daemon=True)
         self._thread.start()
@@ -88,9 +106,35 @@ class Recorder:
         """Returns how many messages of a topic have been kept."""
         return len(self._samples[topic])
 
+    def newest_task(self) -> TaskState:
+        """Returns the last state of the task; one must have come."""
+        return wire.TASK.decode(self.newest(wire.TASK.name))
+
+    def _sent(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        """Yields (when it was sent, on the clock of the graph, and its bytes) for each message."""
+        samples = self._samples[topic]
+        times_ns = self._graph_time_ns(np.array([sent_ns for sent_ns, _ in samples], dtype=np.int64))
+        yield from zip(times_ns.tolist(), (content for _, content in samples), strict=True)
+
     def _all(self, topic: str) -> Iterator[tuple[int, Any]]:
-        for sent_ns, content in self._samples[topic]:
+        """Yields (when it was sent, and the message) for each."""
+        for sent_ns, content in self._sent(topic):
             yield sent_ns, deserialize_message(content, self._topics[topic].msg_type)
+
+    def _values(self, topic: wire.StatusTopic[T]) -> Iterator[tuple[int, T]]:
+        """Yields (when it was sent, and the value) for each message that is one of ours."""
+        for sent_ns, content in self._sent(topic.name):
+            with contextlib.suppress(InvalidDataError):
+                yield sent_ns, topic.decode_bytes(content)
+
+    def _graph_time_ns(self, sent_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Turns wall times of sending into the time that `/clock` showed then, where there is one."""
+        clock = self._samples[CLOCK]
+        if not clock:
+            return sent_ns
+        wall_ns = np.array([wall for wall, _ in clock], dtype=np.int64)
+        said_ns = np.array([wire.time_ns(deserialize_message(data, Clock).clock) for _, data in clock], np.int64)
+        return np.asarray(said_ns[np.maximum(np.searchsorted(wall_ns, sent_ns, side="right") - 1, 0)])
 
     def recording(self, attempts: Sequence[Attempt], begin_ns: int, end_ns: int) -> Recording:
         """Returns what was kept between two times. It takes a few seconds: call it when the graph has ended.
@@ -110,44 +154,43 @@ class Recorder:
             cameras={name: self._stream(topic, begin_ns, end_ns) for name, topic in self._cameras.items()},
             worlds=tuple(
                 state
-                for _, message in self._all(world_state.TOPIC)
-                for stamp_ns, _, state in (world_state.world_state(message),)
+                for _, message in self._all(WORLD_TOPIC)
+                for stamp_ns, _, state in (world_state(message),)
                 if begin_ns <= stamp_ns <= end_ns
             ),
-            modes=self._modes(),
-            reports=self._reports(begin_ns, end_ns),
+            modes=tuple(self._modes()),
+            statuses=self._statuses(begin_ns, end_ns),
             attempts=tuple(attempts),
         )
 
     def _stream(self, topic: str, begin_ns: int, end_ns: int) -> Stream:
-        rows = [
-            (conversion.time_ns(m.header.stamp), sent) for sent, m in self._all(topic) if begin_ns <= sent <= end_ns
-        ]
+        rows = [(wire.time_ns(m.header.stamp), sent) for sent, m in self._all(topic) if begin_ns <= sent <= end_ns]
         stamps, sent = np.array(rows, dtype=np.int64).reshape(-1, 2).T
         return Stream(stamp_ns=stamps, sent_ns=sent)
 
     def _measured(self, begin_ns: int, end_ns: int) -> Motion:
-        reader = conversion.JointStateReader(self._profile.joint_names)
+        reader = wire.JointStateReader(self._profile.joint_names)
         rows = [(sent, *reader.read(m)) for sent, m in self._all(JOINTS) if begin_ns <= sent <= end_ns]
         return self._motion([(stamp, sent, stamp, q, v) for sent, stamp, q, v in rows])
 
     def _commanded(self, begin_ns: int, end_ns: int) -> Motion:
         """The controllers' messages of one tick have one stamp; together they are the command."""
-        ticks: dict[int, dict[str, tuple[int, Any]]] = {}
+        ticks: dict[int, dict[str, tuple[int, SentTrajectory]]] = {}
         for controller, topic in self._controllers.items():
-            for sent, message in self._all(topic):
-                if begin_ns <= sent <= end_ns and message.points:
-                    ticks.setdefault(conversion.time_ns(message.header.stamp), {})[controller.name] = (sent, message)
+            for sent, data in self._sent(topic):
+                if begin_ns <= sent <= end_ns:
+                    command = wire.read_trajectory(data)
+                    if command.times_ns:
+                        ticks.setdefault(command.stamp_ns, {})[controller.name] = (sent, command)
         rows = []
         for stamp, parts in sorted(ticks.items()):
             if len(parts) < len(self._controllers):
                 continue
             position, velocity = np.zeros((2, len(self._profile.joint_names)))
-            for controller in self._controllers:
-                point = parts[controller.name][1].points[0]
-                columns = [self._profile.joint_names.index(name) for name in controller.joints]
-                position[columns], velocity[columns] = point.positions, point.velocities
-            due = stamp + conversion.time_ns(point.time_from_start)
+            for _, command in parts.values():
+                columns = [self._profile.joint_names.index(name) for name in command.joint_names]
+                position[columns], velocity[columns] = command.position[0], command.velocity[0]
+            due = stamp + command.times_ns[0]
             rows.append((stamp, max(sent for sent, _ in parts.values()), due, position, velocity))
         return self._motion(rows)
 
@@ -157,22 +200,15 @@ class Recorder:
         position, velocity = (np.array([row[k] for row in rows], dtype=np.float64).reshape(width) for k in (3, 4))
         return Motion(stamp_ns=stamp, sent_ns=sent, due_ns=due, position=position, velocity=velocity)
 
-    def _modes(self) -> tuple[tuple[int, str], ...]:
-        modes: list[tuple[int, str]] = []
-        for sent, message in self._all(STATE_TOPIC):
-            for status in message.status:
-                mode = conversion.values_of(status).get("mode")
-                if status.name == "control_node" and mode and (not modes or modes[-1][1] != mode):
-                    modes.append((sent, mode))
-        return tuple(modes)
+    def _modes(self) -> Iterator[tuple[int, Mode]]:
+        before: Mode | None = None
+        for sent, state in self._values(wire.STATE):
+            if isinstance(state, ControlState) and state.mode is not before:
+                before = state.mode
+                yield sent, state.mode
 
-    def _reports(self, begin_ns: int, end_ns: int) -> dict[str, tuple[dict[str, str], ...]]:
-        reports: dict[str, list[dict[str, str]]] = {}
-        for sent, message in self._all("diagnostics"):
-            for status in message.status:
-                if begin_ns <= sent <= end_ns:
-                    reports.setdefault(status.name, []).append(conversion.values_of(status))
-        return {name: tuple(values) for name, values in reports.items()}
+    def _statuses(self, begin_ns: int, end_ns: int) -> tuple[NodeStatus, ...]:
+        return tuple(status for sent, status in self._values(wire.DIAGNOSTICS) if begin_ns <= sent <= end_ns)
 
     def close(self) -> None:
         """Leaves the ROS graph; what was kept stays."""

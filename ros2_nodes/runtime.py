@@ -1,6 +1,6 @@
 """The start and end of a node's process: memory, scheduling and transport set up, then one loop until a signal.
 
-Why each setting is there is measured in `docs/results.md` by `benchmarks/transport.py`.
+Why each setting is there is measured in `docs/results/transport.md` by `benchmarks/transport.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -20,9 +21,12 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError, TendonError
-from tendon.graph.description import EXIT_REFUSED, RANGE_VARIABLE
-from tendon.graph.supervisor import SUPERVISOR_VARIABLE
+from tendon.graph.description import EXIT_REFUSED, PRIORITY_VARIABLE, RANGE_VARIABLE
+from tendon.graph.running.ending import END_REQUESTS, on_end_request
+from tendon.graph.running.process_group import SUPERVISOR_VARIABLE
+from tendon.ros2_nodes.middleware import require_middleware
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.shell import NodeShell
@@ -50,32 +54,36 @@ _PR_SET_PDEATHSIG = 1
 
 
 def require_ros() -> None:
-    """Checks that rclpy can be imported.
+    """Checks that rclpy can be imported, and gives it a place for its log files.
 
     Raises:
         MissingDependencyError: it cannot; the message says how to get it.
+        ConfigError: `RMW_IMPLEMENTATION` names a middleware that is not installed.
     """
+    require_middleware()
     try:
         import rclpy
     except ImportError as error:
         raise MissingDependencyError(
-            f'ROS 2 for Python is missing ({error}): pip install "tendon[ros]", or source a ROS 2 Jazzy installation'
+            f"ROS 2 for Python is missing ({error}): {pip_install('ros')}, or source a ROS 2 Jazzy installation"
         ) from error
     del rclpy
+    _choose_log_folder()
 
 
-def rmw_name() -> str:
-    """Returns the name of the ROS middleware that would be used.
-
-    Raises:
-        ConfigError: it does not load.
-    """
-    import rclpy
-
-    try:
-        return str(rclpy.get_rmw_implementation_identifier())
-    except (ImportError, RuntimeError) as error:
-        raise ConfigError(f"RMW_IMPLEMENTATION={os.environ.get('RMW_IMPLEMENTATION', '')}: {error}") from error
+def _choose_log_folder() -> None:
+    """Gives ROS's own log files a place where the home folder cannot be written: without one no context starts."""
+    if "ROS_LOG_DIR" in os.environ:
+        return
+    usual = Path(os.environ.get("ROS_HOME") or "~/.ros", "log")
+    for folder in (usual, Path(tempfile.gettempdir(), f"tendon-ros-log-{os.getuid()}")):
+        with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a user without a home folder
+            place = folder.expanduser()
+            place.mkdir(parents=True, exist_ok=True)
+            if os.access(place, os.W_OK):
+                if folder is not usual:
+                    os.environ["ROS_LOG_DIR"] = str(place)
+                return
 
 
 def prepare_process(images: bool = False) -> None:
@@ -113,6 +121,8 @@ def _choose_transport(images: bool) -> None:
 
 def prefer_this_process(urgency: Urgency) -> None:
     """Asks for the scheduling of all threads started from here on; where it is not allowed, nothing changes."""
+    if os.environ.get(PRIORITY_VARIABLE) == "normal":
+        return
     with contextlib.suppress(OSError):
         if urgency is Urgency.THIRD:
             os.setpriority(os.PRIO_PROCESS, 0, _NICE)
@@ -138,7 +148,7 @@ def clean_shared_memory() -> int:
 
 
 def run_node(make: Callable[[], NodeShell], urgency: Urgency, images: bool = False) -> int:
-    """Runs one node in this process until SIGINT or SIGTERM, and returns the process's exit code.
+    """Runs one node in this process until SIGINT, SIGTERM or SIGHUP, and returns the process's exit code.
 
     Args:
         make: constructs the node; called after rclpy is ready.
@@ -152,8 +162,7 @@ def run_node(make: Callable[[], NodeShell], urgency: Urgency, images: bool = Fal
         nonlocal stopping
         stopping = True
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    on_end_request(stop)
     try:
         require_ros()
         prepare_process(images)
@@ -170,13 +179,18 @@ def _spin(make: Callable[[], NodeShell], stopping: Callable[[], bool]) -> int:
     import rclpy
     from rclpy.experimental import EventsExecutor
 
-    rclpy.init(args=sys.argv, signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
+    try:
+        rclpy.init(args=sys.argv, signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
+    except RuntimeError as error:  # a file or argument after --ros-args, or the middleware
+        raise ConfigError(f"ROS does not start: {error}") from error
     try:
         node = make()
         try:
+            node.refuse_unknown()
             executor = EventsExecutor()
             executor.add_node(node)
             node.start()
+            node.join_time()
             checked_s = 0.0
             while not stopping():
                 executor.spin_once(_CHECK_S)  # for one event; spin() of this executor runs nothing in the Jazzy wheels
@@ -187,5 +201,7 @@ def _spin(make: Callable[[], NodeShell], stopping: Callable[[], bool]) -> int:
         finally:
             node.close()
     finally:
+        for number in END_REQUESTS:  # a second one, while Python ends, is no other end
+            signal.signal(number, signal.SIG_IGN)
         rclpy.try_shutdown()
     return 0

@@ -2,8 +2,9 @@
 
 Subscribes what the robot, its cameras and the other nodes send (`heartbeat`, `joint_states`, `safety/state`, and all of
 `monitor_inputs`); publishes `safety/permission` 50 times a second, which the control node needs fresh (<= 100 ms) to
-move, and its own status on `safety/state`. It runs on monotonic time and believes nobody: it can slow, hold and stop,
-and nothing it hears can widen a limit. The latch is kept in a file, and what happens in the event log.
+move, and its own status on `safety/state`. It runs on the time of the graph, which in simulation pauses
+with the machine, and believes nobody: it can slow, hold and stop, and nothing it hears can widen a limit. The latch is
+kept in a file, and what happens in the event log.
 """
 
 from __future__ import annotations
@@ -18,20 +19,37 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
-from tendon.control.event_log import EventLog, profile_digest
-from tendon.control.latch_file import LatchFile, LatchRecord, state_folder
-from tendon.control.monitor import Permission, PermissionState, SafetyMonitor
-from tendon.core.errors import StoppedError, TendonError
+from tendon.core.clock import MAX_STANDSTILL_NS, AwakeClock
+from tendon.core.errors import InvalidDataError, StoppedError, TendonError
+from tendon.core.modes import PermissionState
+from tendon.core.node_status import Level, MonitorStatus, NodeStatus
+from tendon.core.permission import Permission
 from tendon.graph.domain import domain_id
-from tendon.ros2_nodes import conversion, qos
+from tendon.graph.namespace import place_name
+from tendon.graph.running.state import STAND_INS
+from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.monitor_inputs import MonitorInputs
-from tendon.ros2_nodes.permission import PERIOD_S, PERMISSION_TOPIC, STATE_TOPIC, permission_status
 from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.shell import ERROR, OK, WARN, NodeShell
+from tendon.ros2_nodes.shell import NodeShell
+from tendon.safety.event_log import EventLog, profile_digest
+from tendon.safety.host_watch import HostWatch
+from tendon.safety.latch import LatchFile, LatchRecord, state_folder
+from tendon.safety.monitor import SafetyMonitor
+from tendon.safety.reports import ControlState, MonitorState, ResponseRequest
+from tendon.safety.response import Response
 
-REQUIRED, WATCHED = ("control_node",), ("policy_node",)
+REQUIRED, WATCHED = ("control_node",), ("policy_node", *STAND_INS)
+PERIOD_S = 0.02
 REPORT_EVERY = 5
 REQUESTED = "stop was requested"
+LOOP_NS, HELD_UP_NS = 20_000_000, 45_000_000
+"""The monitor looks at its clock this often when it runs, and was held up when it did not for so long."""
+FINISH_S = 2.0
+"""Wall time in which a robot that was stopped because this process ends should be at rest."""
+STILL_S = 120.0
+"""Wall time that an armed robot's simulated clock may stand still; a host that sleeps itself does not count."""
+LOOK_S = 0.1
+"""What one look at the standing clock counts at most."""
 
 
 class SafetyMonitorNode(NodeShell):
@@ -39,31 +57,34 @@ class SafetyMonitorNode(NodeShell):
 
     def __init__(self) -> None:
         super().__init__("safety_monitor")
-        place = f"{self.profile.name}-{domain_id()}"
+        place = place_name(self.profile.name, domain_id(), self.get_namespace())
         self._file = LatchFile(state_folder() / f"latch-{place}.json")
         self._log = EventLog(state_folder() / "log", place, self._header())
-        self._inputs = MonitorInputs(self, self.profile, self._log)
+        self._awake = AwakeClock(self.time, LOOP_NS, HELD_UP_NS, MAX_STANDSTILL_NS)
+        self._inputs = MonitorInputs(self, self.profile, self._log, self._awake)
         inherited = self._file.inherited()
-        watches = self._inputs.watches
+        watches = (*self._inputs.watches, HostWatch(self._awake))
         self._monitor = SafetyMonitor(self.profile, REQUIRED, WATCHED, watches=watches, latched=inherited)
         self._log.put("start", latched=inherited)
-        self._reader = conversion.JointStateReader(self.profile.joint_names)
-        self._permission = self._monitor.permission(time.monotonic_ns())
+        self._reader = wire.JointStateReader(self.profile.joint_names)
+        self._permission = self._monitor.permission(self._awake.now_ns())
         self._kept: tuple[PermissionState, str] | None = None
         self._noted: Permission | None = None
         self._found: frozenset[tuple[str, int]] = frozenset()
-        self._control: dict[str, str] = {}
+        self._control: ControlState | None = None
         self._count = 0
+        self._last_ns = 0
+        self._still_s, self._looked_s = 0.0, time.monotonic()
         self._answered = ""
-        self._permissions = self.create_publisher(DiagnosticArray, PERMISSION_TOPIC, qos.NEWEST)
-        self._states = self.create_publisher(DiagnosticArray, STATE_TOPIC, qos.EACH)
-        self.create_subscription(Header, "heartbeat", self._beaten, qos.EACH)
+        self._permissions = self.create_publisher(DiagnosticArray, wire.PERMISSION.name, qos.NEWEST)
+        self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
+        self.create_subscription(Header, wire.HEARTBEAT_TOPIC, self._beaten, qos.EACH)
         self.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
-        self.create_subscription(DiagnosticArray, STATE_TOPIC, self._reported, qos.EACH)
+        self.create_subscription(DiagnosticArray, wire.STATE.name, self._reported, qos.EACH)
         self.create_service(Trigger, "safety/stop", self._stop)
         self.create_service(Trigger, "safety/reset", self._reset)
         self.create_service(Trigger, "safety/arm", self._arm)
-        self.create_timer(PERIOD_S, self._publish)
+        self.every(PERIOD_S, self._publish)
 
     def _header(self) -> dict[str, object]:
         """Returns what a replay needs to know."""
@@ -80,45 +101,49 @@ class SafetyMonitorNode(NodeShell):
             "limits": limits,
         }
 
-    def health(self) -> tuple[bytes, str]:
+    def health(self) -> tuple[Level, str]:
         """Returns the permission as a level."""
         state, reason = self._permission.state, self._permission.reason
         if state is PermissionState.LATCHED:
-            return ERROR, f"latched: {reason}"
+            return Level.ERROR, f"latched: {reason}"
         if problem := self._file.problem or self._log.problem:
-            return WARN, problem
+            return Level.WARN, problem
         if state is PermissionState.ARMED:
-            silent = ", ".join(self._monitor.silent(time.monotonic_ns()))
+            silent = ", ".join(self._monitor.silent(self._awake.now_ns()))
             but = f", but silent: {silent}" if silent else ""
             if self._permission.speed < 1.0:
-                return WARN, f"armed, {self._response()}: {reason}{but}"
-            return (WARN, f"armed{but}") if silent else (OK, "armed")
-        return WARN, f"standby: {reason}" if reason else "standby"
+                return Level.WARN, f"armed, {self._response().word}: {reason}{but}"
+            return (Level.WARN, f"armed{but}") if silent else (Level.OK, "armed")
+        return Level.WARN, f"standby: {reason}" if reason else "standby"
 
-    def facts(self) -> dict[str, object]:
-        """Returns what was found, and where the log is."""
-        return {
-            "stale": ", ".join(self._monitor.silent(time.monotonic_ns())),
-            "found": "; ".join(finding.reason for finding in self._monitor.findings),
-            "cameras": self._inputs.cameras_needed(),
-            "log": self._log.path or "",
-            "log lines lost": self._log.lost,
-        }
+    def describe(self, status: NodeStatus) -> NodeStatus:
+        """Returns a status with what was found, and where the log is."""
+        return MonitorStatus(
+            **vars(status),
+            silent=self._monitor.silent(self._awake.now_ns()),
+            found=tuple(finding.reason for finding in self._monitor.findings),
+            cameras=self._inputs.cameras_needed(),
+            log=str(self._log.path or ""),
+            log_lines_lost=self._log.lost,
+        )
 
-    def _response(self) -> str:
+    def _response(self) -> Response:
         if self._permission.state is PermissionState.LATCHED:
-            return "stop"
+            return Response.STOP
         restriction = self._monitor.restriction
-        return "full" if restriction is None else restriction.response.name.lower()
+        return Response.FULL if restriction is None else restriction.response
 
     def _beaten(self, message: Header) -> None:
-        node, _, instance = message.frame_id.partition("@")
-        now_ns = time.monotonic_ns()
-        self._monitor.beat(node, instance, now_ns)
-        self._inputs.sources.beat(node, instance, now_ns)
+        try:
+            beat = wire.read_heartbeat(message)
+        except InvalidDataError:
+            return  # nobody's sign of life
+        now_ns = self._awake.now_ns()
+        self._monitor.beat(beat.node, beat.instance, now_ns, clock_ns=self.time.now_ns())
+        self._inputs.sources.beat(beat.node, beat.instance, now_ns)
 
     def _measured(self, message: JointState) -> None:
-        now_ns = time.monotonic_ns()
+        now_ns = self._awake.now_ns()
         try:
             stamp_ns, position, velocity = self._reader.read(message)
         except TendonError as error:
@@ -128,19 +153,47 @@ class SafetyMonitorNode(NodeShell):
             self._monitor.measured(position, velocity, now_ns)
 
     def _reported(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            values = conversion.values_of(status)
-            if status.name == "control_node":
-                mode, event = values.get("mode", ""), int(values.get("event", "0"))
-                self._monitor.report(mode, event, status.message, values.get("obstacle", ""))
-                if mode != self._control.get("mode"):
-                    self._log.put("mode", mode=mode, reason=status.message)
-                self._control = values
-            elif "response" in values and status.name != self.get_name():
-                self._inputs.requests.ask(status.name, values["response"], status.message, time.monotonic_ns())
+        try:
+            state = wire.STATE.decode(message)
+        except InvalidDataError as error:
+            self._unreadable(message, str(error))
+            return
+        if isinstance(state, ControlState):
+            self._monitor.report(state.mode, state.event, state.reason, state.obstacle)
+            if self._control is None or state.mode is not self._control.mode:
+                self._log.put("mode", mode=state.mode.value, reason=state.reason)
+            self._control = state
+        elif isinstance(state, ResponseRequest):
+            self._inputs.requests.ask(state.node, state.response, state.text, self._awake.now_ns())
+
+    def _unreadable(self, message: DiagnosticArray, problem: str) -> None:
+        """Takes a message that cannot be read: a controller that nobody understands, or a wish to restrict."""
+        nodes = {str(status.name) for status in message.status}
+        self.get_logger().warning(problem, throttle_duration_sec=1.0)
+        if ControlState.node in nodes:
+            self._monitor.report(None, 0, problem)
+            self._control = None
+        elif (node := wire.unreadable_request(message)) and node != self.get_name():
+            self._inputs.requests.ask(node, Response.STOP, problem, self._awake.now_ns())
+
+    def check(self) -> None:
+        """Looks, besides, whether simulated time goes on."""
+        super().check()
+        self._awake.now_ns()
+        now_s = time.monotonic()
+        self._still_s += min(now_s - self._looked_s, LOOK_S)
+        self._looked_s = now_s
+        if self.time.simulated and self._still_s > STILL_S and self._permission.armed:
+            self._monitor.stop(f"simulated time has stood still for {STILL_S:.0f} s of wall time")
+            self._publish()
 
     def _publish(self) -> None:
-        self._permission = self._monitor.permission(time.monotonic_ns())
+        now_ns = self.time.now_ns()
+        if now_ns < self._last_ns:
+            self._monitor.stop(f"the clock went back by {(self._last_ns - now_ns) * 1e-9:.3f} s")
+        if now_ns != self._last_ns:
+            self._still_s, self._last_ns = 0.0, now_ns
+        self._permission = self._monitor.permission(self._awake.now_ns())
         self._note(self._permission)
         self._send(self._permission)
 
@@ -148,7 +201,7 @@ class SafetyMonitorNode(NodeShell):
         """Logs and keeps what has changed."""
         found = frozenset((finding.source, int(finding.response)) for finding in self._monitor.findings)
         if found != self._found:
-            reasons = [(f.source, f.response.name.lower(), f.reason) for f in self._monitor.findings]
+            reasons = [(f.source, f.response.word, f.reason) for f in self._monitor.findings]
             self._log.put("findings", found=reasons)
             self._found = found
         if permission == self._noted:
@@ -166,16 +219,17 @@ class SafetyMonitorNode(NodeShell):
 
     def _send(self, permission: Permission) -> None:
         now_ns = self.time.now_ns()
-        self._permissions.publish(conversion.diagnostics(now_ns, permission_status(permission)))
+        self._permissions.publish(wire.PERMISSION.encode(permission, now_ns))
         if self._count % REPORT_EVERY == 0:
             restriction = self._monitor.restriction
-            details = {
-                "response": self._response(),
-                "source": "" if restriction is None else restriction.source,
-                "margin": self._control.get("margin", ""),
-                "binding": self._control.get("binding", ""),
-            }
-            self._states.publish(conversion.diagnostics(now_ns, permission_status(permission, **details)))
+            state = MonitorState(
+                permission=permission,
+                response=self._response(),
+                source="" if restriction is None else restriction.source,
+                margin=None if self._control is None else self._control.margin,
+                binding="" if self._control is None else self._control.binding,
+            )
+            self._states.publish(wire.STATE.encode(state, now_ns))
         self._count += 1
         self.beat()
 
@@ -196,7 +250,7 @@ class SafetyMonitorNode(NodeShell):
     def _answer(
         self, response: Trigger.Response, request: str, act: Callable[[int], None], done: str
     ) -> Trigger.Response:
-        now_ns = time.monotonic_ns()
+        now_ns = self._awake.now_ns()
         self._monitor.permission(now_ns)
         try:
             act(now_ns)
@@ -212,8 +266,13 @@ class SafetyMonitorNode(NodeShell):
         return response
 
     def finish(self, spin: Callable[[], None]) -> None:
-        """Ends on request: a stop that somebody asked for ends with the graph, the latch of a fault does not."""
-        del spin
+        """Ends on request: stops the robot first; that stop ends with the graph, the latch of a fault does not."""
+        if self._permission.armed:
+            self._monitor.stop(REQUESTED)
+            self._publish()
+            deadline_s = time.monotonic() + FINISH_S
+            while not self._monitor.at_rest and time.monotonic() < deadline_s:
+                spin()
         permission = self._permission
         self._log.put("end", state=permission.state.value, reason=permission.reason)
         if permission.state is PermissionState.STANDBY or permission.reason == REQUESTED:

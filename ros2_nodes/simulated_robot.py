@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from tendon.control.trajectory_controller import TrajectoryController
 from tendon.core.errors import StoppedError
-from tendon.core.profile import RobotProfile
-from tendon.core.types import Array
+from tendon.core.types import Array, SentTrajectory
+from tendon.robots.profile import RobotProfile
+from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.sim.scene import Scene
 from tendon.sim.tasks import parse_instruction
 from tendon.sim.world import World
@@ -54,13 +52,13 @@ class SimulatedRobot:
         for name, controller in self._controllers.items():
             controller.reset(position[self._columns[name]])
 
-    def accept(self, controller: str, trajectory: Mapping[str, Any], now_ns: int) -> None:
+    def accept(self, controller: str, trajectory: SentTrajectory, now_ns: int) -> None:
         """Gives a controller a trajectory.
 
         Raises:
             TendonError: the controller rejects it, and plays on what it has.
         """
-        self._controllers[controller].accept(**trajectory, now_ns=now_ns)
+        self._controllers[controller].accept(trajectory, now_ns)
 
     def step(self, now_ns: int) -> None:
         """Advances physics by one period toward what the controllers command at its end."""

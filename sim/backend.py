@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tendon.control.trajectory_controller import TrajectoryController
 from tendon.core.types import Array, Command, Image, Observation
+from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.sim.cameras import CameraRig
 from tendon.sim.scene import Scene
 from tendon.sim.world import PHYSICS_HZ, World

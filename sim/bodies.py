@@ -10,20 +10,23 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import pybullet
 import pybullet_data
 
+from tendon.sim.bullet import pybullet
 from tendon.sim.scene import DRAWER_TRAVEL, HANDLE_STANDOFF, Item
 
 Part = tuple[tuple[float, float, float], tuple[float, float, float], float]
 """Half extents, centre and yaw of a box in the body frame."""
+
+WALL_HALF_THICKNESS = 0.004
+"""Of bowls and bins [m]."""
 
 
 @functools.cache
 def robot_urdf() -> str:
     """Returns the path of a Panda URDF that is drawn with its collision meshes.
 
-    They have a tenth of the triangles: 1.6 ms a view instead of 20 (docs/results.md).
+    They have a tenth of the triangles: 1.6 ms a view instead of 20 (docs/results/simulation.md).
     """
     folder = Path(pybullet_data.getDataPath()) / "franka_panda"
     tree = ElementTree.parse(folder / "panda.urdf")
@@ -66,11 +69,17 @@ def _boxes(client: int, parts: list[Part], rgb: tuple[float, float, float], mass
     return body
 
 
+def container_ring(item: Item) -> tuple[int, float]:
+    """Returns how many walls a bowl or bin has, and how far their middles are from its centre [m]."""
+    return (8, item.size / 2 - 0.006) if item.kind == "bowl" else (4, item.size / 2 - 0.005)
+
+
 def _ring(radius: float, height: float, sides: int) -> list[Part]:
     length = radius * math.tan(math.pi / sides)
     angles = [2 * math.pi * k / sides for k in range(sides)]
+    thickness = WALL_HALF_THICKNESS
     return [
-        ((0.004, length + 0.003, height / 2), (radius * math.cos(a), radius * math.sin(a), height / 2), a)
+        ((thickness, length + 0.003, height / 2), (radius * math.cos(a), radius * math.sin(a), height / 2), a)
         for a in angles
     ]
 
@@ -81,7 +90,7 @@ def make_body(client: int, item: Item) -> int:
         return _drawer(client, item)
     half, rgba = item.size / 2, [*item.rgb, 1.0]
     if item.kind in ("bowl", "bin"):
-        sides, radius = (8, half - 0.006) if item.kind == "bowl" else (4, half - 0.005)
+        sides, radius = container_ring(item)
         base = ((half - 0.012, half - 0.012, 0.003), (0.0, 0.0, 0.003), 0.0)
         if item.kind == "bowl":
             base = ((half * 0.66, half * 0.66, 0.003), (0.0, 0.0, 0.003), 0.0)

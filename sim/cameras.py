@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pybullet
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
+from tendon.sim.bullet import pybullet
+from tendon.sim.scene import CAMERAS
 from tendon.sim.world import TOOL_DOWN, World
 
 SCENE_EYE = (1.02, 0.0, 0.72)
 SCENE_LOOKS_AT = (0.45, 0.0, 0.02)
 WRIST_EYE = (0.055, 0.0, 0.02)
 WRIST_LOOKS_AT = (0.045, 0.0, 0.12)
-FIELD_OF_VIEW = {"scene": math.radians(39.0), "wrist": math.radians(80.0)}
+FIELD_OF_VIEW = dict(zip(CAMERAS, map(math.radians, (39.0, 80.0)), strict=True))
 TOOL_OFFSET_Z = 0.1034
 NEAR, FAR = 0.02, 3.0
 

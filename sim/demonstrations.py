@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile
 from tendon.core.protocols import Policy
 from tendon.core.types import Array, Image, Observation
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
 from tendon.sim.cameras import CameraRig, viewpoints
 from tendon.sim.expert import ExpertState, observe_state, rollout, to_vector
 from tendon.sim.pilot import STEP_S, ExpertPilot

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from tendon.control.clearance import Clearance
+from tendon.control.clearance.model import Clearance
 from tendon.control.filter import SafetyFilter, Verdict
-from tendon.core.environment import load_environment
-from tendon.core.profile import load_profile
 from tendon.core.types import Array, Command, Trajectory, freeze
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.cameras import CameraRig
 from tendon.sim.pilot import STEP_S

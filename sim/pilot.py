@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tendon.core.errors import KinematicsError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
 from tendon.sim.expert import observe_state, rollout
 from tendon.sim.world import TOOL_DOWN, World
 

@@ -11,6 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+ROBOT = "panda"
+"""The one robot that is simulated."""
+CAMERAS = ("scene", "wrist")
+"""The cameras that are simulated: one looks at the table, one sits on the hand."""
 FAMILIES = ("pick", "put_in", "put_by", "push", "stack", "drawer")
 COLOURS = {
     "red": (0.85, 0.12, 0.12),

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pybullet
 import pybullet_data
 
-from tendon.core.profile import RobotProfile
-from tendon.sim.scene import Scene
+from tendon.robots.profile import RobotProfile
+from tendon.sim.bullet import pybullet
+from tendon.sim.container_looks import draw_container
+from tendon.sim.scene import CONTAINERS, Scene
 from tendon.sim.world import World, WorldState
 
-EYE = (1.28, -0.70, 0.80)
-LOOKS_AT = (0.40, 0.02, 0.20)
+EYE = (1.55, -0.85, 0.95)
+LOOKS_AT = (0.36, 0.0, 0.31)
 FIELD_OF_VIEW_DEG = 43.0
 NEAR, FAR = 0.05, 5.0
 LIGHT = (0.5, -0.8, 1.6)
@@ -35,7 +36,11 @@ class Spectator:
         self._size = (width, height)
         self._world = World(scene, profile)
         client = self._world.client
-        # The world draws its robot with collision meshes, for speed. Same joints, better looks:
+        # The world draws what physics and policies use: boxes with gaps between them, the robot's collision meshes.
+        for i, item in enumerate(scene.items):
+            if item.kind in CONTAINERS:
+                pybullet.removeBody(self._world.bodies[i], physicsClientId=client)
+                self._world.bodies[i] = draw_container(client, item)
         pybullet.removeBody(self._world.robot, physicsClientId=client)
         looks = Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"
         self._world.robot = pybullet.loadURDF(str(looks), useFixedBase=True, physicsClientId=client)

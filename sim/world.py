@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pybullet
 
 from tendon.core.errors import MismatchError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Array, freeze
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
 from tendon.sim.bodies import make_body, robot_urdf, texture_files
-from tendon.sim.scene import HANDLE_STANDOFF, MOVABLE, Scene
+from tendon.sim.bullet import pybullet
+from tendon.sim.scene import HANDLE_STANDOFF, MOVABLE, ROBOT, Scene
 from tendon.sim.tasks import is_done
 
+WINDOW_VIEW = (1.7, 60.0, -28.0, (0.35, 0.0, 0.25))
+"""Of the window: distance [m], yaw and pitch [deg], and what it looks at [m]."""
 PHYSICS_HZ = 300
 TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
@@ -51,10 +53,13 @@ class World:
     """
 
     def __init__(self, scene: Scene, profile: RobotProfile, gui: bool = False) -> None:
-        if profile.name != "panda":
-            raise MismatchError(f"the simulated robot is a panda, the profile is for {profile.name}")
+        if profile.name != ROBOT:
+            raise MismatchError(f"the simulated robot is a {ROBOT}, the profile is for {profile.name}")
         self.profile = profile
         self.client = pybullet.connect(pybullet.GUI if gui else pybullet.DIRECT)
+        if gui:
+            pybullet.configureDebugVisualizer(pybullet.COV_ENABLE_GUI, 0, physicsClientId=self.client)
+            pybullet.resetDebugVisualizerCamera(*WINDOW_VIEW, physicsClientId=self.client)
         self._kinematics = Kinematics(profile)
         self.load(scene)
 

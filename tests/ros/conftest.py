@@ -1,14 +1,20 @@
-"""Makes `tiny_bundle` importable, and keeps these tests off every other ROS graph of the machine and its latch."""
+"""A running graph for the tests that only look at one; others have a `graph` of their own, which hides this."""
 
 from __future__ import annotations
 
-import atexit
-import os
-import random
-import shutil
-import tempfile
+from collections.abc import Iterator
 
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-os.environ["ROS_DOMAIN_ID"] = str(random.Random(os.getpid()).randint(1, 100))
-os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
-atexit.register(shutil.rmtree, os.environ["TENDON_STATE"], ignore_errors=True)
+import pytest
+from running_graph import RunningGraph
+from tiny_bundle import write_tiny_bundle
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
+    """A simulated Panda with the tiny policy, disarmed; every node has said something."""
+    folder = tmp_path_factory.mktemp("graph")
+    running = RunningGraph(folder / "log", f"policy:={write_tiny_bundle(folder / 'tiny')}")
+    running.ready()
+    running.wait(lambda: running.operator.reports.status("policy_node") is not None, "the policy node")
+    yield running
+    running.end()

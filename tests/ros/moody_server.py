@@ -16,7 +16,7 @@ import numpy as np
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
-from tendon.policies.remote.openpi_format import Packer, unpack
+from tendon.policies.remote.openpi.format import Packer, unpack
 
 ROWS, STEP_S, SPEED = 10, 0.1, 0.1
 LATE_S, SLOW_S = 0.4, 3.0

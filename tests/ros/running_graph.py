@@ -19,21 +19,35 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.errors import StoppedError
-from tendon.core.profile import load_profile
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.node_status import Level, PolicyStatus
 from tendon.core.types import ActionChunk, Array
-from tendon.ros2_nodes import conversion, qos
+from tendon.robots.profile import RobotProfile, load_profile
+from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.operator import Operator
+from tendon.safety.reports import MonitorState
 
-PATIENCE_S = 40.0
+PATIENCE_S = 90.0
+STANDSTILL_S = 10.0
 PROFILE = load_profile("panda")
 STEP_NS = 100_000_000
 
 
 class RunningGraph:
-    """`tendon run` in a session of its own, until `end`."""
+    """`tendon run` in a session of its own, until `end`.
 
-    def __init__(self, log: Path, *arguments: str) -> None:
-        self.log = log
+    Args:
+        log: file for what it prints.
+        arguments: of `tendon run`.
+        profile: of the robot it runs.
+        source: whose chunks `wave` sends.
+        joint: which one they swing.
+    """
+
+    def __init__(
+        self, log: Path, *arguments: str, profile: RobotProfile = PROFILE, source: str = "policy", joint: int = 0
+    ) -> None:
+        self.log, self.profile, self._source, self.joint = log, profile, source, joint
         with log.open("w") as output:
             self._run = subprocess.Popen(
                 [sys.executable, "-m", "tendon.cli", "run", *arguments],
@@ -41,9 +55,12 @@ class RunningGraph:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.operator = Operator("test")
+        given = dict(text.split(":=", 1) for text in arguments)
+        simulated = given.get("backend", "sim") != "hardware" and given.get("clock") != "realtime"
+        self.operator = Operator("test", simulated_time=simulated, namespace=given.get("namespace", ""))
+        self.operator.at_rest()  # from here on it listens to joint states
         self.states: list[tuple[float, Array, Array]] = []
-        self._reader = conversion.JointStateReader(PROFILE.joint_names)
+        self._reader = wire.JointStateReader(profile.joint_names)
         node = self.operator.node
         node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
         self._waving = threading.Event()
@@ -52,15 +69,26 @@ class RunningGraph:
         stamp_ns, position, velocity = self._reader.read(message)
         self.states.append((stamp_ns * 1e-9, position, velocity))
 
+    def now_ns(self) -> int:
+        """Returns the time of the graph."""
+        return self.operator.time.now_ns()
+
+    def pause(self, pause_s: float) -> None:
+        """Lets some of the graph's time pass; wall time where that stands still for long."""
+        until_ns, backstop_s = self.now_ns() + round(pause_s * 1e9), time.monotonic() + 10 * pause_s + STANDSTILL_S
+        while self.now_ns() < until_ns and time.monotonic() < backstop_s:
+            time.sleep(0.002)
+
     @cached_property
     def chunks(self) -> Publisher:
         """Publishes chunks; not made before it is used, as two who may publish them are a fault."""
-        return self.operator.node.create_publisher(JointTrajectory, "policy/action_chunk", qos.NEWEST)
+        return self.operator.node.create_publisher(JointTrajectory, f"{self._source}/action_chunk", qos.NEWEST)
 
     def wait(self, condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
         """Waits until something is so, or fails with what the graph printed."""
         if not self.operator.wait(condition, patience_s):
-            said = {name: self.operator.said(name) for name in ("control_node", "safety_monitor", "policy_node")}
+            nodes = ("control_node", "safety_monitor", "policy_node")
+            said = self.operator.reports.state(nodes)
             raise AssertionError(f"not within {patience_s} s: {what}\n{said}\n{self.log.read_text()[-3000:]}")
 
     def pid(self, node: str) -> int | None:
@@ -82,18 +110,32 @@ class RunningGraph:
         assert pid is not None, f"{node} does not run"
         os.kill(pid, number)
 
-    def mode(self) -> str:
+    def mode(self) -> Mode | None:
         """Returns the control node's mode, as it reports it."""
-        return self.operator.said("control_node").get("mode", "")
+        return self.operator.mode()
+
+    def state(self) -> PermissionState | None:
+        """Returns the state of the safety monitor's permission."""
+        return self.operator.permission()
+
+    def reason(self) -> str:
+        """Returns why the safety monitor permits what it does."""
+        monitor = self.operator.reports.newest(MonitorState)
+        return "" if monitor is None else monitor.permission.reason
+
+    def policy(self) -> PolicyStatus:
+        """Returns how the policy node is; empty before it was heard."""
+        silent = PolicyStatus(node="policy_node", level=Level.STALE, text="", policy="")
+        return self.operator.reports.newest(PolicyStatus) or silent
 
     def ready(self) -> None:
         """Waits until the graph could be armed; the latch of a fault that ended the graph before is reset."""
 
         def standby() -> bool:
-            if self.operator.said("safety_monitor").get("state") == "latched":
+            if self.state() is PermissionState.LATCHED:
                 with contextlib.suppress(StoppedError):
                     self.operator.reset()
-            return self.mode() == "standby" and len(self.states) > 10
+            return self.mode() is Mode.STANDBY and len(self.states) > 10
 
         self.wait(standby, "ready")
 
@@ -102,12 +144,12 @@ class RunningGraph:
 
         def armed() -> bool:
             requests = [self.operator.arm]
-            if "latched" in (self.operator.said("safety_monitor").get("state"), self.mode()):
+            if self.state() is PermissionState.LATCHED or self.mode() is Mode.LATCHED:
                 requests.insert(0, self.operator.reset)
             for request in requests:
                 with contextlib.suppress(StoppedError):
                     request()
-            return self.operator.wait(lambda: self.mode() in ("armed", "running"), 1.0)
+            return self.operator.wait(lambda: (mode := self.mode()) is not None and mode.moving, 1.0)
 
         self.wait(armed, "armed")
 
@@ -121,23 +163,24 @@ class RunningGraph:
 
         self.wait(moves, "motion")
 
-    def wave(self, names: tuple[str, ...] = PROFILE.joint_names) -> None:
-        """Starts to send chunks that swing joint 1 by 0.4 rad around where it is, period 4 s."""
-        begin_ns, middle = time.time_ns(), self.states[-1][1].copy()
+    def wave(self, names: tuple[str, ...] | None = None) -> None:
+        """Starts to send chunks that swing a joint by 0.4 rad around where it is, period 4 s."""
+        named = names or self.profile.joint_names
+        begin_ns, middle = self.now_ns(), self.states[-1][1].copy()
         self.hold_still()
         self._waving = waving = threading.Event()
         waving.set()
 
         def send() -> None:
             while waving.is_set():
-                stamp_ns = time.time_ns()
+                stamp_ns = self.now_ns()
                 times = stamp_ns + STEP_NS * np.arange(1, 11)
                 rows = np.tile(middle, (10, 1))
-                rows[:, 0] += 0.4 * np.sin(2 * np.pi * (times - begin_ns) * 1e-9 / 4)
+                rows[:, self.joint] += 0.4 * np.sin(2 * np.pi * (times - begin_ns) * 1e-9 / 4)
                 chunk = ActionChunk(
                     actions=rows, start_ns=stamp_ns + STEP_NS, step_ns=STEP_NS, observation_stamp_ns=stamp_ns
                 )
-                self.chunks.publish(conversion.chunk_bytes(chunk, names))
+                self.chunks.publish(wire.chunk_bytes(chunk, named))
                 time.sleep(0.1)
 
         threading.Thread(target=send, daemon=True).start()
@@ -148,14 +191,16 @@ class RunningGraph:
 
     def moving(self) -> bool:
         """Whether the arm moves visibly."""
-        return bool(self.states) and bool(np.abs(self.states[-1][2][:7]).max() > 0.1)
+        arm = self.profile.group_indices("arm")
+        return bool(self.states) and bool(np.abs(self.states[-1][2][arm]).max() > 0.1)
 
     def check_limits(self) -> None:
         """Every measured state was inside the robot's position and speed limits."""
         positions, velocities = (np.array([state[k] for state in self.states]) for k in (1, 2))
-        assert (positions >= PROFILE.vector("lower") - 1e-2).all()
-        assert (positions <= PROFILE.vector("upper") + 1e-2).all()
-        assert (np.abs(velocities[:, :7]) <= 1.1 * PROFILE.vector("velocity")[:7]).all()
+        assert (positions >= self.profile.vector("lower") - 1e-2).all()
+        assert (positions <= self.profile.vector("upper") + 1e-2).all()
+        arm = self.profile.group_indices("arm")
+        assert (np.abs(velocities[:, arm]) <= 1.1 * self.profile.vector("velocity")[arm]).all()
 
     def alive(self) -> bool:
         """Whether `tendon run` still runs."""

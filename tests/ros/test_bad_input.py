@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,8 @@ from tiny_bundle import write_tiny_bundle
 
 from tendon.core.types import Image
 from tendon.graph.description import EXIT_REFUSED, describe
-from tendon.policies.bundle import load_bundle, write_bundle
-from tendon.ros2_nodes import conversion, qos
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
+from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.operator import Operator
 
 pytestmark = pytest.mark.graph
@@ -27,7 +26,9 @@ pytestmark = pytest.mark.graph
 
 def command(bundle: Path) -> list[str]:
     """Returns what starts the policy node alone."""
-    return next(each for each in describe({"policy": str(bundle)}).processes if each.name == "policy_node").command
+    return next(
+        each for each in describe({"policy": str(bundle), "clock": "realtime"}).processes if each.name == "policy_node"
+    ).command
 
 
 def cut_off(folder: Path) -> None:
@@ -92,13 +93,14 @@ def test_images_it_cannot_use_are_named_before_anybody_arms(
     states = operator.node.create_publisher(JointState, "joint_states", qos.STREAM)
 
     def told() -> bool:
-        now_ns = time.time_ns()
+        now_ns = operator.time.now_ns()
         home, rest = PROFILE.vector("home"), np.zeros(len(PROFILE.joints))
-        states.publish(conversion.joint_state_message(now_ns, PROFILE.joint_names, home, rest))
+        states.publish(wire.joint_state_message(now_ns, PROFILE.joint_names, home, rest))
         for camera in PROFILE.cameras:
             height, width = size if camera.name == "scene" else (camera.height, camera.width)
             image = Image(stamp_ns=now_ns - round(1e9 * age_s), pixels=np.zeros((height, width, 3), np.uint8))
-            publishers[camera.name].publish(conversion.image_message(image, camera.frame))
-        return re.search(why, operator.said("policy_node").get("message", "")) is not None
+            publishers[camera.name].publish(wire.image_message(image, camera.frame))
+        status = operator.reports.status("policy_node")
+        return status is not None and re.search(why, status.text) is not None
 
-    assert operator.wait(told, PATIENCE_S), operator.said("policy_node")
+    assert operator.wait(told, PATIENCE_S), operator.reports.status("policy_node")

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tendon.graph.domain import (
+    PORT_BASE,
+    PORTS_A_DOMAIN,
+    UNICAST_OFFSET,
+    domains_in_use,
+    free_domain,
+    no_graph,
+)
 
 WITHOUT_ROS = "import sys; sys.modules['rclpy'] = None; from tendon.cli import main; sys.exit(main(sys.argv[1:]))"
 
@@ -22,15 +33,59 @@ def run_without_ros(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_without_ros_a_command_that_needs_it_says_how_to_get_it(arguments: tuple[str, ...]) -> None:
     result = run_without_ros(*arguments)
     assert result.returncode == 2
-    assert 'pip install "tendon[ros]"' in result.stderr and "source a ROS 2" in result.stderr
+    assert 'pip install "tendon-vla[ros]"' in result.stderr and "source a ROS 2" in result.stderr
     assert "Traceback" not in result.stderr
 
 
 def test_without_ros_the_doctor_works_names_it_and_fails() -> None:
     result = run_without_ros("doctor")
     assert result.returncode == 1
-    assert "missing" in result.stdout and 'pip install "tendon[ros]"' in result.stdout
+    assert "missing" in result.stdout and 'pip install "tendon-vla[ros]"' in result.stdout
     assert "onnxruntime" in result.stdout
+
+
+NEEDS_ROS = [
+    ("run", "policy:=none"),
+    ("demo",),
+    ("status",),
+    ("say", "left"),
+    ("safety", "stop"),
+    ("safety", "arm"),
+    ("policy", "switch", "other"),
+    ("policy", "steer", "speed", "1"),
+]
+
+
+def run_with_middleware(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "RMW_IMPLEMENTATION": name, "COLUMNS": "200"}
+    command = [sys.executable, "-m", "tendon.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+
+
+@pytest.mark.parametrize("arguments", NEEDS_ROS, ids=" ".join)
+def test_a_middleware_that_is_not_installed_is_one_line_that_names_those_that_are(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    """ROS's own libraries end the process with an error of theirs."""
+    out = ("--out", str(tmp_path)) if arguments == ("demo",) else ()
+    result = run_with_middleware("rmw_zenoh_cpp", *arguments, *out)
+    assert result.returncode == 2, result.stderr
+    assert "RMW_IMPLEMENTATION is rmw_zenoh_cpp, which is not installed" in result.stderr
+    assert "installed: rmw_fastrtps_cpp" in result.stderr and "unset it" in result.stderr
+    assert result.stderr.count("\n") == 1, result.stderr
+
+
+def test_the_doctor_names_a_middleware_that_is_not_installed_and_goes_on() -> None:
+    result = run_with_middleware("rmw_zenoh_cpp", "doctor")
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "RMW_IMPLEMENTATION is rmw_zenoh_cpp, which is not installed" in result.stdout
+    assert "CPU cores" in result.stdout and not result.stderr
+
+
+def test_a_middleware_that_is_installed_is_taken() -> None:
+    result = run_with_middleware("rmw_fastrtps_cpp", "doctor")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "rmw_fastrtps_cpp" in result.stdout
 
 
 def test_the_doctor_of_a_complete_machine_succeeds() -> None:
@@ -40,7 +95,45 @@ def test_the_doctor_of_a_complete_machine_succeeds() -> None:
 
 
 def test_help_imports_no_subcommand() -> None:
-    seen = "print('torch' in sys.modules, 'rclpy' in sys.modules)"
-    code = f"import sys; from tendon.cli import build_parser; build_parser(None); {seen}"
+    seen = "print(*(name in sys.modules for name in ('torch', 'rclpy', 'numpy')))"
+    code = f"import sys; from tendon.cli import main; main(['--help']); {seen}"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert result.stdout.split() == ["False", "False"], result.stderr
+    assert result.stdout.split()[-3:] == ["False"] * 3, result.stderr
+
+
+class TestWithoutAGraph:
+    """Whoever asks a graph for something is told that there is none, and where there may be one."""
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("safety", "stop"),
+            ("safety", "reset"),
+            ("safety", "arm"),
+            ("say", "left"),
+            ("policy", "switch", "other"),
+            ("policy", "steer", "speed", "1"),
+        ],
+    )
+    def test_the_domain_is_named(self, arguments: tuple[str, ...]) -> None:
+        domain = str(free_domain())
+        result = subprocess.run(
+            [sys.executable, "-m", "tendon.cli", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "ROS_DOMAIN_ID": domain},
+        )
+        assert result.returncode == 2
+        assert f"no graph in domain {domain}: start one with `tendon run`" in result.stderr
+        assert result.stderr.count("\n") == 1
+
+    def test_domains_that_this_machine_is_in_are_named(self) -> None:
+        domain = free_domain()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
+            participant.bind(("", PORT_BASE + PORTS_A_DOMAIN * domain + UNICAST_OFFSET))
+            assert domain in domains_in_use()
+            named = no_graph(domain + 1).partition("this machine is in ")[2].partition(" (")[0].split(", ")
+            assert str(domain) in named
+            assert str(domain) not in no_graph(domain).partition("this machine is in ")[2].split(" (")[0].split(", ")
+        assert domain not in domains_in_use()

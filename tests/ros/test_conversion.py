@@ -10,11 +10,12 @@ from hypothesis.extra.numpy import arrays
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.control.trajectory_controller import TrajectoryController
 from tendon.core.errors import InvalidDataError, MismatchError
-from tendon.core.profile import load_profile
 from tendon.core.types import ActionChunk, Array, Command, Image, Trajectory
-from tendon.ros2_nodes import conversion, world_state
+from tendon.robots.profile import load_profile
+from tendon.robots.trajectory_controller import TrajectoryController
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.wire import world_state
 from tendon.sim.scene import sample_scene
 from tendon.sim.world import WorldState
 
@@ -32,18 +33,18 @@ def make_chunk(actions: Array) -> ActionChunk:
 @settings(max_examples=30, deadline=None)
 def test_a_chunk_survives_the_message_in_any_joint_order(actions: Array, names: list[str]) -> None:
     given_chunk = make_chunk(actions)
-    message = deserialize_message(conversion.chunk_bytes(given_chunk, NAMES), JointTrajectory)
+    message = deserialize_message(wire.chunk_bytes(given_chunk, NAMES), JointTrajectory)
     order = [NAMES.index(name) for name in names]
     message.joint_names = names
     for point in message.points:
         point.positions = np.array(point.positions)[order]
-    found = conversion.chunk(serialize_message(message), NAMES)
+    found = wire.chunk(serialize_message(message), NAMES)
     assert np.array_equal(found.actions, given_chunk.actions)
     assert (found.start_ns, found.step_ns, found.observation_stamp_ns) == (STAMP_NS + 10**8, 10**8, STAMP_NS)
 
 
 def break_message(how: str) -> bytes:
-    message = deserialize_message(conversion.chunk_bytes(make_chunk(np.zeros((3, 8))), NAMES), JointTrajectory)
+    message = deserialize_message(wire.chunk_bytes(make_chunk(np.zeros((3, 8))), NAMES), JointTrajectory)
     if how == "missing joint":
         message.joint_names = list(NAMES[:-1])
     elif how == "unknown joint":
@@ -81,7 +82,7 @@ def break_message(how: str) -> bytes:
 )
 def test_a_broken_chunk_is_rejected_whole(how: str) -> None:
     with pytest.raises((MismatchError, InvalidDataError)):
-        conversion.chunk(break_message(how), NAMES)
+        wire.chunk(break_message(how), NAMES)
 
 
 def test_a_command_reaches_each_controller_with_its_own_joints_exactly() -> None:
@@ -98,24 +99,24 @@ def test_a_command_reaches_each_controller_with_its_own_joints_exactly() -> None
         ),
     )
     seen: list[str] = []
-    for controller, data in conversion.command_bytes(command, PROFILE):
+    for controller, data in wire.command_bytes(command, PROFILE):
         columns = [NAMES.index(name) for name in controller.joints]
-        accepted = conversion.trajectory(data)
-        assert accepted["stamp_ns"] == STAMP_NS
-        assert accepted["time_from_start_ns"] == list(command.trajectory.time_from_start_ns)
-        assert np.array_equal(accepted["position"], command.trajectory.position[:, columns])
-        assert np.array_equal(accepted["velocity"], velocity[:, columns])
-        TrajectoryController(controller.joints, np.zeros(len(columns))).accept(**accepted, now_ns=STAMP_NS)
+        accepted = wire.read_trajectory(data)
+        assert accepted.stamp_ns == STAMP_NS
+        assert accepted.times_ns == list(command.trajectory.time_from_start_ns)
+        assert np.array_equal(accepted.position, command.trajectory.position[:, columns])
+        assert np.array_equal(accepted.velocity, velocity[:, columns])
+        TrajectoryController(controller.joints, np.zeros(len(columns))).accept(accepted, STAMP_NS)
         seen += controller.joints
     assert sorted(seen) == sorted(NAMES)
 
 
 def test_a_joint_state_is_read_by_name_and_its_order_may_change() -> None:
-    reader = conversion.JointStateReader(NAMES)
+    reader = wire.JointStateReader(NAMES)
     values = dict(zip(NAMES, np.arange(8.0), strict=True))
     for names in (list(NAMES), [*reversed(NAMES), "wheel"]):
         position = np.array([values.get(name, 99.0) for name in names])
-        message = conversion.joint_state_message(STAMP_NS, names, position, -position)
+        message = wire.joint_state_message(STAMP_NS, names, position, -position)
         stamp_ns, found, velocity = reader.read(message)
         assert stamp_ns == STAMP_NS
         assert found.tolist() == list(range(8))
@@ -127,7 +128,7 @@ def test_a_broken_joint_state_is_an_error_and_never_reads_as_zero(change: str) -
     names, position = list(NAMES), np.ones(8)
     if change == "missing":
         names, position = names[1:], position[1:]
-    message = conversion.joint_state_message(STAMP_NS, names, position, position)
+    message = wire.joint_state_message(STAMP_NS, names, position, position)
     if change == "repeated":
         message.name[1] = message.name[0]
     elif change == "no velocity":
@@ -135,24 +136,24 @@ def test_a_broken_joint_state_is_an_error_and_never_reads_as_zero(change: str) -
     elif change == "infinite":
         message.position[3] = float("inf")
     with pytest.raises((MismatchError, InvalidDataError)):
-        conversion.JointStateReader(NAMES).read(message)
+        wire.JointStateReader(NAMES).read(message)
 
 
 def test_an_image_survives_and_bgr_is_turned() -> None:
     pixels = np.random.default_rng(0).integers(0, 255, (6, 4, 3), np.uint8)
-    message = conversion.image_message(Image(stamp_ns=STAMP_NS, pixels=pixels), "frame")
-    found = conversion.image(message)
+    message = wire.image_message(Image(stamp_ns=STAMP_NS, pixels=pixels), "frame")
+    found = wire.image(message)
     assert found.stamp_ns == STAMP_NS and np.array_equal(found.pixels, pixels)
     message.encoding = "bgr8"
-    assert np.array_equal(conversion.image(message).pixels, pixels[..., ::-1])
+    assert np.array_equal(wire.image(message).pixels, pixels[..., ::-1])
 
 
 @pytest.mark.parametrize(("field", "value"), [("encoding", "mono8"), ("step", 11), ("height", 7)])
 def test_an_image_that_is_not_what_it_says_is_an_error(field: str, value: object) -> None:
-    message = conversion.image_message(Image(stamp_ns=0, pixels=np.zeros((6, 4, 3), np.uint8)), "frame")
+    message = wire.image_message(Image(stamp_ns=0, pixels=np.zeros((6, 4, 3), np.uint8)), "frame")
     setattr(message, field, value)
     with pytest.raises(InvalidDataError):
-        conversion.image(message)
+        wire.image(message)
 
 
 def test_the_simulated_world_survives_the_message() -> None:

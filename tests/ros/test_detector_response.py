@@ -13,11 +13,13 @@ from onnx import TensorProto, helper, numpy_helper
 from running_graph import RunningGraph
 from tiny_bundle import ROWS, write_tiny_bundle
 
-from tendon.policies.bundle import load_bundle, write_bundle
-from tendon.policies.detector import Calibration
-from tendon.policies.detector_file import detector_files
-from tendon.ros2_nodes import qos
-from tendon.ros2_nodes.permission import STATE_TOPIC
+from tendon.core.modes import PermissionState
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
+from tendon.policies.detector.detector import Calibration
+from tendon.policies.detector.file import detector_files
+from tendon.ros2_nodes import qos, wire
+from tendon.safety.reports import ResponseRequest
+from tendon.safety.response import Response
 
 pytestmark = pytest.mark.graph
 EMBEDDING = 6
@@ -38,6 +40,7 @@ def write_watched_bundle(folder: Path) -> Path:
         variance=np.ones(3),
         windows={"consistency": 12, "novelty": 1},
         thresholds={"consistency": 100.0, "novelty": 2.0},
+        stop_thresholds={"novelty": 4.0},
     )
     write_bundle(folder, bundle.manifest, {**bundle.content, **detector_files(calibration, bundle, 0.05, 100, "none")})
     return folder
@@ -46,28 +49,30 @@ def write_watched_bundle(folder: Path) -> Path:
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[RunningGraph]:
     bundle = write_watched_bundle(tmp_path / "watched")
-    running = RunningGraph(tmp_path / "log", f"policy:={bundle}", "instruction:=left", "clock:=lockstep")
+    running = RunningGraph(tmp_path / "log", f"policy:={bundle}", "instruction:=left")
     running.ready()
     yield running
     running.end()
 
 
 def test_a_policy_that_sees_something_new_is_slowed_then_stopped_and_can_be_reset(graph: RunningGraph) -> None:
-    responses: list[str] = []
+    responses: list[Response] = []
 
     def note(message: DiagnosticArray) -> None:
-        values = {value.key: value.value for s in message.status if s.name == "policy_node" for value in s.values}
-        responses.append(values.get("response", ""))
+        state = wire.STATE.decode(message)
+        if isinstance(state, ResponseRequest):
+            responses.append(state.response)
 
-    graph.operator.node.create_subscription(DiagnosticArray, STATE_TOPIC, note, qos.EACH)
-    graph.wait(lambda: "full" in responses, "the policy node is heard")
+    graph.operator.node.create_subscription(DiagnosticArray, wire.STATE.name, note, qos.EACH)
+    graph.wait(lambda: Response.FULL in responses, "the policy node is heard")
     graph.arm()
-    graph.wait(lambda: graph.operator.said("safety_monitor").get("state") == "latched", "a latched stop")
-    said = graph.operator.said("safety_monitor")["message"]
+    graph.wait(lambda: graph.state() is PermissionState.LATCHED, "a latched stop")
+    said = graph.reason()
     assert "policy_node" in said and "sees something new" in said, said
-    assert {"slow", "hold"} <= set(responses), responses
+    assert {Response.SLOW, Response.HOLD} <= set(responses), responses
     graph.wait(
-        lambda: graph.operator.said("policy_node").get("response") == "full", "nothing held against the next run"
+        lambda: graph.operator.reports.newest(ResponseRequest).response is Response.FULL,
+        "nothing held against the next run",
     )
     graph.operator.reset()
-    graph.wait(lambda: graph.operator.said("safety_monitor").get("state") == "standby", "reset")
+    graph.wait(lambda: graph.state() is PermissionState.STANDBY, "reset")

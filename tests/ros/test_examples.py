@@ -1,4 +1,4 @@
-"""The examples of docs/: an arm and a policy of one's own on the graph for hardware, as a newcomer would start them."""
+"""The examples of docs/: an arm and a policy of one's own on the mock robot, as a newcomer would start them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ TENDON = [sys.executable, "-m", "tendon.cli", "run"]
 
 @pytest.fixture
 def processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """The three terminals of docs/robot-profile.md."""
+    """The terminals of docs/how-to/own-robot.md."""
     commands = {
-        "robot": [sys.executable, str(EXAMPLES / "mock_arm.py"), PROFILE],
-        "graph": [*TENDON, f"robot:={PROFILE}", "backend:=hardware", "policy:=none"],
+        "graph": [*TENDON, f"robot:={PROFILE}", "backend:=mock", "policy:=none"],
         "policy": [sys.executable, str(EXAMPLES / "own_policy.py")],
     }
     running = {name: subprocess.Popen(command, start_new_session=True) for name, command in commands.items()}
     yield running
-    for name in ("graph", "policy", "robot"):
+    for name in ("graph", "policy"):
         running[name].send_signal(signal.SIGINT)
     for process in running.values():
         try:
@@ -63,3 +62,20 @@ def test_the_example_arm_moves_under_the_example_policy_and_rests_without_it(
         assert operator.wait(operator.at_rest, 10.0), "the arm did not come to rest without a policy"
     finally:
         operator.close()
+
+
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_example_policy_ends_without_a_traceback(request_to_end: signal.Signals) -> None:
+    """Whether Ctrl-C, a service manager or a closed terminal asks for it."""
+    command = [sys.executable, str(EXAMPLES / "own_policy.py")]
+    policy = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    operator = Operator("test")
+    try:
+        assert operator.wait(lambda: "own_policy" in operator.nodes(), 60)
+        policy.send_signal(request_to_end)
+        _, said = policy.communicate(timeout=30)
+    finally:
+        operator.close()
+        policy.kill()
+    assert policy.returncode == 0, said
+    assert "Traceback" not in said

@@ -1,24 +1,18 @@
-"""The graph as data: arguments, processes, and that the launch file and `tendon run` cannot differ."""
+"""The graph as data: arguments and processes."""
 
 from __future__ import annotations
 
 import json
-import runpy
-import sys
-import types
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from tiny_bundle import write_tiny_bundle
 
 from tendon.core.errors import ConfigError
-from tendon.graph.arguments import ARGUMENTS, parse_arguments
-from tendon.graph.description import RESPAWN_LIMIT, describe
+from tendon.graph.arguments import parse_arguments
+from tendon.graph.description import describe
 from tendon.graph.domain import free_domain, in_use
-
-LAUNCH_FILE = Path(__file__).parents[2] / "launch" / "bringup.launch.py"
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +44,30 @@ def test_a_repeated_argument_is_an_error() -> None:
         parse_arguments(["robot:=panda", "robot:=panda"])
 
 
-def test_lockstep_on_hardware_is_refused() -> None:
-    with pytest.raises(ConfigError, match="lockstep"):
-        describe({"backend": "hardware", "clock": "lockstep", "policy": "none"})
+def test_simulated_time_on_hardware_is_refused() -> None:
+    with pytest.raises(ConfigError, match="clock:=simulated needs backend:=sim or backend:=mock"):
+        describe({"backend": "hardware", "clock": "simulated", "policy": "none"})
+
+
+@pytest.mark.parametrize("backend", ["sim", "mock", "hardware"])
+def test_simulated_time_is_the_default_of_what_stands_in_for_a_robot_and_of_nothing_else(backend: str) -> None:
+    given = {"backend": backend, "policy": "none"}
+    assert describe(given).simulated_time == (backend != "hardware")
+    assert not describe({**given, "clock": "realtime"}).simulated_time
+
+
+@pytest.mark.parametrize(("backend", "owner"), [("sim", "sim_node"), ("mock", "mock_node")])
+def test_one_node_owns_simulated_time_and_the_others_follow_it(backend: str, owner: str) -> None:
+    processes = describe({"backend": backend, "policy": "none", "speed": "0.5"}).processes
+    owners = {each.name: each.parameters["speed"] for each in processes if each.parameters.get("simulated_time")}
+    assert owners == {owner: 0.5}
+    assert [each.name for each in processes if not each.parameters.get("use_sim_time")] == [owner]
+
+
+@pytest.mark.parametrize("text", ["speed:=-1", "speed:=nan", "speed:=fast", "inference_delay_ms:=soon"])
+def test_a_number_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="must be a number of at least 0"):
+        parse_arguments([text])
 
 
 def test_a_missing_bundle_is_refused_before_anything_starts() -> None:
@@ -114,39 +129,6 @@ def test_an_instruction_of_any_characters_stays_the_same_text_as_a_ros_parameter
     (setting,) = (text for text in process.command if text.startswith("instruction:="))
     value = setting.partition(":=")[2]
     assert yaml.safe_load(value) == json.loads(value) == words
-
-
-class _Recorded:
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        self.args, self.settings = args, settings
-
-
-def test_the_launch_file_declares_and_starts_exactly_the_description(
-    bundle: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = {"policy": bundle, "instruction": "left", "arm": "true", "clock": "lockstep"}
-    fake: dict[str, Any] = {
-        "launch": types.SimpleNamespace(LaunchContext=object, LaunchDescription=lambda entities: entities),
-        "launch.actions": types.SimpleNamespace(
-            DeclareLaunchArgument=_Recorded, ExecuteProcess=_Recorded, OpaqueFunction=_Recorded
-        ),
-        "launch.substitutions": types.SimpleNamespace(
-            LaunchConfiguration=lambda name: types.SimpleNamespace(
-                perform=lambda _: given.get(name, next(a.default for a in ARGUMENTS if a.name == name))
-            )
-        ),
-    }
-    for name, module in fake.items():
-        monkeypatch.setitem(sys.modules, name, module)
-    *declared, opaque = runpy.run_path(str(LAUNCH_FILE))["generate_launch_description"]()
-    assert [d.args[0] for d in declared] == [a.name for a in ARGUMENTS]
-    assert [d.settings["default_value"] for d in declared] == [a.default for a in ARGUMENTS]
-    graph = describe(given)
-    actions = opaque.settings["function"](None)
-    assert [a.settings["cmd"] for a in actions] == [p.command for p in graph.processes]
-    assert [a.settings["respawn"] for a in actions] == [not p.once for p in graph.processes]
-    assert all(a.settings["respawn_max_retries"] == RESPAWN_LIMIT for a in actions)
-    assert all(a.settings["additional_env"] == graph.environment for a in actions)
 
 
 def test_the_free_domain_is_one_nobody_is_in() -> None:

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,16 @@ from contract_files import DROID, changed
 from running_graph import RunningGraph
 from tiny_bundle import write_tiny_bundle
 
+from tendon.core.modes import Mode
 from tendon.graph.description import EXIT_REFUSED, describe
 
 pytestmark = pytest.mark.graph
 
 MOODY = Path(moody_server.__file__)
+LATE_MS = 200.0
+"""Well above what an inference takes, well below what a late one does."""
+DEAD_S, MOST_REASONS = 5.0, 4
+"""How long a server is gone, in which 25 observations are offered; and in how many ways that shows."""
 MOVING, RESTING = 0.02, 0.002
 """How fast joint 1 turns [rad/s]: at least, at most."""
 
@@ -63,7 +69,7 @@ def moody() -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def tendon_serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     bundle = write_tiny_bundle(tmp_path_factory.mktemp("served") / "tiny")
-    server = Served("-m", "tendon.cli", "serve", str(bundle), "--port")
+    server = Served("-m", "tendon.cli", "policy", "serve", str(bundle), "--port")
     yield server
     server.kill()
 
@@ -106,17 +112,14 @@ def graph(tmp_path_factory: pytest.TempPathFactory, moody: Served, tendon_serve:
         f"policy:={droid_file(folder, moody.port)}",
         f"standby:={standby}",
         "instruction:=left",
-        "clock:=lockstep",
     )
     running.ready()
-    running.wait(lambda: (said(running, "policy"), said(running, "standby")) == ("pi05_droid", "tiny"), "both policies")
+    running.wait(
+        lambda: (running.policy().policy, running.policy().standby) == ("pi05_droid", ("tiny",)), "both policies"
+    )
     yield running
     running.check_limits()
     running.end()
-
-
-def said(graph: RunningGraph, key: str) -> str:
-    return graph.operator.said("policy_node").get(key, "")
 
 
 def drift(graph: RunningGraph) -> float:
@@ -131,26 +134,29 @@ def moves(graph: RunningGraph, side: str) -> None:
     graph.arm()
     graph.operator.say(side)
     graph.wait(lambda: sign * drift(graph) > MOVING, f"motion to the {side}")
-    graph.wait(lambda: "inferring" in said(graph, "message"), "no error")
+    graph.wait(lambda: "inferring" in graph.policy().text, "no error")
 
 
 def stops(graph: RunningGraph, why: str) -> None:
     """Waits until the policy node says what is wrong and the plan is over; the robot stays armed."""
-    graph.wait(lambda: re.search(why, said(graph, "message")) is not None, why)
+    graph.wait(lambda: re.search(why, graph.policy().text) is not None, why)
     graph.wait(lambda: abs(drift(graph)) < RESTING, "rest")
-    assert graph.mode() in ("armed", "running")
+    assert graph.mode() in (Mode.ARMED, Mode.RUNNING)
 
 
-def test_the_delay_of_the_server_says_how_much_of_the_plan_is_kept(graph: RunningGraph) -> None:
-    """As of a local policy: what is executed before the answer arrives is frozen."""
+def test_a_server_that_becomes_late_slows_simulated_time_and_not_the_robot(graph: RunningGraph) -> None:
+    """As with a local policy, an inference takes what is stated; what is executed before its answer is kept."""
     moves(graph, "left")
-    graph.wait(lambda: int(said(graph, "prefix_rows")) >= 1, "a part of the plan kept")
-    before = int(said(graph, "prefix_rows"))
-    assert before >= 1
+    graph.wait(lambda: graph.policy().prefix_rows >= 1, "a part of the plan kept")
     graph.operator.say("late")
-    graph.wait(lambda: int(said(graph, "prefix_rows")) > before, "more of the plan kept")
-    assert 0.0 < float(said(graph, "network_ms")) < float(said(graph, "inference_ms"))
+    graph.wait(lambda: (graph.policy().inference_ms or 0.0) > LATE_MS, "late answers")
+    status = graph.policy()
+    assert status.network_ms is not None and status.inference_ms is not None
+    assert 0.0 < status.network_ms < status.inference_ms
+    begin_ns = graph.now_ns()
+    graph.wait(lambda: graph.now_ns() > begin_ns + 1_000_000_000, "time goes on")
     assert drift(graph) > MOVING
+    assert (graph.policy().delay_ms or 0.0) < LATE_MS
 
 
 @pytest.mark.parametrize(
@@ -171,26 +177,34 @@ def test_a_bad_answer_is_a_stop_and_a_good_one_goes_on(graph: RunningGraph, mood
 
 
 def test_a_server_that_dies_in_mid_chunk_is_a_stop_and_is_found_again(graph: RunningGraph, moody: Served) -> None:
-    """Half an answer is none."""
+    """Half an answer is none; the log has a line for each reason, not for each attempt, and one when it is back."""
     moves(graph, "right")
+    before = len(graph.log.read_text())
     graph.operator.say("half")
     stops(graph, "policy server .* (went away|is out of reach)")
     moody.kill()
+    time.sleep(DEAD_S)
+    lines = graph.log.read_text()[before:].splitlines()
+    assert 1 <= sum("inference failed" in line for line in lines) <= MOST_REASONS, lines
     moody.start()
     moves(graph, "left")
+    lines = graph.log.read_text()[before:].splitlines()
+    assert sum("inference failed" in line for line in lines) <= MOST_REASONS, lines
+    (back,) = (line for line in lines if "inference is back after" in line)
+    assert float(back.partition("back after ")[2].split()[0]) > DEAD_S
 
 
 def test_another_server_takes_over_in_motion_and_its_death_and_silence_are_stops(
     graph: RunningGraph, tendon_serve: Served
 ) -> None:
-    """`tendon serve` as the standby; killed, it is found again; stopped, it is not waited for."""
+    """`tendon policy serve` as the standby; killed, it is found again; stopped, it is not waited for."""
     moves(graph, "right")
     graph.operator.select("tiny")
-    graph.wait(lambda: said(graph, "policy") == "tiny", "the other policy")
+    graph.wait(lambda: graph.policy().policy == "tiny", "the other policy")
     moves(graph, "left")
-    assert int(said(graph, "prefix_rows")) >= 1
+    assert graph.policy().prefix_rows >= 1
     graph.operator.say("rigth")
-    graph.wait(lambda: "did you mean right" in said(graph, "message"), "its own words")
+    graph.wait(lambda: "did you mean right" in graph.policy().text, "its own words")
     moves(graph, "right")
     tendon_serve.kill()
     stops(graph, "policy server .* is out of reach")

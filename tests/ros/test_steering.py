@@ -16,9 +16,9 @@ from tiny_bundle import ROWS, write_tiny_bundle
 from witness import PROFILE, Witness
 
 from tendon.core.errors import StoppedError
-from tendon.policies.bundle import load_bundle
-from tendon.policies.export.steering import steer_bundle
-from tendon.policies.steering import SteeringInput
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.export.convert.steering import steer_bundle
+from tendon.policies.spec.steering import SteeringInput
 
 pytestmark = pytest.mark.graph
 TOLERANCE = 1e-3
@@ -39,8 +39,8 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def said(graph: RunningGraph) -> str:
-    return graph.operator.said("policy_node").get("steer.speed", "")
+def speed(graph: RunningGraph) -> float | None:
+    return graph.policy().steer.get("speed")
 
 
 def moves(graph: RunningGraph) -> bool:
@@ -48,12 +48,12 @@ def moves(graph: RunningGraph) -> bool:
 
 
 def test_it_is_steered_in_motion_without_a_jump(graph: RunningGraph) -> None:
-    graph.wait(lambda: said(graph) == "0.0", "what it starts with")
+    graph.wait(lambda: speed(graph) == 0.0, "what it starts with")
     graph.arm()
     graph.wait(lambda: moves(graph), "motion")
     witness = Witness(graph.operator.node)
     graph.operator.steer("speed", 1.0)
-    graph.wait(lambda: said(graph) == "1.0", "the effective value in diagnostics")
+    graph.wait(lambda: speed(graph) == 1.0, "the effective value in diagnostics")
     graph.wait(graph.operator.at_rest, "rest, for the policy asks for no motion")
     graph.operator.steer("speed", 0.0)
     graph.wait(lambda: moves(graph), "motion as before")
@@ -64,17 +64,17 @@ def test_it_is_steered_in_motion_without_a_jump(graph: RunningGraph) -> None:
 
 
 def test_what_does_not_fit_is_refused_with_the_reason_and_changes_nothing(graph: RunningGraph) -> None:
-    graph.wait(lambda: said(graph) == "0.0", "what it starts from")
+    graph.wait(lambda: speed(graph) == 0.0, "what it starts from")
     for name, value, why in (("speed", 1.5, "from -1.0 to 1.0"), ("caution", 0.5, "no policy here is steered by")):
         with pytest.raises(StoppedError, match=why):
             graph.operator.steer(name, value)
     time.sleep(1.0)  # diagnostics come twice a second
-    assert said(graph) == "0.0"
+    assert speed(graph) == 0.0
 
 
 def test_the_command_says_what_is_set_and_what_is_wrong(graph: RunningGraph) -> None:
     def steer(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "tendon.cli", "steer", *arguments]
+        command = [sys.executable, "-m", "tendon.cli", "policy", "steer", *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ}, check=False)
 
     done = steer("speed", "-0.5")

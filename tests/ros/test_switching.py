@@ -14,8 +14,10 @@ from running_graph import RunningGraph
 from tiny_bundle import write_tiny_bundle
 from witness import PROFILE, Witness
 
-from tendon.policies.bundle import load_bundle, write_bundle
-from tendon.policies.manifest import InstructionInput
+from tendon.cli import main
+from tendon.core.modes import Mode, PermissionState
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
+from tendon.policies.spec.manifest import InstructionInput
 
 pytestmark = pytest.mark.graph
 TOLERANCE = 1e-3
@@ -43,10 +45,6 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def said(graph: RunningGraph, key: str) -> str:
-    return graph.operator.said("policy_node").get(key, "")
-
-
 def moves(graph: RunningGraph) -> bool:
     return bool(np.abs(graph.states[-1][2][:7]).max() > 0.05)
 
@@ -59,42 +57,43 @@ def largest_acceleration(witness: Witness) -> float:
 
 
 def test_the_policy_changes_in_motion_without_a_jump(graph: RunningGraph) -> None:
-    graph.wait(lambda: (said(graph, "policy"), said(graph, "standby")) == ("tiny", "other"), "both policies")
+    graph.wait(lambda: (graph.policy().policy, graph.policy().standby) == ("tiny", ("other",)), "both policies")
     graph.arm()
     graph.wait(lambda: moves(graph), "motion")
     witness = Witness(graph.operator.node)
     for name in ("other", "tiny", "other"):
         graph.operator.select(name)
-        graph.wait(lambda name=name: said(graph, "policy") == name, f"policy {name}")
+        graph.wait(lambda name=name: graph.policy().policy == name, f"policy {name}")
         graph.wait(lambda: len(witness.motion().time_ns) > 0, "commands")
         time.sleep(0.5)
         assert moves(graph)
-    assert graph.mode() == "running"
+    assert graph.mode() is Mode.RUNNING
     assert largest_acceleration(witness) <= 1.0 + TOLERANCE
 
 
 def test_a_policy_that_does_not_know_the_task_or_is_not_there_is_not_taken(graph: RunningGraph) -> None:
     graph.arm()
     graph.operator.select("tiny")
-    graph.wait(lambda: said(graph, "policy") == "tiny", "tiny")
+    graph.wait(lambda: graph.policy().policy == "tiny", "tiny")
     graph.operator.say("right")
-    graph.wait(lambda: said(graph, "instruction") == "right", "the task")
+    graph.wait(lambda: graph.policy().instruction == "right", "the task")
     for name, why in (("other", "does not know 'right'"), ("nobody", "loaded are: tiny, other")):
         graph.operator.select(name)
-        graph.wait(lambda why=why: why in said(graph, "message"), why)
-        assert said(graph, "policy") == "tiny"
+        graph.wait(lambda why=why: why in graph.policy().text, why)
+        assert graph.policy().policy == "tiny"
 
 
 def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(graph: RunningGraph) -> None:
     graph.arm()
     graph.operator.say("left")
-    graph.wait(lambda: said(graph, "instruction") == "left" and moves(graph), "motion")
+    graph.wait(lambda: graph.policy().instruction == "left" and moves(graph), "motion")
     witness = Witness(graph.operator.node)
     graph.operator.say("stop")
     graph.wait(graph.operator.at_rest, "rest")
-    graph.wait(lambda: said(graph, "instruction") == "", "no task")
-    assert graph.mode() in ("armed", "running")
-    assert graph.operator.said("safety_monitor")["state"] == "armed"
+    graph.wait(lambda: graph.policy().instruction == "", "no task")
+    assert main(["say", "stop"]) == 0, "it is taken, though no task comes of it"
+    assert graph.mode() in (Mode.ARMED, Mode.RUNNING)
+    assert graph.state() is PermissionState.ARMED
     graph.operator.say("right")
     graph.wait(lambda: moves(graph), "motion again, without being armed again")
     assert largest_acceleration(witness) <= 1.0 + TOLERANCE

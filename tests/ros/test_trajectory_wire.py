@@ -12,37 +12,39 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.core.errors import InvalidDataError
-from tendon.core.types import Array
-from tendon.ros2_nodes import trajectory_wire
-from tendon.ros2_nodes.trajectory_wire import read_stamp_ns, read_trajectory, write_trajectory
+from tendon.core.types import SentTrajectory
+from tendon.ros2_nodes.wire import SECOND_NS, read_stamp_ns, read_trajectory, trajectories, write_trajectory
 
-SECOND_NS = 1_000_000_000
 ANY = st.floats(width=64)
 NAME = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=12)
 STAMP_NS = st.integers(0, 2**31 * SECOND_NS - 1)
-Arguments = tuple[int, list[str], list[int], Array, "Array | None"]
 
 
 @st.composite
-def trajectories(draw: st.DrawFn) -> Arguments:
-    """Returns what `write_trajectory` takes."""
+def sent_trajectories(draw: st.DrawFn) -> SentTrajectory:
+    """Returns any of at least one point and one joint."""
     count, width = draw(st.integers(1, 6)), draw(st.integers(1, 9))
     rows = arrays(np.float64, (count, width), elements=ANY)
     times_ns = draw(st.lists(STAMP_NS, min_size=count, max_size=count))
-    return draw(STAMP_NS), draw(st.lists(NAME, max_size=9)), times_ns, draw(rows), draw(st.none() | rows)
+    return SentTrajectory(
+        stamp_ns=draw(STAMP_NS),
+        joint_names=tuple(draw(st.lists(NAME, max_size=9))),
+        times_ns=times_ns,
+        position=draw(rows),
+        velocity=draw(st.just(np.empty((count, 0))) | rows),
+    )
 
 
-def message_of(arguments: Arguments, frame: str = "") -> JointTrajectory:
+def message_of(sent: SentTrajectory, frame: str = "") -> JointTrajectory:
     """Returns the same, made by rclpy's means."""
-    stamp_ns, names, times_ns, position, velocity = arguments
-    message = JointTrajectory(joint_names=names)
+    message = JointTrajectory(joint_names=list(sent.joint_names))
     message.header.frame_id = frame
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp_ns, SECOND_NS)
-    for k, time_ns in enumerate(times_ns):
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(sent.stamp_ns, SECOND_NS)
+    for k, time_ns in enumerate(sent.times_ns):
         second, nanosecond = divmod(time_ns, SECOND_NS)
         point = JointTrajectoryPoint(time_from_start=Duration(sec=second, nanosec=nanosecond))
-        point.positions = position[k].tolist()
-        point.velocities = [] if velocity is None else velocity[k].tolist()
+        point.positions = sent.position[k].tolist()
+        point.velocities = sent.velocity[k].tolist()
         message.points.append(point)
     return message
 
@@ -65,26 +67,26 @@ def by_us(data: bytes) -> tuple[object, ...]:
     return read.stamp_ns, read.joint_names, read.times_ns, rows
 
 
-@given(trajectories())
+@given(sent_trajectories())
 @settings(max_examples=200, deadline=None)
-def test_what_is_written_rclpy_reads_and_so_do_we(arguments: Arguments) -> None:
-    data = write_trajectory(*arguments)
-    assert fields(message_of(arguments)) == by_rclpy(data) == by_us(data)
-    assert read_stamp_ns(data) == arguments[0]
+def test_what_is_written_rclpy_reads_and_so_do_we(sent: SentTrajectory) -> None:
+    data = write_trajectory(sent)
+    assert fields(message_of(sent)) == by_rclpy(data) == by_us(data)
+    assert read_stamp_ns(data) == sent.stamp_ns
 
 
-@given(trajectories(), NAME)
+@given(sent_trajectories(), NAME)
 @settings(max_examples=200, deadline=None)
-def test_a_message_of_rclpy_is_read_without_it(arguments: Arguments, frame: str) -> None:
-    data = serialize_message(message_of(arguments, frame))
-    assert trajectory_wire._read_regular(data) is not None
+def test_a_message_of_rclpy_is_read_without_it(sent: SentTrajectory, frame: str) -> None:
+    data = serialize_message(message_of(sent, frame))
+    assert trajectories._read_regular(data) is not None
     assert by_us(data) == by_rclpy(data)
 
 
-@given(trajectories(), st.data())
+@given(sent_trajectories(), st.data())
 @settings(max_examples=500, deadline=None)
-def test_altered_bytes_are_read_as_rclpy_reads_them_or_refused(arguments: Arguments, data: st.DataObject) -> None:
-    altered = bytearray(write_trajectory(*arguments))
+def test_altered_bytes_are_read_as_rclpy_reads_them_or_refused(sent: SentTrajectory, data: st.DataObject) -> None:
+    altered = bytearray(write_trajectory(sent))
     for place in data.draw(st.lists(st.integers(0, len(altered) - 1), max_size=3)):
         altered[place] = data.draw(st.sampled_from([0, 1, 2, 8, 255]) | st.integers(0, 255))
     altered = altered[: data.draw(st.just(len(altered)) | st.integers(0, len(altered)))]
@@ -104,7 +106,7 @@ def test_points_of_any_other_form_are_left_to_rclpy(field: str, value: list[floa
     for point in message.points:
         setattr(point, field, value)
     data = serialize_message(message)
-    assert trajectory_wire._read_regular(data) is None
+    assert trajectories._read_regular(data) is None
     assert by_us(data) == by_rclpy(data)
 
 

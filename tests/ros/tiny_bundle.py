@@ -7,17 +7,21 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from tendon.core.profile import load_profile
-from tendon.policies.bundle import write_bundle
-from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.bundle.bundle import write_bundle
+from tendon.policies.spec.manifest import CameraInput, InstructionInput, Manifest
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.profile import load_profile
 
 ROWS, TOKENS, STEP_S, SPEED = 10, 8, 0.1, 0.05
+SIZE = 1500
 VOCABULARY = ("<pad>", "<unk>", "left", "right")
 
 
-def _model() -> bytes:
-    """Returns a graph whose row k is (0, side * (k + 1), 0, 1), normalised; side is 1 for token 2 and -1 for 3."""
+def _model(products: int) -> bytes:
+    """Returns a graph whose row k is (0, side * (k + 1), 0, 1), normalised; side is 1 for token 2 and -1 for 3.
+
+    Before it answers it multiplies large matrices, so many times.
+    """
     ramp = np.zeros((1, ROWS, 4), np.float32)
     ramp[0, :, 1] = np.arange(1, ROWS + 1)
     fingers = np.zeros((1, ROWS, 4), np.float32)
@@ -40,10 +44,19 @@ def _model() -> bytes:
         helper.make_node("Mul", ["offset", "minus_two"], ["side"]),
         helper.make_node("Reshape", ["side", "shape"], ["side3"]),
         helper.make_node("Mul", ["side3", "ramp"], ["move"]),
-        helper.make_node("Add", ["move", "fingers"], ["actions"]),
+        helper.make_node("Add", ["move", "fingers"], ["actions" if not products else "answer"]),
         helper.make_node("Identity", ["points_constant"], ["points"]),
     ]
     constants["points_constant"] = constants.pop("points")
+    if products:
+        constants["eye"] = np.eye(SIZE, dtype=np.float32)
+        nodes.append(helper.make_node("Mul", ["eye", "number"], ["product0"]))
+        for k in range(products):
+            nodes.append(helper.make_node("MatMul", [f"product{k}", "eye"], [f"product{k + 1}"]))
+        nodes += [
+            helper.make_node("ReduceMin", [f"product{products}"], ["zero"], keepdims=0),
+            helper.make_node("Add", ["answer", "zero"], ["actions"]),
+        ]
     inputs = {
         "image_scene": (TensorProto.UINT8, (1, 128, 128, 3)),
         "image_wrist": (TensorProto.UINT8, (1, 96, 96, 3)),
@@ -65,8 +78,8 @@ def _model() -> bytes:
     return bytes(model.SerializeToString())
 
 
-def write_tiny_bundle(folder: Path, robot: str = "panda") -> Path:
-    """Writes the bundle and returns its folder."""
+def write_tiny_bundle(folder: Path, robot: str = "panda", products: int = 0) -> Path:
+    """Writes the bundle and returns its folder; `products` of matrices, about 0.1 s each, make an inference slow."""
     profile = load_profile("panda")
     manifest = Manifest(
         name="tiny",
@@ -88,7 +101,7 @@ def write_tiny_bundle(folder: Path, robot: str = "panda") -> Path:
         instruction=InstructionInput(tokens=TOKENS, vocabulary=VOCABULARY),
         training={"recipe": "made by hand"},
     )
-    write_bundle(folder, manifest, {"policy.onnx": _model()})
+    write_bundle(folder, manifest, {"policy.onnx": _model(products)})
     return folder
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tendon.core.profile import RobotProfile, load_profile
+from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.scene import sample_scene
 from tendon.sim.world import World
 

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pytest
 
 from tendon.core.errors import ConfigError
-from tendon.core.kinematics import Kinematics
 from tendon.core.types import Array
+from tendon.robots.kinematics import Kinematics
 from tendon.sim.cameras import CameraRig, viewpoints
 from tendon.sim.scene import Look, Scene, sample_scene
 from tendon.sim.world import TOOL_DOWN, World

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tendon.core.environment import load_environment
-from tendon.core.profile import load_profile
 from tendon.evaluation.episode import Runner, Setting
 from tendon.evaluation.switching import Switch, another_task
-from tendon.policies.bundle import load_bundle
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import ENVIRONMENT, sample_scene
 from tendon.sim.tasks import parse_instruction

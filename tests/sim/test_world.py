@@ -7,9 +7,9 @@ import pybullet
 import pytest
 
 from tendon.core.errors import InvalidDataError, MismatchError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Command, Trajectory
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
 from tendon.sim.backend import SimBackend
 from tendon.sim.cameras import CameraRig
 from tendon.sim.pilot import ExpertPilot

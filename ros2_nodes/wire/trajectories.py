@@ -9,8 +9,6 @@ fixed stride. Bytes that differ from that in any way are left to rclpy.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -18,50 +16,27 @@ from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.errors import InvalidDataError
-from tendon.core.types import Array
+from tendon.core.types import SentTrajectory
+from tendon.ros2_nodes.wire.times import ENCAPSULATION, SECOND_NS, time_ns
 
-SECOND_NS = 1_000_000_000
-ENCAPSULATION = b"\x00\x01\x00\x00"
-"""Classic CDR, little-endian. Alignment counts from its end."""
 _WORD, _STAMP = struct.Struct("<I"), struct.Struct("<iI")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class WireTrajectory:
-    """What a trajectory message says, but for accelerations and efforts.
-
-    Attributes:
-        stamp_ns: of its header.
-        joint_names: the n columns.
-        times_ns: k, from the stamp.
-        position: (k, n) rad or m.
-        velocity: (k, n) rad/s or m/s; (k, 0) without velocities.
-    """
-
-    stamp_ns: int
-    joint_names: tuple[str, ...]
-    times_ns: list[int]
-    position: Array
-    velocity: Array
-
-
-def write_trajectory(
-    stamp_ns: int, joint_names: Sequence[str], times_ns: Sequence[int], position: Array, velocity: Array | None = None
-) -> bytes:
-    """Returns a message, to be published as it is; arguments as in `WireTrajectory`, k and n at least 1."""
-    head = ENCAPSULATION + _STAMP.pack(*divmod(stamp_ns, SECOND_NS)) + _names(tuple(joint_names))
-    rates = 0 if velocity is None else velocity.shape[1]
-    points = np.zeros(len(position), _point(position.shape[1], rates))
-    points["position"] = position
-    if velocity is not None:
-        points["velocity_count"], points["velocity"] = rates, velocity
-    points["second"], points["nanosecond"] = np.divmod(np.array(times_ns, dtype=np.int64), SECOND_NS)
-    points["next_count"] = position.shape[1]
-    head += struct.pack("<II", *position.shape)
+def write_trajectory(given: SentTrajectory) -> bytes:
+    """Returns a message, to be published as it is; of at least one point and one joint."""
+    head = ENCAPSULATION + _STAMP.pack(*divmod(given.stamp_ns, SECOND_NS)) + _names(given.joint_names)
+    (count, width), rates = given.position.shape, given.velocity.shape[1]
+    points = np.zeros(count, _point(width, rates))
+    points["position"] = given.position
+    if rates:
+        points["velocity_count"], points["velocity"] = rates, given.velocity
+    points["second"], points["nanosecond"] = np.divmod(np.array(given.times_ns, dtype=np.int64), SECOND_NS)
+    points["next_count"] = width
+    head += struct.pack("<II", count, width)
     return head + bytes(_gap(len(head))) + points.tobytes()
 
 
-def read_trajectory(data: bytes) -> WireTrajectory:
+def read_trajectory(data: bytes) -> SentTrajectory:
     """Returns what is on the wire.
 
     Raises:
@@ -70,19 +45,7 @@ def read_trajectory(data: bytes) -> WireTrajectory:
     return _read_regular(data) or _read_any(data)
 
 
-def read_stamp_ns(data: bytes) -> int:
-    """Returns the stamp of a message that begins with a header.
-
-    Raises:
-        InvalidDataError: it is too short.
-    """
-    if len(data) < len(ENCAPSULATION) + _STAMP.size:
-        raise InvalidDataError(f"a message of {len(data)} bytes has no header")
-    second, nanosecond = struct.unpack_from("<iI" if data[1] & 1 else ">iI", data, len(ENCAPSULATION))
-    return int(second) * SECOND_NS + int(nanosecond)
-
-
-def _read_regular(data: bytes) -> WireTrajectory | None:
+def _read_regular(data: bytes) -> SentTrajectory | None:
     """Returns points of one size without accelerations and efforts, `None` for anything else."""
     if not data.startswith(ENCAPSULATION):
         return None
@@ -110,7 +73,7 @@ def _read_regular(data: bytes) -> WireTrajectory | None:
     if (points["velocity_count"] != rates).any() or (points["next_count"][:-1] != width).any():
         return None
     times_ns = points["second"].astype(np.int64) * SECOND_NS + points["nanosecond"]
-    return WireTrajectory(
+    return SentTrajectory(
         stamp_ns=second * SECOND_NS + nanosecond,
         joint_names=tuple(names),
         times_ns=times_ns.tolist(),
@@ -119,7 +82,7 @@ def _read_regular(data: bytes) -> WireTrajectory | None:
     )
 
 
-def _read_any(data: bytes) -> WireTrajectory:
+def _read_any(data: bytes) -> SentTrajectory:
     try:
         message = deserialize_message(data, JointTrajectory)
     except Exception as error:  # rclpy says with its own types, and with RuntimeError, that bytes are no such message
@@ -129,13 +92,13 @@ def _read_any(data: bytes) -> WireTrajectory:
         sizes = sorted({len(row) for row in rows})
         if len(sizes) > 1:
             raise InvalidDataError(f"a trajectory has points of {sizes} {what}: each needs one for every joint")
-    times = [point.time_from_start for point in message.points]
-    return WireTrajectory(
-        stamp_ns=message.header.stamp.sec * SECOND_NS + message.header.stamp.nanosec,
+    times_ns = [time_ns(point.time_from_start) for point in message.points]
+    return SentTrajectory(
+        stamp_ns=time_ns(message.header.stamp),
         joint_names=tuple(message.joint_names),
-        times_ns=[time.sec * SECOND_NS + time.nanosec for time in times],
-        position=np.array(position, dtype=np.float64).reshape(len(times), -1 if times else 0),
-        velocity=np.array(velocity, dtype=np.float64).reshape(len(times), -1 if times else 0),
+        times_ns=times_ns,
+        position=np.array(position, dtype=np.float64).reshape(len(times_ns), -1 if times_ns else 0),
+        velocity=np.array(velocity, dtype=np.float64).reshape(len(times_ns), -1 if times_ns else 0),
     )
 
 

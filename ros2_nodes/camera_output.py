@@ -1,0 +1,43 @@
+"""What the process of a camera publishes: pictures, camera infos, and how late they were."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from sensor_msgs.msg import CameraInfo
+from sensor_msgs.msg import Image as ImageMessage
+
+from tendon.core.types import Array, Image
+from tendon.robots.profile import Camera
+from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes.shell import NodeShell
+
+
+class CameraOutput:
+    """Publishes `camera/NAME/image_raw` and `camera/NAME/camera_info` of one camera, and has a meter of its name.
+
+    Args:
+        node: that publishes.
+        camera: of its profile.
+    """
+
+    def __init__(self, node: NodeShell, camera: Camera) -> None:
+        self.camera = camera
+        self._now_ns = node.time.now_ns
+        self._images = node.create_publisher(ImageMessage, f"camera/{camera.name}/image_raw", qos.NEWEST)
+        self._infos = node.create_publisher(CameraInfo, f"camera/{camera.name}/camera_info", qos.NEWEST)
+        self._meter = node.meter(camera.name)
+
+    def publish(self, stamp_ns: int, pixels: npt.NDArray[np.uint8], intrinsics: Array) -> None:
+        """Publishes a frame.
+
+        Args:
+            stamp_ns: its exposure.
+            pixels: (height, width, 3) RGB.
+            intrinsics: (3, 3) camera matrix [px].
+        """
+        camera = self.camera
+        self._images.publish(wire.image_message(Image(stamp_ns=stamp_ns, pixels=pixels), camera.frame))
+        info = wire.camera_info_message(stamp_ns, camera.frame, camera.width, camera.height, intrinsics)
+        self._infos.publish(info)
+        self._meter.add(self._now_ns() - stamp_ns)

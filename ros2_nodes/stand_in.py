@@ -1,0 +1,181 @@
+"""What stands in for a robot, simulated or mocked: a loop in a thread of its own, commands when they are due, time.
+
+With `simulated_time` the node publishes `/clock`, a tick of the control loop at a time, when every node of the graph
+has done what was due; `speed` is the largest part of real time, 0 for as fast as it goes. Without, it follows the wall
+clock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from trajectory_msgs.msg import JointTrajectory
+
+from tendon.core.errors import ConfigError, TendonError
+from tendon.core.node_status import Level
+from tendon.core.timekeeper import Timekeeper
+from tendon.core.types import SentTrajectory
+from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes.shell import NodeShell
+from tendon.ros2_nodes.simulated_time import ClockPublisher, KeptClock
+
+MOVING = 0.02
+"""A commanded speed above this [rad/s or m/s] is motion."""
+FINISH_S = 2.0
+SLICE_S = 0.02
+"""How long the clock is waited for at once."""
+
+Accept = Callable[[str, Any, int], None]
+"""Gives a controller a command at a time [ns]; a `TendonError` says that it keeps what it had."""
+
+
+class StandIn(NodeShell):
+    """A node that plays a robot. Subclasses say how: `play`, `play_in_real_time` and `moving`.
+
+    Args:
+        name: of the node.
+        loop: what its loop is called, in diagnostics.
+
+    Raises:
+        ConfigError: see `NodeShell`, or `speed` is no part of real time.
+    """
+
+    def __init__(self, name: str, loop: str) -> None:
+        super().__init__(name)
+        self._keeper = self._new_time() if self.setting("simulated_time", False) else None
+        if self._keeper is not None:
+            self.time = KeptClock(self, self._keeper)
+        self._loop = loop
+        self.late, self._received = self.meter(loop), self.meter("command")
+        self._commands: deque[tuple[int, str, Accept, Any]] = deque(maxlen=64)
+        self._refusals: dict[str, str] = {}
+        self.closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=loop)
+
+    def _new_time(self) -> Timekeeper:
+        """Returns simulated time that begins now, at a whole second: later than any that such a node before had."""
+        speed = self.setting("speed", 1.0)
+        if not 0.0 <= speed < float("inf"):
+            raise ConfigError(f"speed:={speed:g} is not allowed: it is a part of real time, 0 for as fast as it goes")
+        tick_ns = round(wire.SECOND_NS / self.profile.control_hz)
+        return Timekeeper(time.time_ns() // wire.SECOND_NS * wire.SECOND_NS, tick_ns, speed)
+
+    def play(self, before_ns: int, now_ns: int) -> None:
+        """Plays the robot from one simulated time to the next. In the loop's thread."""
+        raise NotImplementedError
+
+    def play_in_real_time(self) -> None:
+        """Plays the robot by the wall clock until `closing`. In the loop's thread."""
+        raise NotImplementedError
+
+    @property
+    def moving(self) -> bool:
+        """Whether a controller commands motion."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Starts the loop."""
+        self._thread.start()
+
+    def health(self) -> tuple[Level, str]:
+        """Returns whether the loop runs and controllers accept what they are sent."""
+        if not self._thread.is_alive():
+            return Level.ERROR, f"{self._loop} has ended"
+        if self._keeper is not None and (waiting := self._keeper.waiting()):
+            return Level.WARN, f"simulated time waits for {waiting}"
+        if refused := "; ".join(f"{who} rejected: {why}" for who, why in sorted(self._refusals.items()) if why):
+            return Level.WARN, refused
+        return Level.OK, "simulated time" if self._keeper is not None else "real time"
+
+    def pace(self) -> dict[str, Any]:
+        """Returns how simulated time goes, as `StandInStatus` has it; nothing in real time."""
+        if self._keeper is None:
+            return {}
+        return {
+            "real_time_factor": round(self._keeper.real_time_factor, 2),
+            "absent": self._keeper.absent(),
+            "commands_lost": self._keeper.lost_commands,
+        }
+
+    def take_trajectories(self, controller: str, accept: Callable[[str, SentTrajectory, int], None]) -> None:
+        """Subscribes what a joint_trajectory controller takes; `accept` judges it."""
+        take = partial(self._take_trajectory, controller, accept)
+        self.create_subscription(JointTrajectory, f"{controller}/joint_trajectory", take, qos.EACH, raw=True)
+
+    def _take_trajectory(self, controller: str, accept: Accept, data: bytes) -> None:
+        try:
+            trajectory = wire.read_trajectory(data)
+        except TendonError as error:
+            self.rejected(controller, error)
+            return
+        self.take(controller, accept, trajectory, trajectory.stamp_ns)
+
+    def take(self, controller: str, accept: Accept, command: Any, stamp_ns: int) -> None:
+        """Keeps a command until it is due: at its stamp [ns], at once if that is 0 or in the future."""
+        now_ns = self.time.now_ns()
+        self._commands.append((min(stamp_ns or now_ns, now_ns), controller, accept, command))
+        self._received.add(now_ns - stamp_ns if stamp_ns else float("nan"))
+        if self._keeper is not None:
+            self._keeper.commanded(stamp_ns or now_ns)
+
+    def obey(self, now_ns: int) -> None:
+        """Gives the controllers the commands that are due by a time. In the loop's thread.
+
+        A robot that is late and makes up for it takes each command when it was due, as if it had never been late.
+        """
+        while self._commands and self._commands[0][0] <= now_ns:
+            _, controller, accept, command = self._commands.popleft()
+            try:
+                accept(controller, command, now_ns)
+                self.accepted(controller)
+            except TendonError as error:
+                self.rejected(controller, error)
+
+    def accepted(self, who: str) -> None:
+        """Takes note that a controller or the robot took a command."""
+        self._refusals[who] = ""
+
+    def rejected(self, who: str, error: TendonError) -> None:
+        """Says in the diagnostics why a controller or the robot took nothing, until it takes something again."""
+        self._received.drop()
+        self._refusals[who] = str(error)
+
+    def _run(self) -> None:
+        try:
+            if self._keeper is None:
+                self.play_in_real_time()
+            else:
+                self._play_in_simulated_time(self._keeper)
+        except Exception as error:  # the top of this thread: the robot is gone, health says so
+            self.get_logger().error(f"{self._loop} ended: {type(error).__name__}: {error}")
+            raise
+
+    def _play_in_simulated_time(self, keeper: Timekeeper) -> None:
+        clock = ClockPublisher(self, keeper)
+        while not self.closing.is_set():
+            before_ns, now_ns = keeper.now_ns, keeper.advance()
+            clock.publish(time.monotonic_ns())  # first, so that no state is ahead of the clock
+            self.play(before_ns, now_ns)
+            self.late.add()
+            while not keeper.wait(SLICE_S) and not self.closing.is_set():
+                clock.repeat(time.monotonic_ns())
+            self.beat()
+
+    def finish(self, spin: Callable[[], None]) -> None:
+        """Lets the robot play its stop to the end."""
+        deadline_ns = self.time.now_ns() + int(FINISH_S * wire.SECOND_NS)
+        while self.moving and self.time.now_ns() < deadline_ns:
+            spin()
+
+    def close(self) -> None:
+        """Ends the loop; a subclass lets go of its robot after that."""
+        self.closing.set()
+        self.time.close()
+        if self._thread.is_alive():
+            self._thread.join(1.0)
+        super().close()

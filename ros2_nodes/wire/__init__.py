@@ -1,0 +1,69 @@
+"""What goes between processes: typed values as standard ROS messages, and back.
+
+Whoever reads gets a value, or an `InvalidDataError` that says what is wrong with the message. `world_state` is not
+imported here, as it needs the simulation.
+"""
+
+from tendon.ros2_nodes.wire.chunks import chunk, chunk_bytes
+from tendon.ros2_nodes.wire.commands import command_bytes
+from tendon.ros2_nodes.wire.filter_inputs import FILTER_INPUT_TOPIC, filter_input_messages, read_filter_inputs
+from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
+from tendon.ros2_nodes.wire.joint_states import JointStateReader, joint_state_message
+from tendon.ros2_nodes.wire.life_signs import (
+    DONE_TOPIC,
+    HEARTBEAT_TOPIC,
+    Done,
+    Heartbeat,
+    done_message,
+    heartbeat_message,
+    read_done,
+    read_heartbeat,
+)
+from tendon.ros2_nodes.wire.times import SECOND_NS, read_stamp_ns, time_message, time_ns
+from tendon.ros2_nodes.wire.topics import (
+    DIAGNOSTICS,
+    PERMISSION,
+    STATE,
+    TASK,
+    ForeignMessageError,
+    Stated,
+    StatusTopic,
+    unreadable_request,
+)
+from tendon.ros2_nodes.wire.trajectories import read_trajectory, write_trajectory
+
+__all__ = [
+    "DIAGNOSTICS",
+    "DONE_TOPIC",
+    "FILTER_INPUT_TOPIC",
+    "HEARTBEAT_TOPIC",
+    "PERMISSION",
+    "SECOND_NS",
+    "Stated",
+    "STATE",
+    "TASK",
+    "Done",
+    "ForeignMessageError",
+    "Heartbeat",
+    "JointStateReader",
+    "StatusTopic",
+    "camera_info_message",
+    "chunk",
+    "chunk_bytes",
+    "command_bytes",
+    "done_message",
+    "filter_input_messages",
+    "heartbeat_message",
+    "image",
+    "image_message",
+    "joint_state_message",
+    "read_done",
+    "read_filter_inputs",
+    "read_heartbeat",
+    "read_stamp_ns",
+    "read_trajectory",
+    "time_message",
+    "time_ns",
+    "unreadable_request",
+    "write_trajectory",
+]

@@ -1,0 +1,60 @@
+"""Action chunks as the bytes of a trajectory message, and back."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from tendon.core.errors import InvalidDataError, MismatchError
+from tendon.core.types import ActionChunk, SentTrajectory
+from tendon.ros2_nodes.wire.joint_states import order_of
+from tendon.ros2_nodes.wire.trajectories import read_trajectory, write_trajectory
+
+
+def chunk_bytes(chunk: ActionChunk, joint_names: Sequence[str]) -> bytes:
+    """Returns the message of an action chunk, stamped with its observation; `time_from_start` counts from there."""
+    first_ns = chunk.start_ns - chunk.observation_stamp_ns
+    count = len(chunk.actions)
+    return write_trajectory(
+        SentTrajectory(
+            stamp_ns=chunk.observation_stamp_ns,
+            joint_names=tuple(joint_names),
+            times_ns=[first_ns + k * chunk.step_ns for k in range(count)],
+            position=chunk.actions,
+            velocity=np.empty((count, 0)),
+        )
+    )
+
+
+def chunk(data: bytes, joint_names: Sequence[str]) -> ActionChunk:
+    """Returns the action chunk of a message, its columns in the order of `joint_names`.
+
+    Raises:
+        MismatchError: a joint is missing, unknown or named twice.
+        InvalidDataError: fewer than two points, uneven times, a wrong size or a value that is not finite.
+    """
+    given = read_trajectory(data)
+    order = _same_joints(joint_names, given.joint_names, "action chunk")
+    times = given.times_ns
+    if len(times) < 2:
+        raise InvalidDataError(f"action chunk has {len(times)} points: its step needs at least 2")
+    steps = {later - earlier for earlier, later in itertools.pairwise(times)}
+    if len(steps) != 1:
+        raise InvalidDataError(f"action chunk has uneven steps {sorted(steps)} ns: points must be equally spaced")
+    if given.position.shape[1] != len(order):
+        raise InvalidDataError(f"action chunk has rows of {given.position.shape[1]} numbers, expected {len(order)}")
+    return ActionChunk(
+        actions=given.position[:, order],
+        start_ns=given.stamp_ns + times[0],
+        step_ns=steps.pop(),
+        observation_stamp_ns=given.stamp_ns,
+    )
+
+
+def _same_joints(wanted: Sequence[str], given: Sequence[str], what: str) -> list[int]:
+    unknown = [name for name in given if name not in wanted]
+    if unknown:
+        raise MismatchError(f"{what} has unknown joint {', '.join(unknown)}; the robot has: {', '.join(wanted)}")
+    return order_of(wanted, given, what)

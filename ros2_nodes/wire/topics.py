@@ -1,0 +1,159 @@
+"""The topics of type DiagnosticArray: each message holds one typed value, in one status.
+
+The status has the value's node as its name, its level, and as its message a text for `ros2 topic echo` that nobody
+reads back, but for the `text` of a value. All else is in key-value pairs (`pairs`), with `type` and `version` before
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.serialization import deserialize_message
+
+from tendon.core.errors import InvalidDataError
+from tendon.core.node_status import (
+    ControlStatus,
+    Level,
+    MockStatus,
+    MonitorStatus,
+    NodeStatus,
+    PolicyStatus,
+    SimulationStatus,
+)
+from tendon.core.permission import Permission
+from tendon.ros2_nodes.wire.forms import LONGEST, short
+from tendon.ros2_nodes.wire.pairs import HEADER, read_pairs, write_pairs
+from tendon.ros2_nodes.wire.times import time_message
+from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
+
+VERSION = 1
+"""Of all formats here. It grows when a key changes; a message of another version is refused."""
+
+
+MOST_PAIRS, LONGEST_KEY = 1000, 256
+
+
+class Stated(Protocol):
+    """What can be said in a status."""
+
+    @property
+    def node(self) -> str:
+        """Who says it."""
+
+    @property
+    def level(self) -> Level:
+        """How well that is."""
+
+    @property
+    def text(self) -> str:
+        """It in words, for a person."""
+
+
+T = TypeVar("T", bound=Stated)
+
+
+class ForeignMessageError(InvalidDataError):
+    """A message that does not say that it is Tendon's; on `diagnostics` any driver publishes such."""
+
+
+class StatusTopic(Generic[T]):
+    """A topic whose messages hold one value each.
+
+    Args:
+        name: relative.
+        kinds: what a message may hold, by the word for it.
+    """
+
+    def __init__(self, name: str, **kinds: type[T]) -> None:
+        self.name, self._kinds = name, kinds
+        self._words: dict[type, str] = {kind: word for word, kind in kinds.items()}
+
+    def __contains__(self, kind: type) -> bool:
+        """Whether values of a type, or of one of its subclasses, are on it."""
+        return any(issubclass(each, kind) for each in self._words)
+
+    def encode(self, value: T, stamp_ns: int) -> DiagnosticArray:
+        """Returns the message of a value."""
+        pairs = [("type", self._words[type(value)]), ("version", str(VERSION)), *write_pairs(value)]
+        status = DiagnosticStatus(name=value.node, level=bytes([value.level]), message=value.text[:LONGEST])
+        status.values = [KeyValue(key=key, value=text) for key, text in pairs]
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = time_message(stamp_ns)
+        return message
+
+    def decode(self, message: DiagnosticArray) -> T:
+        """Returns the value in a message.
+
+        Raises:
+            ForeignMessageError: it is none of Tendon's.
+            InvalidDataError: it is of another version or broken; topic, node, key, value and what was expected are
+                named.
+        """
+        if len(message.status) != 1:
+            raise ForeignMessageError(f"{self.name}: {len(message.status)} statuses in a message, expected 1")
+        (status,) = message.status
+        where = f"{self.name}, status {short(status.name)}"
+        pairs = {pair.key: pair.value for pair in status.values}
+        word, version = pairs.pop("type", None), pairs.pop("version", None)
+        if word is None or version is None:
+            raise ForeignMessageError(f"{where}: key {'version' if word else 'type'} is missing, it is not Tendon's")
+        if version != str(VERSION):
+            raise InvalidDataError(
+                f"{where}: version is {short(version)}, expected {VERSION}: install the same Tendon everywhere"
+            )
+        if word not in self._kinds:
+            raise InvalidDataError(f"{where}: type is {short(word)}, expected one of {', '.join(self._kinds)}")
+        if len(pairs) + 2 != len(status.values):
+            raise InvalidDataError(f"{where}: a key is there twice")
+        if len(pairs) > MOST_PAIRS or any(len(key) > LONGEST_KEY for key in pairs):
+            raise InvalidDataError(
+                f"{where}: {len(pairs)} keys, expected at most {MOST_PAIRS} of {LONGEST_KEY} characters"
+            )
+        try:
+            return self._read(self._kinds[word], status, pairs)
+        except InvalidDataError as error:
+            raise InvalidDataError(f"{where}: {error}") from None
+
+    def decode_bytes(self, data: bytes) -> T:
+        """Returns the value in the bytes of a message; see `decode`."""
+        try:
+            message = deserialize_message(data, DiagnosticArray)
+        except Exception as error:  # rclpy says with its own types, and with RuntimeError, that bytes are no message
+            raise InvalidDataError(f"{self.name}: {len(data)} bytes are no DiagnosticArray: {error}") from error
+        return self.decode(message)
+
+    def _read(self, kind: type[T], status: DiagnosticStatus, pairs: Mapping[str, str]) -> T:
+        given: dict[str, Any] = {}
+        if kind.__dataclass_fields__.keys() >= set(HEADER):  # type: ignore[attr-defined]
+            if status.level[0] not in Level.__members__.values():
+                raise InvalidDataError(f"level is {status.level[0]}, expected 0 to 3")
+            if len(status.name) > LONGEST_KEY or len(status.message) > LONGEST:
+                raise InvalidDataError(f"message has {len(status.message)} characters, expected at most {LONGEST}")
+            given = {"node": status.name, "level": Level(status.level[0]), "text": status.message}
+        elif status.name != kind.node:
+            raise InvalidDataError(f"it is said by another node, expected {kind.node}")
+        return read_pairs(kind, pairs, **given)
+
+
+PERMISSION = StatusTopic[Permission]("safety/permission", permission=Permission)
+STATE = StatusTopic[ControlState | MonitorState | ResponseRequest](
+    "safety/state", control=ControlState, monitor=MonitorState, request=ResponseRequest
+)
+DIAGNOSTICS = StatusTopic[NodeStatus](
+    "diagnostics",
+    node=NodeStatus,
+    control=ControlStatus,
+    monitor=MonitorStatus,
+    policy=PolicyStatus,
+    simulation=SimulationStatus,
+    mock=MockStatus,
+)
+TASK = StatusTopic[TaskState]("sim/task", task=TaskState)
+
+
+def unreadable_request(message: DiagnosticArray) -> str:
+    """Returns the name of the node whose message on `safety/state` asks for a response, readable or not; else ""."""
+    return next((str(s.name) or "?" for s in message.status if any(pair.key == "response" for pair in s.values)), "")

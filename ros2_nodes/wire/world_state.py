@@ -1,0 +1,72 @@
+"""The state of the simulated world as a message: a named vector with a stamp, so that any ROS tool can read it."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from itertools import chain
+
+from sensor_msgs.msg import JointState
+
+from tendon.core.errors import InvalidDataError
+from tendon.ros2_nodes.wire.times import time_message, time_ns
+from tendon.sim.scene import Scene, sample_scene
+from tendon.sim.world import WorldState
+
+WORLD_TOPIC = "sim/world_state"
+COMMANDED_TOPIC = "sim/commanded"
+"""trajectory_msgs/JointTrajectory: what controllers commanded in some physics steps, a point each."""
+_AXES = ("x", "y", "z", "qx", "qy", "qz", "qw")
+
+
+def scene_label(scene: Scene) -> str:
+    """Returns what identifies a scene in a message: the family and seed it was sampled from."""
+    return f"{scene.task.family}/{scene.seed}"
+
+
+def scene_of(label: str) -> Scene:
+    """Returns the scene of a label.
+
+    Raises:
+        InvalidDataError: the label is not one.
+    """
+    family, _, seed = label.partition("/")
+    try:
+        return sample_scene(int(seed), family)
+    except (ValueError, OverflowError) as error:
+        raise InvalidDataError(f"{WORLD_TOPIC}: scene is {label[:40]!r}, expected FAMILY/SEED: {error}") from error
+
+
+def world_state_message(stamp_ns: int, label: str, state: WorldState) -> JointState:
+    """Returns the message: joints, then seven numbers of each item's pose, then the drawer's opening."""
+    message = JointState(name=_names(len(state.joint_position), len(state.poses)))
+    message.header.stamp, message.header.frame_id = time_message(stamp_ns), label
+    message.position = array("d", chain(state.joint_position, *state.poses, (state.opening,)))
+    return message
+
+
+def world_state(message: JointState) -> tuple[int, str, WorldState]:
+    """Returns (stamp_ns, label of the scene, state); the state's own time is the stamp.
+
+    Raises:
+        InvalidDataError: names or numbers are others than `world_state_message` writes, or a number is not finite.
+    """
+    stamp_ns, values = time_ns(message.header.stamp), message.position.tolist()
+    joints = sum(name.startswith("joint") for name in message.name)
+    items = (len(message.name) - joints - 1) // len(_AXES)
+    if items < 0 or message.name != _names(joints, items) or len(values) != len(message.name):
+        raise InvalidDataError(
+            f"{WORLD_TOPIC}: {len(values)} positions of {len(message.name)} names, expected joint0, ..., seven numbers "
+            "of each item, and opening"
+        )
+    for name, value in zip(message.name, values, strict=True):
+        if not math.isfinite(value):
+            raise InvalidDataError(f"{WORLD_TOPIC}: {name} is {value}, expected a finite number")
+    poses = [tuple(values[i : i + len(_AXES)]) for i in range(joints, len(values) - 1, len(_AXES))]
+    state = WorldState(time_ns=stamp_ns, joint_position=tuple(values[:joints]), poses=tuple(poses), opening=values[-1])
+    return stamp_ns, str(message.header.frame_id), state
+
+
+def _names(joints: int, items: int) -> list[str]:
+    poses = [f"item{i}.{axis}" for i in range(items) for axis in _AXES]
+    return [*(f"joint{i}" for i in range(joints)), *poses, "opening"]
