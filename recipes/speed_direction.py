@@ -24,15 +24,15 @@ from onnx import numpy_helper
 from safetensors.numpy import save_file
 from torch import Tensor
 
-from tendon.core.environment import load_environment
 from tendon.core.errors import MismatchError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import load_profile
 from tendon.core.types import ActionChunk, Observation
 from tendon.evaluation.episode import Runner, Setting
-from tendon.policies.bundle import Bundle, load_bundle
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.bundle.bundle import Bundle, load_bundle
+from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.training.model import FLOW_STEPS, Flow
+from tendon.robots.environment import load_environment
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import ENVIRONMENT, sample_scene
 from tendon.sim.world import World

@@ -21,14 +21,14 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from tendon.core.errors import ConfigError, MismatchError
-from tendon.core.profile import RobotProfile
-from tendon.policies.bundle import Bundle, write_bundle
+from tendon.policies.adapter.matching import EMBEDDING
+from tendon.policies.bundle.bundle import Bundle, write_bundle
 from tendon.policies.export.exported import CONTEXT_GRAPH
-from tendon.policies.export.two_graphs import denoiser_settings, export_two_graphs, observe, row_conversion
-from tendon.policies.manifest import MODEL_FILE, CameraInput, InstructionInput, Manifest
-from tendon.policies.matching import EMBEDDING
-from tendon.policies.spaces import STATE_ITEMS, ActionSpace, StateItem
+from tendon.policies.export.networks.two_graphs import denoiser_settings, export_two_graphs, observe, row_conversion
+from tendon.policies.spec.manifest import MODEL_FILE, CameraInput, InstructionInput, Manifest
+from tendon.policies.spec.spaces import STATE_ITEMS, ActionSpace, StateItem
 from tendon.policies.training.model import Shape, SmallVla
+from tendon.robots.profile import RobotProfile
 
 LARGEST_DIFFERENCE = 1e-3
 PARITY_CASES = 4
@@ -58,7 +58,7 @@ class Deployed(nn.Module):
         prefix_rows: Tensor,
         noise: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Inputs and outputs as in `tendon.policies.matching`."""
+        """Inputs and outputs as in `tendon.policies.adapter.matching`."""
         context, points, embedding = observe(self.model, image_scene, image_wrist, state, tokens)
         given = (torch.arange(self.model.shape.rows) < prefix_rows[:, None]).float()
         chunk = self.model.sample(context, prefix * self.scale + self.shift, given, noise)
@@ -72,7 +72,7 @@ def load_run(run: Path) -> tuple[SmallVla, dict[str, Any]]:
         ConfigError: there is no such run.
     """
     if not (run / "weights.safetensors").is_file():
-        raise ConfigError(f"no training run at {run}: it has no weights.safetensors; `tendon train` makes one")
+        raise ConfigError(f"no training run at {run}: it has no weights.safetensors; `tendon policy train` makes one")
     record = json.loads((run / "run.json").read_text())
     model = SmallVla(Shape(**record["shape"]), record["cameras"], record["statistics"])
     model.load_state_dict(load_file(run / "weights.safetensors"))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tendon.policies.manifest import CameraInput
-from tendon.policies.parity import Case
+from tendon.policies.parity.graph import Case
+from tendon.policies.spec.manifest import CameraInput
 
 RANDOM_CASES = 4
 

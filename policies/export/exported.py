@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tendon.policies.manifest import CameraInput
-from tendon.policies.parity import Case, Row
-from tendon.policies.sampling import Diffusion, Flow
+from tendon.policies.parity.graph import Case, Row
+from tendon.policies.spec.manifest import CameraInput
+from tendon.policies.spec.sampling import Diffusion, Flow
 
 POLICY_GRAPH = "policy.onnx"
 CONTEXT_GRAPH = "context.onnx"
@@ -36,7 +36,7 @@ class TokenInput:
     """How an instruction becomes the token input.
 
     Attributes:
-        kind: whose template, see `tendon.policies.prompt`.
+        kind: whose template, see `tendon.policies.inference.prompt`.
         tokenizer: which of the files turns the text into tokens.
         length: L.
         mask: whether the graph reads `token_mask` too.

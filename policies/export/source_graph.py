@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from tendon.core.errors import MismatchError
-from tendon.policies.chunk_parity import measure_chunks
-from tendon.policies.divergence import divergence_from
+from tendon.policies.engines.loading import Engine, Graph, load_graph
 from tendon.policies.export.double import double_of, widened
 from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, Report
 from tendon.policies.export.onnx_graph import export_graph, traced
-from tendon.policies.parity import EXPORT_BOUND, Case, Row, measure
-from tendon.policies.runtime import Engine, Graph, load_graph
-from tendon.policies.sampling import Diffusion, Flow
+from tendon.policies.parity.chunk import measure_chunks
+from tendon.policies.parity.divergence import divergence_from
+from tendon.policies.parity.graph import EXPORT_BOUND, Case, Row, measure
+from tendon.policies.spec.sampling import Diffusion, Flow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,11 +9,12 @@ from typing import Any
 
 import yaml
 
+from tendon.core.config import build
 from tendon.core.errors import ConfigError
-from tendon.core.profile import RobotProfile, build
-from tendon.policies.components import JointComponent
-from tendon.policies.conventions import gripper_joints, joint_types
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.adapter.conventions import gripper_joints, joint_types
+from tendon.policies.spec.components import JointComponent
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.profile import RobotProfile
 
 _OWN = ("rows", "step_s", "mean", "std")
 
@@ -61,7 +62,7 @@ def joint_spaces(profile: RobotProfile, unit: str | None = None, gripper: tuple[
 
 
 def read_spaces(path: Path) -> Spaces:
-    """Reads a YAML file of two keys, `state` and `action`, written as in `bundle.yaml` (docs/spaces.md).
+    """Reads a YAML file of two keys, `state` and `action`, written as in `bundle.yaml` (docs/reference/spaces.md).
 
     `action` lacks rows, step_s, mean and std: those are the policy's own.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 
+from tendon.core.distribution import pip_install
 from tendon.core.errors import MissingDependencyError
 
 
@@ -21,5 +22,5 @@ def require_remote() -> None:
             importlib.import_module(name)
         except ImportError as error:
             raise MissingDependencyError(
-                f'remote policies need {name}, which is missing ({error}): pip install "tendon[remote]"'
+                f"remote policies need {name}, which is missing ({error}): {pip_install('remote')}"
             ) from error

@@ -10,18 +10,22 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.config import build
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
-from tendon.core.profile import RobotProfile, build
 from tendon.core.types import Array, Observation
-from tendon.policies.adapter import ROW_ADAPTERS
-from tendon.policies.components import CONSTANT
-from tendon.policies.fields import check_count, check_text, check_unique, sequence
-from tendon.policies.given import Given
-from tendon.policies.manifest import CameraInput
+from tendon.policies.adapter.adapter import ROW_ADAPTERS
+from tendon.policies.adapter.state_vector import StateVector
+from tendon.policies.inference.given import Given
 from tendon.policies.remote.link import RemoteAnswer, read_rows
-from tendon.policies.spaces import ActionSpace, StateItem
-from tendon.policies.state_vector import StateVector
+from tendon.policies.remote.openpi.nested_keys import check_nested
+from tendon.policies.spec.components import CONSTANT
+from tendon.policies.spec.fields import check_choice, check_count, check_text, check_unique, sequence
+from tendon.policies.spec.manifest import CameraInput
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.profile import RobotProfile
 
+LAYOUTS = ("hwc", "chw")
+"""Orders of an image's axes: height, width and channels, or channels first."""
 MOST_EXCESS = 1.0
 """Ranges of a joint that an answer may be outside of it; degrees taken for radians are further off."""
 
@@ -37,12 +41,14 @@ class ImageKey:
         key: what the server calls it.
         width: of the image that is sent [px]: the camera's is scaled and padded with black. 0 sends it as it is.
         height: likewise.
+        layout: one of `LAYOUTS`.
     """
 
     camera: str
     key: str
     width: int = 0
     height: int = 0
+    layout: str = "hwc"
 
     def __post_init__(self) -> None:
         check_text("cameras camera", self.camera)
@@ -51,6 +57,7 @@ class ImageKey:
             check_count(f"cameras {self.camera} {name}", getattr(self, name), 0)
         if bool(self.width) != bool(self.height):
             raise ConfigError(f"cameras {self.camera}: width and height belong together")
+        check_choice(f"cameras {self.camera} layout", self.layout, LAYOUTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +72,7 @@ class Contract:
         action: the meaning, size and timing of an answer; numbers are as the server sends them, not normalised.
         answer: the server's keys to how many numbers of a row each holds, in the order of the action's components.
         instruction: the server's key for the words.
+        nested_keys: a `/` in a key leads into a map: `images/cam_high` is `cam_high` of map `images`.
     """
 
     name: str
@@ -74,12 +82,17 @@ class Contract:
     action: ActionSpace
     answer: Mapping[str, int]
     instruction: str = "prompt"
+    nested_keys: bool = False
 
     def __post_init__(self) -> None:
         for name in ("name", "robot", "instruction"):
             check_text(name, getattr(self, name))
         check_unique("cameras key", tuple(image.key for image in self.cameras))
         check_unique("cameras camera", tuple(image.camera for image in self.cameras))
+        check_choice("nested_keys", self.nested_keys, (True, False))
+        if self.nested_keys:
+            check_nested((*(image.key for image in self.cameras), *self.state, self.instruction))
+            check_nested(tuple(self.answer))
 
 
 def parse_contract(raw: Any) -> Contract:
@@ -149,10 +162,14 @@ class Translator:
         self._joints = [profile.joints[profile.joint_names.index(name)] for name in named]
 
     def images(self, observation: Observation) -> dict[str, Pixels]:
-        """Returns (height, width, 3) RGB by the server's keys."""
-        return {
-            image.key: fit(observation.images[image.camera].pixels, image.height, image.width)
+        """Returns (height, width, 3) RGB, or (3, height, width) where the layout says so, by the server's keys."""
+        fitted = {
+            image: fit(observation.images[image.camera].pixels, image.height, image.width)
             for image in self._contract.cameras
+        }
+        return {
+            image.key: pixels if image.layout == "hwc" else pixels.transpose(2, 0, 1)
+            for image, pixels in fitted.items()
         }
 
     def state(self, observation: Observation) -> dict[str, npt.NDArray[np.float32]]:

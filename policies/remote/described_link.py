@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Observation
 from tendon.policies.remote.contract import Contract, Translator
-from tendon.policies.remote.endpoint import Endpoint
 from tendon.policies.remote.link import check_length
-from tendon.policies.steering import Steering
+from tendon.policies.remote.transport.endpoint import Endpoint
+from tendon.policies.spec.steering import Steering
+from tendon.robots.profile import RobotProfile
 
 
 class DescribedLink:

@@ -10,9 +10,9 @@ import numpy as np
 
 from tendon.core.errors import InstructionError, InvalidDataError
 from tendon.core.types import Array, Observation, freeze
-from tendon.policies.manifest import CameraInput
-from tendon.policies.remote.keys import LONGEST_PROMPT
-from tendon.policies.steering import Steering
+from tendon.policies.remote.served.keys import LONGEST_PROMPT
+from tendon.policies.spec.manifest import CameraInput
+from tendon.policies.spec.steering import Steering
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

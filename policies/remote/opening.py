@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tendon.core.profile import RobotProfile
 from tendon.policies.remote.contract import Contract
-from tendon.policies.remote.endpoint import Endpoint
-from tendon.policies.remote.gr00t_link import Gr00tLink
+from tendon.policies.remote.gr00t.link import Gr00tLink
 from tendon.policies.remote.link import Link
-from tendon.policies.remote.openpi_link import OpenpiLink
+from tendon.policies.remote.openpi.link import OpenpiLink
 from tendon.policies.remote.policy import RemotePolicy
+from tendon.policies.remote.served.link import TendonLink
 from tendon.policies.remote.settings import load_settings
-from tendon.policies.remote.tendon_link import TendonLink
+from tendon.policies.remote.transport.endpoint import Endpoint
+from tendon.robots.profile import RobotProfile
 
 _DESCRIBED: dict[str, Callable[[Endpoint, Contract, RobotProfile], Link]] = {"openpi": OpenpiLink, "gr00t": Gr00tLink}
 

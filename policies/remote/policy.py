@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tendon.core.errors import InvalidDataError, MismatchError, RemoteError
-from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Image, Observation
-from tendon.policies.given import rows_on_grid
-from tendon.policies.manifest import CameraInput
+from tendon.policies.inference.given import rows_on_grid
+from tendon.policies.inference.inputs import check_observation
 from tendon.policies.remote.link import Link
-from tendon.policies.senses import check_observation
+from tendon.policies.spec.manifest import CameraInput
+from tendon.robots.profile import RobotProfile
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

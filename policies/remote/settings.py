@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from tendon.core.config import build
 from tendon.core.errors import ConfigError
-from tendon.core.profile import build
-from tendon.policies.fields import check_choice, check_count, positive
 from tendon.policies.remote.contract import Contract, parse_contract
-from tendon.policies.remote.endpoint import LARGEST_REPLY, Endpoint
-from tendon.policies.remote.keyfile import read_key
+from tendon.policies.remote.transport.endpoint import LARGEST_REPLY, Endpoint
+from tendon.policies.remote.transport.keyfile import read_key
+from tendon.policies.spec.fields import check_choice, check_count, positive
 
 SCHEMES = {"tendon": ("ws", "wss"), "openpi": ("ws", "wss"), "gr00t": ("tcp",)}
-"""Kinds of servers: `tendon serve`, openpi's own, NVIDIA's GR00T; and how their addresses begin."""
+"""Kinds of servers: `tendon policy serve`, openpi's own, NVIDIA's GR00T; and how their addresses begin."""
 MOST_WAIT_S = 600.0
 
 
@@ -35,8 +35,8 @@ class RemoteSettings:
         connect_s: longest time to connect.
         start_s: longest time of an inference at start, where some servers compile.
         largest_reply: bytes.
-        jpeg_quality: 1 to 100 to send images as JPEG, to `tendon serve` only.
-        policy: what the policy sees and answers; `tendon serve` says so itself.
+        jpeg_quality: 1 to 100 to send images as JPEG, to `tendon policy serve` only.
+        policy: what the policy sees and answers; `tendon policy serve` says so itself.
 
     Raises:
         ConfigError: a value is wrong, or does not belong to the kind.
@@ -68,6 +68,8 @@ class RemoteSettings:
             check_count("jpeg_quality", self.jpeg_quality, 1)
             if self.kind != "tendon" or self.jpeg_quality > 100:
                 raise ConfigError(f"jpeg_quality is {self.jpeg_quality}: 1 to 100, and only with kind: tendon")
+        if self.policy is not None and self.kind == "gr00t":
+            _check_gr00t(self.policy)
         if (self.policy is None) != (self.kind == "tendon"):
             raise ConfigError(
                 "policy: says what the policy sees and answers; kind tendon needs none, for the server says it"
@@ -115,6 +117,13 @@ def load_settings(path: Path) -> RemoteSettings:
 def _beside(path: Path, file: Path | str | None) -> Path | None:
     """Returns where a file is that another one names."""
     return None if file is None else path.parent / Path(str(file)).expanduser()
+
+
+def _check_gr00t(policy: Contract) -> None:
+    if policy.nested_keys:
+        raise ConfigError("policy nested_keys is for kind openpi: GR00T's keys are what they are")
+    if other := [image.camera for image in policy.cameras if image.layout != "hwc"]:
+        raise ConfigError(f"policy cameras {other[0]} layout is for kind openpi: GR00T takes hwc")
 
 
 def _check_url(url: Any, schemes: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tendon.core.errors import ConfigError
-from tendon.policies.tokens import PAD, UNKNOWN, Tokenizer, words
+from tendon.policies.spec.tokens import PAD, UNKNOWN, Tokenizer, words
 
 CAMERAS = ("scene", "wrist")
 TOKENS = 16
@@ -26,7 +26,7 @@ class Demonstrations:
     """All frames of some folders of shards, but those in which a named item was knocked off the table.
 
     Args:
-        folders: each holds shards written by `tendon demos`.
+        folders: each holds shards written by `tendon data demos`.
         vocabulary: when given, of an earlier run; else made from the instructions found.
 
     Raises:
@@ -36,7 +36,7 @@ class Demonstrations:
     def __init__(self, folders: list[Path], vocabulary: list[str] | None = None) -> None:
         self.shards = sorted(path for folder in folders for path in folder.glob("seeds-*"))
         if not self.shards:
-            raise ConfigError(f"no demonstrations in {', '.join(map(str, folders))}; `tendon demos` makes them")
+            raise ConfigError(f"no demonstrations in {', '.join(map(str, folders))}; `tendon data demos` makes them")
         self.about = json.loads((folders[0] / ABOUT_FILE).read_text())
         parts = {key: [np.load(shard / f"{key}.npy") for shard in self.shards] for key in KEYS}
         self.images = {

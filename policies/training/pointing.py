@@ -16,7 +16,7 @@ def project(viewpoint: Mapping[str, Any], points: Tensor, state: Tensor) -> Tens
     """Returns where points are seen, (..., 2) in [-1, 1] from left to right and top to bottom; outside: not seen.
 
     Args:
-        viewpoint: rotation, eye, on_tool and focal, as `tendon demos` writes them to `about.json`.
+        viewpoint: rotation, eye, on_tool and focal, as `tendon data demos` writes them to `about.json`.
         points: (B, ..., 3) [m, base frame].
         state: (B, S), the tool's position [m] first.
     """

@@ -17,8 +17,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from tendon.core.errors import MismatchError
-from tendon.policies.bundle import Bundle
-from tendon.policies.manifest import InstructionInput, Manifest
+from tendon.policies.bundle.bundle import Bundle
+from tendon.policies.spec.manifest import InstructionInput, Manifest
 from tendon.policies.training.model import Shape, SmallVla
 
 PREFIX = "model."

@@ -45,18 +45,25 @@ def act_graphs(act_folder: Path) -> ExportedGraphs:
     """That ACT policy, exported."""
     from tiny_policies import CAMERAS
 
-    from tendon.policies.export.act import export_act
-    from tendon.policies.export.lerobot_source import read_source
+    from tendon.policies.export.lerobot.source import read_source
+    from tendon.policies.export.networks.act import export_act
 
     return export_act(read_source(act_folder), CAMERAS)
 
 
 @pytest.fixture(scope="session")
-def diffusion_graphs(diffusion_folder: Path) -> ExportedGraphs:
-    """That Diffusion Policy, exported."""
+def diffusion_export(diffusion_folder: Path) -> tuple[ExportedGraphs, list[str]]:
+    """That Diffusion Policy, exported, and the stages that were reported."""
     from tiny_policies import CAMERAS
 
-    from tendon.policies.export.diffusion import export_diffusion
-    from tendon.policies.export.lerobot_source import read_source
+    from tendon.policies.export.lerobot.source import read_source
+    from tendon.policies.export.networks.diffusion import export_diffusion
 
-    return export_diffusion(read_source(diffusion_folder), CAMERAS)
+    stages: list[str] = []
+    return export_diffusion(read_source(diffusion_folder), CAMERAS, report=stages.append), stages
+
+
+@pytest.fixture(scope="session")
+def diffusion_graphs(diffusion_export: tuple[ExportedGraphs, list[str]]) -> ExportedGraphs:
+    """The graphs of it."""
+    return diffusion_export[0]

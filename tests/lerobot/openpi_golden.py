@@ -14,7 +14,7 @@ import torch
 from safetensors.numpy import save_file
 from vla_directories import ROWS, VOCABULARY, observation, tiny_pi
 
-from tendon.policies.export.openpi_gemma import has_fork
+from tendon.policies.export.networks.openpi_gemma import has_fork
 
 TOKENS = 12
 FILE = Path(__file__).with_name("openpi_golden.safetensors")

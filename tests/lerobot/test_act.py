@@ -9,14 +9,14 @@ from onnx import numpy_helper
 from tiny_policies import ACTION, CAMERAS, as_lerobot, loaded, observation
 
 from tendon.core.errors import MismatchError
-from tendon.policies.export.act import ActGraph
+from tendon.policies.engines.loading import Engine, load_graph
 from tendon.policies.export.exported import ExportedGraphs
-from tendon.policies.export.lerobot_policy import lerobot_policy
-from tendon.policies.export.lerobot_source import read_source
-from tendon.policies.export.pixels import Pixels
+from tendon.policies.export.lerobot.pixels import Pixels
+from tendon.policies.export.lerobot.policy import lerobot_policy
+from tendon.policies.export.lerobot.source import read_source
+from tendon.policies.export.networks.act import ActGraph
 from tendon.policies.export.source_graph import SourceGraph, verify
-from tendon.policies.parity import EXPORT_BOUND, difference
-from tendon.policies.runtime import Engine, load_graph
+from tendon.policies.parity.graph import EXPORT_BOUND, difference
 
 BOUND = 1e-5
 

@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 from tiny_policies import CAMERAS, STATE, save_act, statistics
 
 from tendon.core.errors import ConfigError, IntegrityError
-from tendon.policies.export.lerobot_policy import lerobot_policy
-from tendon.policies.export.lerobot_source import read_source
-from tendon.policies.export.pixels import camera_inputs
+from tendon.policies.export.lerobot.pixels import camera_inputs
+from tendon.policies.export.lerobot.policy import lerobot_policy
+from tendon.policies.export.lerobot.source import read_source
 
 WEIGHTS = "model.safetensors"
 NORMALIZER = "policy_preprocessor_step_3_normalizer_processor.safetensors"
@@ -80,10 +80,20 @@ READ = {
     ),
     "no type": (_json("config.json", lambda raw: raw.pop("type")), ConfigError, "policy type is None"),
     "no action": (_json("config.json", lambda raw: raw["output_features"].clear()), ConfigError, "output_features"),
-    "no state": (
-        _json("config.json", lambda raw: raw["input_features"].pop("observation.state")),
+    "no state, in a type that LeRobot cannot run without": (
+        _json(
+            "config.json", lambda raw: raw.update(type="diffusion") or raw["input_features"].pop("observation.state")
+        ),
         ConfigError,
-        "feature observation.state is None",
+        "diffusion has no feature observation.state; without it LeRobot runs act alone",
+    ),
+    "no image": (
+        _json(
+            "config.json",
+            lambda raw: raw.update(input_features={"observation.state": raw["input_features"]["observation.state"]}),
+        ),
+        ConfigError,
+        "the policy sees no image: LeRobot runs act on a robot with at least one",
     ),
     "a grey image": (
         _json("config.json", lambda raw: raw["input_features"]["observation.images.top"].update(shape=[1, 48, 64])),
@@ -214,7 +224,7 @@ BUILD = {
     "a key that LeRobot has not": (
         _json("config.json", lambda raw: raw.update(chunk=10)),
         ConfigError,
-        "`chunk` are not valid",
+        "act has no setting chunk in any LeRobot",
     ),
     "a value that LeRobot refuses": (
         _json("config.json", lambda raw: raw.update(vision_backbone="vit")),
@@ -254,7 +264,7 @@ def test_cameras_that_do_not_fit_are_refused(act_folder: Path, cameras: dict[str
 
 @pytest.mark.parametrize("mode", ["MEAN_STD", "MIN_MAX", "QUANTILES"])
 def test_statistics_of_every_mode_are_those_of_lerobot(tmp_path: Path, mode: str) -> None:
-    from tendon.policies.export.lerobot_packages import lerobot_module
+    from tendon.policies.export.lerobot.packages import lerobot_module
 
     modes = lerobot_module("configs.types").NormalizationMode
     mapping = {"VISUAL": modes.IDENTITY, "STATE": modes[mode], "ACTION": modes[mode]}

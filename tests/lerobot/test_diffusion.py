@@ -8,11 +8,11 @@ import pytest
 import torch
 from tiny_policies import ACTION, CAMERAS, as_lerobot, loaded, observation
 
-from tendon.policies.export.diffusion import diffusion_schedule
+from tendon.policies.engines.loading import Engine, load_graph
 from tendon.policies.export.exported import ExportedGraphs
-from tendon.policies.export.lerobot_packages import lerobot_module
-from tendon.policies.parity import difference
-from tendon.policies.runtime import Engine, load_graph
+from tendon.policies.export.lerobot.packages import lerobot_module
+from tendon.policies.export.networks.diffusion import diffusion_schedule
+from tendon.policies.parity.graph import difference
 
 BOUND = 1e-5
 SEED, ROWS = 3, 16
@@ -104,3 +104,8 @@ def test_the_conditioning_depends_on_every_camera_and_on_the_older_observation(
             changed[step] = changed[step] // 2 if changed.dtype == np.uint8 else changed[step] + 1
             answer = context.run({**feeds, name: changed})["conditioning"]
             assert difference(case["conditioning"], answer)[2] > 1e-3, (name, step)
+
+
+def test_two_graphs_are_seven_stages(diffusion_export: tuple[ExportedGraphs, list[str]]) -> None:
+    """As an import counts them."""
+    assert len(diffusion_export[1]) == 7

@@ -1,10 +1,13 @@
-"""`tendon import`: one command from LeRobot's folder to a bundle that drives the robot as LeRobot would."""
+"""`tendon policy import`: one command from LeRobot's folder to a bundle that drives the robot as LeRobot would."""
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import shutil
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,18 +20,18 @@ from so101 import JOINTS, write_so101
 from tiny_policies import ACTION, CAMERAS, HEIGHT, STATE, WIDTH, as_lerobot, loaded, observation, save_act, statistics
 
 from tendon.cli import main
-from tendon.core.profile import load_profile
 from tendon.core.types import Image, Observation
-from tendon.policies.bundle import load_bundle, write_bundle
-from tendon.policies.export import lerobot_bundle
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
+from tendon.policies.engines.loading import Engine
 from tendon.policies.export.exported import ExportedGraphs
-from tendon.policies.export.lerobot_bundle import EXPORTERS, Importing, draft_manifest, final_manifest
-from tendon.policies.export.lerobot_source import read_source
-from tendon.policies.export.pixels import camera_inputs
+from tendon.policies.export.lerobot import bundle as lerobot_bundle
+from tendon.policies.export.lerobot.bundle import EXPORTERS, Importing, draft_manifest, final_manifest
+from tendon.policies.export.lerobot.pixels import camera_inputs
+from tendon.policies.export.lerobot.source import read_source
 from tendon.policies.export.spaces_file import read_spaces
-from tendon.policies.parity import CASES_FILE, RECEIPT_FILE, read_cases, read_receipt
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.runtime import Engine
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE, read_cases, read_receipt
+from tendon.robots.profile import load_profile
 
 ORDER = (5, 0, 1, 2, 3, 4)
 """The policy has the gripper first."""
@@ -60,15 +63,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def arguments(folder: Path, bundle: Path, robot: Path, spaces: Path) -> list[str]:
     cameras = [part for key, name in CAMERAS.items() for part in ("--camera", f"{key}={name}")]
-    return ["import", str(folder), str(bundle), "--robot", str(robot), *cameras, "--spaces", str(spaces)]
+    return ["policy", "import", str(folder), str(bundle), "--robot", str(robot), *cameras, "--spaces", str(spaces)]
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory, folder: Path, robot: Path, spaces: Path) -> Path:
-    written = tmp_path_factory.mktemp("bundles") / "mine"
-    assert main([*arguments(folder, written, robot, spaces), "--rate", "10"]) == 0
+def printed(tmp_path_factory: pytest.TempPathFactory, folder: Path, robot: Path, spaces: Path) -> tuple[Path, str]:
+    """A bundle, and what its import printed."""
+    written, out = tmp_path_factory.mktemp("bundles") / "mine", io.StringIO()
+    with redirect_stdout(out):
+        assert main([*arguments(folder, written, robot, spaces), "--rate", "10"]) == 0
     assert [each.name for each in written.parent.iterdir()] == ["mine"]
-    return written
+    return written, out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def bundle(printed: tuple[Path, str]) -> Path:
+    return printed[0]
+
+
+def test_an_import_counts_its_stages_to_the_last(printed: tuple[Path, str]) -> None:
+    begun = re.findall(r"^ *[\d.]+ s  \[(\d+)/(\d+)\]", printed[1], re.MULTILINE)  # not those it is still at
+    found = [tuple(map(int, pair)) for pair in begun]
+    assert found == [(number, 8) for number in range(2, 9)]
 
 
 def test_the_robot_does_what_lerobot_would_make_it_do(bundle: Path, folder: Path, robot: Path) -> None:
@@ -102,14 +118,14 @@ def test_the_bundle_keeps_its_receipt_and_inferences(bundle: Path) -> None:
 
 
 def test_it_can_be_checked_again_and_an_altered_graph_is_seen(bundle: Path, tmp_path: Path) -> None:
-    assert main(["check", str(bundle), "--engine", "cpu"]) == 0
+    assert main(["policy", "check", str(bundle), "--engine", "cpu"]) == 0
     written = load_bundle(bundle)
     content = dict(written.content)
     half = len(content["policy.onnx"]) // 2
     changed = bytearray(content["policy.onnx"])
     changed[half : half + 400] = np.random.default_rng(0).standard_normal(100).astype(np.float32).tobytes()
     write_bundle(tmp_path / "altered", written.manifest, {**content, "policy.onnx": bytes(changed)})
-    assert main(["check", str(tmp_path / "altered"), "--engine", "cpu"]) == 1
+    assert main(["policy", "check", str(tmp_path / "altered"), "--engine", "cpu"]) == 1
 
 
 def test_a_diffusion_policy_drives_the_robot(

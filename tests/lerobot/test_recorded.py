@@ -9,10 +9,10 @@ import pytest
 from tiny_policies import CAMERAS, HEIGHT, STATE, WIDTH
 
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
-from tendon.policies.export.lerobot_packages import lerobot_module
-from tendon.policies.export.lerobot_source import LeRobotSource, read_source
-from tendon.policies.export.pixels import camera_inputs
-from tendon.policies.export.recorded import recorded_cases, recorded_rate
+from tendon.policies.export.lerobot.packages import lerobot_module
+from tendon.policies.export.lerobot.pixels import camera_inputs
+from tendon.policies.export.lerobot.recorded import recorded_cases, recorded_rate
+from tendon.policies.export.lerobot.source import LeRobotSource, read_source
 
 EPISODES, FRAMES, FPS = 2, 6, 10
 

@@ -21,24 +21,24 @@ from vla_directories import ACTION, HEIGHT, ROWS, STATE, WIDTH, observation, sav
 
 from tendon.cli import main
 from tendon.core.errors import ConfigError, IntegrityError
-from tendon.core.profile import load_profile
 from tendon.core.types import Image, Observation
-from tendon.policies.bundle import load_bundle
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.engines.loading import Engine
 from tendon.policies.export.cases import random_observations
 from tendon.policies.export.exported import ExportedGraphs
-from tendon.policies.export.lerobot_bundle import EXPORTERS
-from tendon.policies.export.lerobot_packages import lerobot_module
-from tendon.policies.export.lerobot_source import read_source
-from tendon.policies.export.pi import export_pi
-from tendon.policies.export.pixels import Pixels
-from tendon.policies.export.smolvla import ContextGraph, export_smolvla
-from tendon.policies.export.statistics import identity
-from tendon.policies.export.vla import vla_cases
-from tendon.policies.manifest import CameraInput
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.prompt import Prompt
-from tendon.policies.runtime import Engine
-from tendon.policies.sampling import Flow
+from tendon.policies.export.lerobot.bundle import EXPORTERS
+from tendon.policies.export.lerobot.packages import lerobot_module
+from tendon.policies.export.lerobot.pixels import Pixels
+from tendon.policies.export.lerobot.source import read_source
+from tendon.policies.export.lerobot.statistics import identity
+from tendon.policies.export.networks.pi import export_pi
+from tendon.policies.export.networks.smolvla import ContextGraph, export_smolvla
+from tendon.policies.export.networks.vla import vla_cases
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.inference.prompt import Prompt
+from tendon.policies.spec.manifest import CameraInput
+from tendon.policies.spec.sampling import Flow
+from tendon.robots.profile import load_profile
 
 CAMERAS = {"top": "scene", "wrist": "hand"}
 KINDS = ("smolvla", "pi0", "pi05")
@@ -134,8 +134,8 @@ def test_imported_it_makes_the_robot_do_what_lerobot_would(
     monkeypatch.setitem(EXPORTERS, made.graphs.policy_type, lambda *_: made.graphs)  # type: ignore[misc]
     cameras = [text for key, name in CAMERAS.items() for text in ("--camera", f"{key}={name}")]
     given = ["--robot", str(robot), *cameras, "--spaces", str(spaces), "--rate", "10"]
-    assert main(["import", str(made.folder), str(tmp_path / "mine"), *given]) == 0
-    assert main(["check", str(tmp_path / "mine"), "--engine", "cpu"]) == 0
+    assert main(["policy", "import", str(made.folder), str(tmp_path / "mine"), *given]) == 0
+    assert main(["policy", "check", str(tmp_path / "mine"), "--engine", "cpu"]) == 0
 
     profile = load_profile(robot)
     policy = BundlePolicy(load_bundle(tmp_path / "mine"), profile, Engine("cpu"))
@@ -289,9 +289,9 @@ class TestRefused:
     def test_with_a_step_that_no_graph_makes(self, folder: Path) -> None:
         path = folder / "policy_preprocessor.json"
         raw = json.loads(path.read_text())
-        raw["steps"].insert(0, {"registry_name": "delta_actions_processor", "config": {}})
+        raw["steps"].insert(0, {"registry_name": "clip_actions_processor", "config": {}})
         path.write_text(json.dumps(raw))
-        with pytest.raises(ConfigError, match="delta_actions_processor"):
+        with pytest.raises(ConfigError, match="clip_actions_processor"):
             export(self.kind(folder), folder)
 
     def test_with_words_padded_on_the_other_side(self, folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from openpi_golden import FILE, answer
 from safetensors.numpy import load_file
 
-from tendon.policies.export.openpi_gemma import accepted_release, has_fork
+from tendon.policies.export.networks.openpi_gemma import accepted_release, has_fork
 
 
 @pytest.mark.parametrize("kind", ["pi0", "pi05"])

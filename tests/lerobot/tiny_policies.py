@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tendon.policies.export.lerobot_packages import lerobot_module
+from tendon.policies.export.lerobot.packages import lerobot_module
 
 HEIGHT, WIDTH, STATE, ACTION = 48, 64, 6, 7
 CAMERAS = {"top": "scene", "wrist": "wrist"}

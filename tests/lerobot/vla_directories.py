@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from tendon.policies.export.lerobot_packages import lerobot_module
-from tendon.policies.export.openpi_gemma import accepted_release, become_openpi, has_fork
-from tendon.policies.export.smolvla import local_files
+from tendon.policies.export.lerobot.packages import lerobot_module
+from tendon.policies.export.networks.openpi_gemma import accepted_release, become_openpi, has_fork
+from tendon.policies.export.networks.smolvla import local_files
 
 HEIGHT, WIDTH = 24, 32
 STATE, ACTION, ROWS, TOKENS = 6, 5, 4, 24

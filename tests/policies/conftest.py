@@ -11,11 +11,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import ActionChunk, Image, Observation
-from tendon.policies.bundle import Bundle, write_bundle
-from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.bundle.bundle import Bundle, write_bundle
+from tendon.policies.spec.manifest import CameraInput, InstructionInput, Manifest
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.profile import RobotProfile, load_profile
 
 ROWS, TOKENS = 6, 8
 Specs = dict[str, tuple[int, Sequence[int | str]] | None]

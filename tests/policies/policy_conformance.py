@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tendon.core.errors import InvalidDataError
-from tendon.core.profile import RobotProfile
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
+from tendon.robots.profile import RobotProfile
 
 Observe = Callable[..., Observation]
 Prefix = Callable[..., ActionChunk]

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendon.core.errors import InvalidDataError, MismatchError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import Array
-from tendon.policies.adapter import Adapter
-from tendon.policies.components import SHARE_UNITS, JointComponent
-from tendon.policies.conventions import gripper_joints, joint_types
-from tendon.policies.rotations import ROTATIONS
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.adapter.adapter import Adapter
+from tendon.policies.adapter.conventions import gripper_joints, joint_types
+from tendon.policies.spec.components import SHARE_UNITS, JointComponent
+from tendon.policies.spec.rotations import ROTATIONS
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile, load_profile
 
 from .conftest import build_manifest
 
@@ -446,8 +446,8 @@ def test_a_state_that_does_not_fit_the_robot_is_refused() -> None:
 
 
 def documented() -> list[dict[str, Any]]:
-    """The examples of docs/spaces.md, each a state and an action, the joints it leaves out filled in."""
-    page = (Path(__file__).parents[2] / "docs" / "spaces.md").read_text(encoding="utf-8")
+    """The examples of docs/reference/spaces.md, each a state and an action, the joints it leaves out filled in."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "spaces.md").read_text(encoding="utf-8")
     blocks = [block.split("```")[0] for block in page.split("```yaml\n")[1:]]
     lines = re.compile(r"( *- \{joint: panda_joint)1(, [^\n]*\n) *# \.\.\. to panda_joint7\n")
     filled = [lines.sub(lambda m: "".join(f"{m[1]}{i}{m[2]}" for i in range(1, 8)), block) for block in blocks]

@@ -1,4 +1,4 @@
-"""`tendon bench`: each engine alone, what goes wrong is a row, and what is recommended holds its parity bound."""
+"""`tendon policy bench`: each engine alone, what goes wrong is a row, what is recommended holds its parity bound."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 from tiny_denoiser import build_denoised
 
 from tendon.cli import main
-from tendon.policies.bench import (
+from tendon.policies.bundle.bundle import write_bundle
+from tendon.policies.engines.bench import (
     LEAST_RUNS,
     Failed,
     Job,
@@ -26,12 +27,11 @@ from tendon.policies.bench import (
     measure_here,
     recommend,
 )
-from tendon.policies.bundle import write_bundle
-from tendon.policies.engine import Engine, installed
-from tendon.policies.manifest import Manifest
-from tendon.policies.parity import CASES_FILE, RECEIPT_FILE, Receipt, write_cases, write_receipt
-from tendon.policies.parity import measure as compare
-from tendon.policies.runtime import load_graph
+from tendon.policies.engines.engine import Engine, installed
+from tendon.policies.engines.loading import load_graph
+from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE, Receipt, write_cases, write_receipt
+from tendon.policies.parity.graph import measure as compare
+from tendon.policies.spec.manifest import Manifest
 
 CPU, OPENVINO, BF16 = map(Engine.parse, ("cpu", "openvino", "openvino:bf16"))
 
@@ -78,7 +78,7 @@ class TestMeasuring:
     def test_every_engine_asked_for_has_a_row_and_one_is_recommended(
         self, bundle: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert main(["bench", str(bundle), "--engine", "cpu", "--engine", "openvino", "--seconds", "0"]) == 0
+        assert main(["policy", "bench", str(bundle), "--engine", "cpu", "--engine", "openvino", "--seconds", "0"]) == 0
         shown = capsys.readouterr().out
         assert "parity with engine cpu" in shown and shown.count(" ok") == 2
         assert "recommended: engine:=" in shown
@@ -89,9 +89,9 @@ class TestMeasuring:
         missing = next((name for name in ("tensorrt", "cuda") if not installed(name)), None)
         if missing is None:
             pytest.skip("every engine is installed here")
-        assert main(["bench", str(bundle), "--engine", missing, "--engine", "cpu", "--seconds", "0"]) == 0
+        assert main(["policy", "bench", str(bundle), "--engine", missing, "--engine", "cpu", "--seconds", "0"]) == 0
         shown = " ".join(capsys.readouterr().out.split())
-        assert f"{missing}: engine {missing} is not installed: pip install" in shown
+        assert f"{missing}: engine {missing} is not installed: " in shown and "pip install" in shown
         assert "recommended: engine:=cpu" in shown
 
     def test_a_process_that_is_killed_is_a_row(self, bundle: Path) -> None:
@@ -109,7 +109,7 @@ class TestMeasuring:
     def test_a_bundle_for_another_robot_gives_no_recommendation(
         self, bundle: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert main(["bench", str(bundle), "--engine", "cpu", "--robot", "ur5e"]) == 1
+        assert main(["policy", "bench", str(bundle), "--engine", "cpu", "--robot", "ur5e"]) == 1
         shown = " ".join(capsys.readouterr().out.split())
         assert "robot is panda, expected ur5e" in shown
         assert "recommended: none, no engine gave a result" in shown
@@ -171,14 +171,14 @@ class TestRefusal:
     def test_a_wrong_option_says_so(
         self, bundle: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
     ) -> None:
-        assert main(["bench", str(bundle), *options]) == 2
+        assert main(["policy", "bench", str(bundle), *options]) == 2
         assert words in capsys.readouterr().err
 
     def test_an_altered_bundle_is_refused_once(
         self, bundle: Path, model: Callable[..., bytes], capsys: pytest.CaptureFixture[str]
     ) -> None:
         (bundle / "policy.onnx").write_bytes(model(move=(1.0, 0.0, 0.0, 0.0)))
-        assert main(["bench", str(bundle)]) == 2
+        assert main(["policy", "bench", str(bundle)]) == 2
         assert capsys.readouterr().err.count("was changed") == 1
 
 

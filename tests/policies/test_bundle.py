@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendon.core.errors import ConfigError, IntegrityError
-from tendon.policies import bundle as bundle_module
-from tendon.policies.bundle import Bundle, load_bundle, write_bundle
-from tendon.policies.external_data import external_locations
-from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
-from tendon.policies.runtime import load_graph
-from tendon.policies.spaces import ActionSpace, StateItem
-from tendon.policies.steering import SteeringInput
+from tendon.policies.bundle import bundle as bundle_module
+from tendon.policies.bundle.bundle import Bundle, load_bundle, write_bundle
+from tendon.policies.engines.external_data import external_locations
+from tendon.policies.engines.loading import load_graph
+from tendon.policies.spec.manifest import CameraInput, InstructionInput, Manifest
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.policies.spec.steering import SteeringInput
 
 Make = Callable[..., Bundle]
 

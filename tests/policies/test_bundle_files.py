@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
-from tendon.core.profile import RobotProfile
-from tendon.policies.bundle import Bundle, load_bundle, write_bundle
-from tendon.policies.bundle_files import LARGEST_TEXT, check_content
-from tendon.policies.matching import check_profile, robot_digests
+from tendon.policies.adapter.matching import check_profile, robot_digests
+from tendon.policies.bundle.bundle import Bundle, load_bundle, write_bundle
+from tendon.policies.bundle.files import LARGEST_TEXT, check_content
+from tendon.robots.profile import RobotProfile
 
 Make = Callable[..., Any]
 FIXTURES = [HealthCheck.function_scoped_fixture]

@@ -1,4 +1,4 @@
-"""`tendon check` repeats a bundle's parity, and says by table and exit code whether it holds here."""
+"""`tendon policy check` repeats a bundle's parity, and says by table and exit code whether it holds here."""
 
 from __future__ import annotations
 
@@ -13,13 +13,21 @@ from onnx import numpy_helper
 from tiny_denoiser import FEATURES, MODEL_WIDTH, ROWS, TOKENS, context_graph, denoise_graph, denoised_manifest
 
 from tendon.cli import main
-from tendon.policies.bundle import load_bundle, write_bundle
-from tendon.policies.bundle_parity import repeat_parity
-from tendon.policies.chunk_parity import CHUNK, NOISE, denoised
-from tendon.policies.manifest import Manifest
-from tendon.policies.parity import CASES_FILE, RECEIPT_FILE, Receipt, measure, read_receipt, write_cases, write_receipt
-from tendon.policies.runtime import Engine, load_graph
-from tendon.policies.sampling import Flow
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
+from tendon.policies.engines.loading import Engine, load_graph
+from tendon.policies.parity.bundle import repeat_parity
+from tendon.policies.parity.chunk import CHUNK, NOISE, denoised
+from tendon.policies.parity.graph import (
+    CASES_FILE,
+    RECEIPT_FILE,
+    Receipt,
+    measure,
+    read_receipt,
+    write_cases,
+    write_receipt,
+)
+from tendon.policies.spec.manifest import Manifest
+from tendon.policies.spec.sampling import Flow
 
 GRAPHS = {"context.onnx": context_graph(), "denoise.onnx": denoise_graph()}
 
@@ -84,7 +92,7 @@ def scaled(model: bytes, weight: str, factor: float) -> bytes:
 def test_an_untouched_bundle_passes_on_every_engine_that_is_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", str(folder), "--engine", "cpu", "--engine", "cpu"]) == 0
+    assert main(["policy", "check", str(folder), "--engine", "cpu", "--engine", "cpu"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("tiny flow on cpu") == 2
     assert all(output in shown for output in ("context", "velocity", "chunk"))
@@ -98,7 +106,7 @@ def test_the_best_engine_is_taken_when_none_is_named(folder: Path) -> None:
 
 def test_an_altered_graph_is_out_of_bound(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rewrite(folder, lambda content: content.update({"denoise.onnx": scaled(GRAPHS["denoise.onnx"], "gain", 1.02)}))
-    assert main(["check", str(folder), "--engine", "cpu"]) == 1
+    assert main(["policy", "check", str(folder), "--engine", "cpu"]) == 1
     shown = capsys.readouterr().out
     assert "differs" in shown
     assert "denoise.onnx first differs from a plain run at: no node by itself" in shown
@@ -115,18 +123,18 @@ def test_a_bundle_without_its_inferences_cannot_be_checked(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     rewrite(folder, lambda content: content.pop(name))
-    assert main(["check", str(folder)]) == 2
+    assert main(["policy", "check", str(folder)]) == 2
     assert f"has no {name}" in capsys.readouterr().err
 
 
 def test_inferences_of_another_policy_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = [{name: value for name, value in case.items() if name != "state"} for case in inferences()]
     rewrite(folder, lambda content: content.update({CASES_FILE: write_cases(cases)}))
-    assert main(["check", str(folder)]) == 2
+    assert main(["policy", "check", str(folder)]) == 2
     assert "lack state of context.onnx" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("engine", ["gpu", "cpu:fp16"])
 def test_an_engine_that_there_is_not_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str], engine: str) -> None:
-    assert main(["check", str(folder), "--engine", engine]) == 2
+    assert main(["policy", "check", str(folder), "--engine", engine]) == 2
     assert engine.partition(":")[0] in capsys.readouterr().err

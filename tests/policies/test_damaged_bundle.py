@@ -13,11 +13,11 @@ import yaml
 from tiny_denoiser import build_denoised
 
 from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError, TendonError
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Observation
-from tendon.policies.bundle import Bundle, load_bundle, write_bundle
-from tendon.policies.engine import Engine
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.bundle.bundle import Bundle, load_bundle, write_bundle
+from tendon.policies.engines.engine import Engine
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.robots.profile import RobotProfile
 
 Make = Callable[..., Bundle]
 Observe = Callable[..., Observation]

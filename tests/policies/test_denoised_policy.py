@@ -12,11 +12,11 @@ import pytest
 from tiny_denoiser import ROWS, build_denoised, context_graph, denoise_graph, denoised_manifest
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
-from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Observation
-from tendon.policies.bundle import load_bundle, write_bundle
-from tendon.policies.manifest import Continuation
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.spec.manifest import Continuation
+from tendon.robots.profile import RobotProfile
 
 Observe = Callable[..., Observation]
 Prefix = Callable[..., ActionChunk]
@@ -125,7 +125,7 @@ def test_a_denoiser_whose_answer_is_not_finite_is_refused(
     ],
 )
 def test_each_wrong_value_of_a_denoiser_is_one_clear_error(folder: Path, change: dict[str, object], words: str) -> None:
-    from tendon.policies.manifest import manifest_mapping, parse_manifest
+    from tendon.policies.spec.manifest import manifest_mapping, parse_manifest
 
     raw = manifest_mapping(load_bundle(folder).manifest)
     with pytest.raises(ConfigError, match=words):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tendon.core.types import Image, Observation
-from tendon.evaluation.detection import area_interval, roc
+from tendon.evaluation.detection.scores import area_interval, roc
 from tendon.evaluation.perturbation import PERTURBATIONS, BadImage, SwappedCameras, Trigger
 from tendon.sim.scene import sample_scene
 

@@ -9,12 +9,19 @@ from hypothesis import given as given_values
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tendon.control.response import Response
 from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError, MismatchError
-from tendon.policies.bundle import Bundle, write_bundle
-from tendon.policies.conformal import Trace, assess, calibrate, conformal_quantile
-from tendon.policies.detector import Assessment, Calibration, Detector, Escalation, Plan, chunk_distance
-from tendon.policies.detector_file import DETECTOR_FILE, NUMBERS_FILE, detector_files, load_detector
+from tendon.policies.bundle.bundle import Bundle, write_bundle
+from tendon.policies.detector.conformal import (
+    Trace,
+    assess,
+    calibrate,
+    conformal_quantile,
+    lasting_score,
+    stop_thresholds,
+)
+from tendon.policies.detector.detector import Assessment, Calibration, Detector, Escalation, Plan, chunk_distance
+from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE, detector_files, load_detector
+from tendon.safety.response import Response
 
 ROWS, EMBEDDING, STEP_NS, REPLAN_NS = 16, 12, 10**8, 2 * 10**8
 
@@ -123,12 +130,49 @@ def test_strange_embeddings_and_contradicting_plans_alarm_each_by_name(feed: Cal
     assert "contradict" in wild[-1].reason
 
 
-def test_alarms_slow_then_hold_then_stop_and_end_when_all_is_well(feed: Callable[..., list[Assessment]]) -> None:
-    levels = [a.response for a in feed([0.0] * 30, novel=5.0)]
-    assert levels == sorted(levels)
-    assert {Response.SLOW, Response.HOLD, Response.STOP} <= set(levels)
-    assert levels.index(Response.HOLD) - levels.index(Response.SLOW) == Escalation().hold_after - 1
+def test_alarms_slow_then_hold_then_slow_again_but_never_stop(feed: Callable[..., list[Assessment]]) -> None:
+    """A held robot sees the same again and again: a marginal score must not keep it for ever, nor latch."""
+    levels = [a.response for a in feed([0.0] * 60, novel=5.0)]
+    first, known = levels.index(Response.SLOW), Escalation()
+    assert levels.index(Response.HOLD) - first == known.hold_after - 1
+    assert levels.count(Response.HOLD) == known.hold_for
+    assert set(levels[levels.index(Response.HOLD) + known.hold_for :]) == {Response.SLOW}
     assert all(a.response is Response.FULL and not a.reason for a in feed([0.0] * 30))
+
+
+def test_what_stays_above_its_stop_threshold_stops_and_what_dips_below_does_not(calibration: Calibration) -> None:
+    known = replace(calibration, stop_thresholds={"novelty": calibration.thresholds["novelty"] * 2})
+    values = {"step_ns": STEP_NS, "given": 0, "instruction": "go", "targets": motion(0)}
+
+    def responses(far: list[bool]) -> list[Response]:
+        detector = Detector(known)
+        return [
+            detector.update(start_ns=k * REPLAN_NS, embedding=calibration.centre + 50.0 * away, **values).response
+            for k, away in enumerate(far)
+        ]
+
+    assert Response.STOP in responses([True] * 30)
+    window, after = known.windows["novelty"], known.escalation.stop_after
+    dips = ([True] * (after - window) + [False] * window) * 5
+    assert Response.STOP not in responses(dips)
+
+
+@given_values(st.lists(st.floats(0, 10), min_size=0, max_size=60), st.floats(0.1, 9.9), st.integers(1, 12))
+def test_the_lasting_score_is_what_a_stop_threshold_must_be_above(
+    values: list[float], threshold: float, inferences: int
+) -> None:
+    run = longest = 0
+    for value in values:
+        run = run + 1 if value > threshold else 0
+        longest = max(longest, run)
+    assert (lasting_score(np.array(values), inferences) > threshold) == (longest >= inferences)
+
+
+def test_a_stop_is_never_easier_than_an_alarm(calibration: Calibration) -> None:
+    with pytest.raises(ConfigError, match="stop threshold of novelty"):
+        replace(calibration, stop_thresholds={"novelty": 0.5 * calibration.thresholds["novelty"]})
+    lasting = {name: np.linspace(0.0, 0.1, 3000) for name in calibration.thresholds}
+    assert stop_thresholds(lasting, calibration.thresholds, 0.001) == calibration.thresholds
 
 
 def test_a_new_instruction_is_a_new_plan(calibration: Calibration) -> None:

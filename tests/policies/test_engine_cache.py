@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tendon.core.errors import ConfigError
-from tendon.policies import engine_cache
-from tendon.policies.engine import Engine
-from tendon.policies.engine_cache import engine_folders, gpu, machine
-from tendon.policies.ort_graph import provider_options
+from tendon.policies.engines import cache as engine_cache
+from tendon.policies.engines.cache import engine_folders, gpu, machine
+from tendon.policies.engines.engine import Engine
+from tendon.policies.engines.ort_graph import provider_options
 
 FOUND = {"gpu": "NVIDIA H100", "driver": "570.1", "tensorrt": "10.9", "onnxruntime": "1.31.1"}
 CONTENT = {"policy.onnx": b"graph", "policy.onnx.data": b"weights"}

@@ -9,23 +9,32 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import openvino
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError, MismatchError, MissingDependencyError
-from tendon.policies.declared import declared
-from tendon.policies.engine import ENGINES, ORT_PROVIDERS, Engine
-from tendon.policies.ort_graph import OrtGraph
-from tendon.policies.runtime import Graph, Held, TensorSpec, load_graph
+from tendon.policies.engines.engine import ENGINES, ORT_PROVIDERS, Engine, runtimes
+from tendon.policies.engines.loading import Graph, Held, TensorSpec, load_graph
+from tendon.policies.engines.onnx_signature import declared
+from tendon.policies.engines.ort_graph import OrtGraph
 
-HERE = [Engine("cpu"), Engine("openvino"), Engine("openvino", "bf16")]
+BF16_HERE = "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+HERE = [
+    Engine("cpu"),
+    Engine("openvino"),
+    pytest.param(
+        Engine("openvino", "bf16"), marks=pytest.mark.skipif(not BF16_HERE, reason="this CPU has no bfloat16")
+    ),
+]
 
 
 def graph_of(nodes: list[Any], inputs: dict[str, Any], outputs: dict[str, Any], weights: dict[str, Any]) -> bytes:
@@ -298,19 +307,37 @@ class TestDeclared:
             declared(data)
 
 
+def gone(name: str) -> str:
+    """No package is installed."""
+    raise metadata.PackageNotFoundError(name)
+
+
 class TestStarting:
     """An engine runs, or there is an error that says why: never a silent change of device."""
 
     @pytest.mark.parametrize("text", ["cuda", "tensorrt:fp16"])
-    def test_an_engine_that_is_not_installed_names_its_extra(self, text: str) -> None:
-        with pytest.raises(MissingDependencyError, match=r"not installed: pip install 'tendon\[gpu\]'.*here: cpu"):
+    def test_an_engine_that_is_not_installed_names_one_command(self, text: str) -> None:
+        """Which also takes away what holds the same files."""
+        command = r'pip uninstall -y onnxruntime && pip install "tendon-vla\[gpu\]" \(installed here: cpu'
+        with pytest.raises(MissingDependencyError, match=f"not installed: {command}"):
             load_graph({"m": step()}, "m", Engine.parse(text))
 
-    def test_a_package_for_the_gpu_that_is_hidden_by_the_other_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_two_packages_of_the_same_files_are_both_taken_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Pip installs both, and the later one's files win."""
         monkeypatch.setattr("importlib.metadata.version", lambda name: "1.31.1")
-        with pytest.raises(MissingDependencyError, match=r"hold the same files.*pip uninstall -y onnxruntime"):
+        assert runtimes() == ["onnxruntime 1.31.1", "onnxruntime-gpu 1.31.1"]
+        with pytest.raises(MissingDependencyError, match=r"pip uninstall -y onnxruntime onnxruntime-gpu && pip ins"):
             load_graph({"m": step()}, "m", Engine("cuda"))
+
+    @pytest.mark.parametrize("engine", [None, Engine("cpu")])
+    def test_without_onnxruntime_there_is_one_clear_line(
+        self, engine: Engine | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The base install has none, for an environment may have but one: for the CPU or for the GPU."""
+        monkeypatch.setitem(sys.modules, "onnxruntime", None)
+        monkeypatch.setattr("importlib.metadata.version", gone)
+        with pytest.raises(MissingDependencyError, match=r'pip install "tendon-vla\[cpu\]"'):
+            load_graph({"m": step()}, "m", engine)
 
     @pytest.mark.filterwarnings("ignore:Specified provider")
     def test_one_that_is_installed_but_does_not_start_is_an_error(self) -> None:
@@ -342,7 +369,7 @@ import socket, sys, time
 def refuse(*args, **kwargs):
     print("called", args)
 socket.socket.connect = socket.getaddrinfo = refuse
-from tendon.policies.runtime import Engine, load_graph
+from tendon.policies.engines.loading import Engine, load_graph
 model = sys.stdin.buffer.read()
 for name in ("cpu", "openvino"):
     load_graph({"m": model}, "m", Engine(name))

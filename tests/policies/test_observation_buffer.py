@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendon.core.errors import InvalidDataError
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import Image, Observation
-from tendon.policies.observation_buffer import ObservationBuffer, Tolerances
+from tendon.observation.buffer import ObservationBuffer
+from tendon.robots.profile import RobotProfile, load_profile
 
 MS = 10**6
 PROFILE = load_profile("panda")
+SKEW_MS = 30.0
+"""Of two cameras at 20 Hz: half a period and a tenth."""
 
 
 def frame(camera: str, stamp_ms: float) -> Image:
@@ -70,14 +76,41 @@ class TestAlignment:
     def test_frames_further_apart_than_the_tolerance_do_not_mix(self, feed: Feed) -> None:
         feed.joints(90)
         feed.image("scene", 100)
-        feed.image("wrist", 111)
-        feed.joints(120)
+        feed.image("wrist", 131)
+        feed.joints(132)
         assert feed.take() is None
-        feed.image("scene", 115)
-        feed.joints(130)
+        feed.image("scene", 135)
+        feed.joints(140)
         seen = feed.take()
         assert seen is not None
-        assert seen.stamp_ns == 111 * MS
+        assert seen.stamp_ns == 131 * MS
+
+    def test_the_profile_may_allow_less(self) -> None:
+        feed = Feed(replace(PROFILE, camera_skew_s=0.01))
+        for now, gap_ms, used in ((100, 11, False), (200, 9, True)):
+            feed.joints(now)
+            feed.image("scene", now)
+            feed.image("wrist", now + gap_ms)
+            feed.joints(now + 20)
+            assert (feed.take() is not None) is used
+
+    def test_of_three_cameras_the_frames_closest_together_are_taken(self) -> None:
+        """Each frame nearest to one camera's would be 45 ms apart here; there are three within 25."""
+        cameras = tuple(replace(PROFILE.cameras[0], name=name) for name in ("left", "middle", "right"))
+        profile = replace(PROFILE, cameras=cameras)
+        buffer = ObservationBuffer(profile, ["left", "middle", "right"])
+        pixels = np.zeros((128, 128, 3), np.uint8)
+        for stamp, camera in ((80, "right"), (100, "left"), (115, "middle"), (125, "right"), (126, "left")):
+            buffer.add_image(camera, Image(stamp_ns=stamp * MS, pixels=pixels), stamp * MS)
+        for stamp in (99, 101, 140):
+            buffer.add_joints(stamp * MS, profile.joint_names, [0.0] * 8, [0.0] * 8, stamp * MS)
+        seen = buffer.observation("put")
+        assert seen is not None
+        assert {name: image.stamp_ns // MS for name, image in seen.images.items()} == {
+            "left": 126,
+            "middle": 115,
+            "right": 125,
+        }
 
     def test_each_is_returned_once_and_the_newest_first(self, feed: Feed) -> None:
         for stamp in (100, 150, 200):
@@ -135,9 +168,102 @@ class TestAlignment:
                 continue
             stamps = [image.stamp_ns for image in seen.images.values()]
             assert seen.stamp_ns == min(stamps) > last
-            assert max(stamps) - min(stamps) <= Tolerances().skew_ns
+            assert max(stamps) - min(stamps) <= SKEW_MS * MS
             np.testing.assert_allclose(seen.joint_position, seen.stamp_ns / 1e9, atol=1e-12)
             last = seen.stamp_ns
+
+
+def run(feed: Feed, seconds: float, **cameras: Sequence[float]) -> tuple[int, list[tuple[float, str]]]:
+    """Feeds joint states every 10 ms and each camera's (period, offset) [ms]; returns observations and problems."""
+    events = [(float(t), "joints") for t in np.arange(0, 1000 * seconds + 1, 10)]
+    for camera, (period, offset) in cameras.items():
+        events += [(float(t), camera) for t in np.arange(offset, 1000 * seconds + 1, period)]
+    count, problems = 0, []
+    for stamp, what in sorted(events):
+        if what == "joints":
+            feed.joints(stamp)
+        else:
+            feed.image(what, stamp)
+        count += feed.take() is not None
+        problems.append((stamp, feed.buffer.problem()))
+    return count, problems
+
+
+class TestFreeRunningCameras:
+    """Cameras that nobody triggers together are used, or it is said why not."""
+
+    @pytest.mark.parametrize("offset_ms", [0.0, 3.0, 12.0, 25.0, 38.0, 47.0])
+    def test_two_at_20_hz_give_20_observations_a_second_at_any_offset(self, feed: Feed, offset_ms: float) -> None:
+        count, problems = run(feed, 3.0, scene=(50, 100), wrist=(50, 100 + offset_ms))
+        assert count >= 20 * 2.8
+        assert not any(text for _, text in problems)
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.floats(0, 1), st.floats(0, 1), st.floats(30, 50), st.integers(0, 2**32 - 1))
+    def test_jitter_and_another_rate_do_not_starve_the_policy(
+        self, first: float, second: float, period_ms: float, seed: int
+    ) -> None:
+        """Each frame up to a twentieth of a period off: no more than three periods without an observation."""
+        feed, random = Feed(), np.random.default_rng(seed)
+        events = [(float(t), "joints") for t in np.arange(0, 2000, 10)]
+        for camera, period, offset in (("scene", 50.0, first), ("wrist", period_ms, second)):
+            times = 50 + (np.arange(int(1900 / period)) + offset + random.uniform(-0.05, 0.05)) * period
+            events += [(float(t), camera) for t in times]
+        seen_ms = [150.0]
+        for stamp, what in sorted(events):
+            if what == "joints":
+                feed.joints(stamp)
+            else:
+                feed.image(what, stamp)
+            if feed.take() is not None:
+                seen_ms.append(stamp)
+        assert max(np.diff([*seen_ms, 1900.0])) <= 150.0 + 50.0
+
+    def test_two_that_never_match_are_named_with_the_gap_within_a_second(self) -> None:
+        feed = Feed(replace(PROFILE, camera_skew_s=0.01))
+        count, problems = run(feed, 1.2, scene=(50, 0), wrist=(50, 25))
+        assert count == 0
+        first_ms, text = next((stamp, text) for stamp, text in problems if text)
+        assert first_ms <= 1050
+        assert "cameras scene and wrist are 25.0 ms apart at best, at most 10.0 ms is used" in text
+        assert "camera_skew_s in the profile" in text
+
+    def test_slower_than_the_profile_says_is_a_problem_too(self, feed: Feed) -> None:
+        """At 5 Hz and 100 ms apart nothing is within the 30 ms that 20 Hz would need."""
+        _, problems = run(feed, 2.5, scene=(200, 0), wrist=(200, 100))
+        assert "cameras scene and wrist are 100.0 ms apart" in problems[-1][1]
+
+    def test_a_camera_that_comes_back_is_no_problem(self, feed: Feed) -> None:
+        run(feed, 1.0, scene=(50, 0), wrist=(50, 0))
+        for stamp in (6000, 6050, 6100):
+            feed.joints(stamp - 5)
+            feed.image("scene", stamp)
+            assert not feed.buffer.problem()
+            feed.image("wrist", stamp)
+            assert not feed.buffer.problem()
+            feed.joints(stamp + 5)
+            assert feed.take() is not None
+
+    @pytest.mark.parametrize(
+        ("joints_ms", "message"),
+        [
+            (range(0, 1500, 60), "joint states are 60.0 ms apart, at most 50.0 ms"),
+            ((), "no joint state has arrived"),
+            ((0, 10), "joint states are at least .* ms earlier than the frames"),
+        ],
+    )
+    def test_joint_states_that_do_not_fit_are_named(self, feed: Feed, joints_ms: Iterable[int], message: str) -> None:
+        events = [
+            *((t, "joints") for t in joints_ms),
+            *((t, c) for t in range(15, 1500, 50) for c in ("scene", "wrist")),
+        ]
+        for stamp, what in sorted(events):
+            if what == "joints":
+                feed.joints(stamp)
+            else:
+                feed.image(what, stamp)
+            assert feed.take() is None
+        assert re.search(message, feed.buffer.problem())
 
 
 class TestRejects:

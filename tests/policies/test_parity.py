@@ -14,8 +14,9 @@ from hypothesis.extra import numpy as hnp
 from onnx import TensorProto, helper, numpy_helper
 
 from tendon.core.errors import ConfigError, IntegrityError
-from tendon.policies.divergence import first_divergence
-from tendon.policies.parity import (
+from tendon.policies.engines.loading import Engine, Graph, load_graph
+from tendon.policies.parity.divergence import first_divergence
+from tendon.policies.parity.graph import (
     BOUNDS,
     Receipt,
     Row,
@@ -26,7 +27,6 @@ from tendon.policies.parity import (
     write_cases,
     write_receipt,
 )
-from tendon.policies.runtime import Engine, Graph, load_graph
 
 CPU = Engine("cpu")
 LAYERS = 100  # more than one group of the walk

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tendon.core.errors import MismatchError
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import Array
-from tendon.policies.components import SHARE_UNITS, JointComponent
-from tendon.policies.plausibility import check_statistics
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.adapter.plausibility import check_statistics
+from tendon.policies.spec.components import SHARE_UNITS, JointComponent
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.profile import RobotProfile, load_profile
 
 from .conftest import build_manifest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,14 +13,14 @@ from onnx import TensorProto
 from policy_conformance import Observe, PolicyConformance, Prefix
 
 from tendon.core.errors import InstructionError, IntegrityError, InvalidDataError, MismatchError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import Camera, RobotProfile
 from tendon.core.types import Image
-from tendon.policies.bundle import Bundle
-from tendon.policies.manifest import CameraInput
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.spaces import ActionSpace, StateItem
-from tendon.policies.tool_rows import TOOL_DOWN
+from tendon.policies.adapter.tool_rows import TOOL_DOWN
+from tendon.policies.bundle.bundle import Bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.spec.manifest import CameraInput
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import Camera, RobotProfile
 
 Make = Callable[..., Bundle]
 
@@ -81,6 +82,15 @@ class TestBundlePolicy(PolicyConformance):
         first, again, other = cold.infer(observe()), cold.infer(observe()), warm.infer(observe())
         np.testing.assert_array_equal(first.actions, again.actions)
         np.testing.assert_array_equal(first.actions, other.actions)
+
+    def test_time_in_which_it_did_not_run_is_not_what_an_inference_takes(
+        self, make_bundle: Make, profile: RobotProfile
+    ) -> None:
+        """A busy machine keeps a process waiting: in simulated time that must not become a slower policy."""
+        policy = BundlePolicy(make_bundle(), profile)
+        run = policy._model._graph.run
+        policy._model._graph.run = lambda feeds: time.sleep(0.5) or run(feeds)  # type: ignore[method-assign]
+        assert policy.warm_up() < 500_000_000
 
     def test_the_model_is_given_the_centre_of_the_noise(
         self, make_bundle: Make, profile: RobotProfile, observe: Observe

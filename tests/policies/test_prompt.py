@@ -9,7 +9,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from tendon.core.errors import ConfigError, InstructionError, InvalidDataError
-from tendon.policies.prompt import STATE_NUMBERS, Prompt
+from tendon.policies.inference.prompt import STATE_NUMBERS, Prompt
 
 
 def small_tokenizer(pad: int | None = 0) -> bytes:

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array
-from tendon.policies.rotations import ROTATIONS
+from tendon.policies.spec.rotations import ROTATIONS
 
 NUMBERS = st.floats(-4.0, 4.0)
 QUATERNIONS = hnp.arrays(np.float64, 4, elements=st.floats(-1, 1)).filter(lambda q: np.linalg.norm(q) > 0.1)

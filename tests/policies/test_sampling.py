@@ -8,8 +8,8 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from tendon.core.types import Array
-from tendon.policies.given import Given
-from tendon.policies.sampling import Diffusion, Flow, Schedule
+from tendon.policies.inference.given import Given
+from tendon.policies.spec.sampling import Diffusion, Flow, Schedule
 
 ROWS, WIDTH = 8, 3
 BETAS = np.linspace(1e-3, 0.2, 20)

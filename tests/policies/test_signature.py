@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 
 from tendon.cli import main
 from tendon.core.errors import ConfigError, IntegrityError
-from tendon.policies import signature
-from tendon.policies.bundle import Bundle, load_bundle, sign_bundle, write_bundle
-from tendon.policies.signature import DEMAND_VARIABLE, generate_keys, read_public_key, sign, trusted_folder, verify
+from tendon.policies.bundle import signature
+from tendon.policies.bundle.bundle import Bundle, load_bundle, sign_bundle, write_bundle
+from tendon.policies.bundle.signature import (
+    DEMAND_VARIABLE,
+    generate_keys,
+    read_public_key,
+    sign,
+    trusted_folder,
+    verify,
+)
 
 Make = Callable[..., Bundle]
 
@@ -177,14 +184,14 @@ class TestCommand:
         self, make_bundle: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         folder, mine = str(make_bundle().folder), str(tmp_path / "mine")
-        assert main(["bundle", "keygen", mine]) == 0
-        assert main(["bundle", "verify", folder]) == 1
+        assert main(["policy", "keygen", mine]) == 0
+        assert main(["policy", "verify", folder]) == 1
         assert "signer     none" in capsys.readouterr().out
-        assert main(["bundle", "pin", folder]) == 0
-        assert main(["bundle", "sign", folder, "--key", mine]) == 0
-        assert main(["bundle", "verify", folder]) == 1
+        assert main(["policy", "pin", folder]) == 0
+        assert main(["policy", "sign", folder, "--key", mine]) == 0
+        assert main(["policy", "verify", folder]) == 1
         assert "not trusted" in capsys.readouterr().out
-        assert main(["bundle", "verify", folder, "--key", f"{mine}.pub"]) == 0
+        assert main(["policy", "verify", folder, "--key", f"{mine}.pub"]) == 0
         out = capsys.readouterr().out
         assert "signer     mine, SHA256:" in out and "policy.onnx" in out and "limits" in out
 
@@ -192,7 +199,7 @@ class TestCommand:
         self, signed: Path, trust: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (signed / "policy.onnx").write_bytes(b"other")
-        assert main(["bundle", "verify", str(signed)]) == 2
+        assert main(["policy", "verify", str(signed)]) == 2
         captured = capsys.readouterr()
         assert "refused" in captured.out
         assert captured.err.count("\n") == 1 and "policy.onnx was changed" in captured.err
@@ -201,6 +208,6 @@ class TestCommand:
         self, signed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         generate_keys(tmp_path / "stranger")
-        assert main(["bundle", "verify", str(signed), "--key", str(tmp_path / "stranger.pub")]) == 2
+        assert main(["policy", "verify", str(signed), "--key", str(tmp_path / "stranger.pub")]) == 2
         error = capsys.readouterr().err
         assert error.count("\n") == 1 and "not trusted here" in error

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
-from tendon.core.errors import ConfigError
-from tendon.policies.components import JointComponent
-from tendon.policies.manifest import Manifest, manifest_mapping, parse_manifest
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.core.errors import ConfigError, MismatchError
+from tendon.policies.adapter.state_vector import StateVector
+from tendon.policies.spec.components import JointComponent
+from tendon.policies.spec.manifest import Manifest, manifest_mapping, parse_manifest
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.profile import load_profile
 
 from .conftest import build_manifest
 
@@ -177,7 +180,7 @@ def test_every_word_survives_the_yaml() -> None:
     manifest: Manifest = build_manifest(
         state=(
             StateItem(name="joints", joints=({"joint": "a", "unit": "deg", "sign": -1, "zero": 0.5}, grip)),  # type: ignore[arg-type]
-            StateItem(name="tool_rotation", rotation="rot6d_columns"),
+            StateItem(name="tool_rotation", rotation="rot6d_columns", frame="flange", frame_rpy=(0.0, 0.5, 0.0)),
             StateItem(name="joints", joints=({"joint": "a", "unit": "rad/s", "scale": 3.0},)),  # type: ignore[arg-type]
         ),
         state_mean=(0.0,) * 9,
@@ -190,3 +193,26 @@ def test_every_word_survives_the_yaml() -> None:
     assert parse_manifest(yaml.safe_load(text)) == manifest
     assert "null" not in text
     assert asdict(parse_manifest(yaml.safe_load(text))) == asdict(manifest)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"name": "tool_velocity", "size": 3, "unit": "m/s", "frame": "a"}, "with a frame.* known: tool_position"),
+        ({"name": "tool_position", "size": 3, "unit": "m", "frame": ""}, "state tool_position frame"),
+        ({"name": "tool_position", "size": 3, "unit": "m", "frame_rpy": (0, 0, 0)}, "with a frame_rpy.* tool_rotation"),
+        ({"name": "tool_rotation", "rotation": "axis_angle", "frame_rpy": (0, 0)}, "frame_rpy .*must be 3"),
+        ({"name": "tool_rotation", "rotation": "axis_angle", "frame_rpy": (0, 0, float("nan"))}, "3 finite numbers"),
+    ],
+)
+def test_a_frame_that_does_not_belong_is_refused(values: dict[str, Any], message: str) -> None:
+    """With the item, and what would fit."""
+    with pytest.raises(ConfigError, match=message):
+        StateItem(**values)
+
+
+def test_a_frame_that_the_robot_lacks_is_named() -> None:
+    """At start, not at the first observation."""
+    item = StateItem(name="tool_rotation", rotation="axis_angle", frame="flange")
+    with pytest.raises(MismatchError, match=r"state tool_rotation is of frame flange: .* has no such link; known: "):
+        StateVector("policy p", (item,), np.zeros(3), load_profile("panda"))

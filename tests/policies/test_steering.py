@@ -18,13 +18,13 @@ from tiny_denoiser import build_denoised
 
 from tendon.cli import main
 from tendon.core.errors import ConfigError, MismatchError
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Observation
-from tendon.policies.bundle import Bundle, load_bundle
-from tendon.policies.export.steering import steer_bundle, steer_model
-from tendon.policies.manifest import manifest_mapping, parse_manifest
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.steering import Steering, SteeringInput
+from tendon.policies.bundle.bundle import Bundle, load_bundle
+from tendon.policies.export.convert.steering import steer_bundle, steer_model
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.spec.manifest import manifest_mapping, parse_manifest
+from tendon.policies.spec.steering import Steering, SteeringInput
+from tendon.robots.profile import RobotProfile
 
 Make = Callable[..., Bundle]
 Observe = Callable[..., Observation]
@@ -229,7 +229,7 @@ class TestSurgery:
         file = tmp_path / "direction.safetensors"
         save_file({"select_1": np.full(384, 0.05, np.float32)}, file)
         options = ["--name", "speed", "--direction", str(file), "--meaning", "a test", "--lower", "-2", "--upper", "2"]
-        assert main(["bundle", "steer", str(TABLETOP), str(tmp_path / "steered"), *options]) == 0
+        assert main(["policy", "add-steering", str(TABLETOP), str(tmp_path / "steered"), *options]) == 0
         bundle = load_bundle(tmp_path / "steered")
         assert set(bundle.content) == {"policy.onnx"}
         assert bundle.manifest.steering[0].meaning == "a test"

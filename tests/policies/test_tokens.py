@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.core.errors import InstructionError
-from tendon.policies.tokens import Tokenizer, words
+from tendon.policies.spec.tokens import Tokenizer, words
 
 VOCABULARY = ("<pad>", "<unk>", "put", "the", "red", "blue", "cube", "bowl", "in", "on")
 TOKENIZER = Tokenizer(VOCABULARY, 8)

@@ -15,13 +15,13 @@ from tiny_denoiser import build_denoised
 
 from tendon.cli import main
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
-from tendon.policies.bundle import Bundle, load_bundle, write_bundle
-from tendon.policies.bundle_parity import repeat_parity
-from tendon.policies.export import variant as variant_module
-from tendon.policies.export.variant import make_variant
-from tendon.policies.parity import BOUNDS, CASES_FILE, Case, difference, write_cases
-from tendon.policies.recorder import Recorder
-from tendon.policies.runtime import Engine, load_graph
+from tendon.policies.bundle.bundle import Bundle, load_bundle, write_bundle
+from tendon.policies.engines.loading import Engine, load_graph
+from tendon.policies.export.convert import variant as variant_module
+from tendon.policies.export.convert.variant import make_variant
+from tendon.policies.inference.recorder import Recorder
+from tendon.policies.parity.bundle import repeat_parity
+from tendon.policies.parity.graph import BOUNDS, CASES_FILE, Case, difference, write_cases
 
 ROWS, TOKENS, FEATURES = 6, 8, 64
 OUTLIER = 3000.0
@@ -250,7 +250,7 @@ def test_weights_in_a_file_of_their_own_are_made_too(make: Callable[..., Bundle]
     ("precision", "recorded", "message"),
     [
         ("int4", 8, "precision is 'int4', known: fp16, int8, int8-dynamic"),
-        ("int8", 0, "int8 needs recorded inputs.*tendon record-inputs"),
+        ("int8", 0, "int8 needs recorded inputs.*tendon data record-inputs"),
         ("int8", 1, "too few were recorded"),
         ("fp16", 0, "nothing to compare with"),
     ],
@@ -280,7 +280,15 @@ def test_the_command_makes_one_and_says_how_far_it_is(
     """And refuses a file that is not there."""
     source = make()
     (tmp_path / "inputs.safetensors").write_bytes(write_cases(inputs(8)))
-    arguments = ["variant", str(source.folder), str(tmp_path / "made"), "--precision", "int8", "--calibration"]
+    arguments = [
+        "policy",
+        "variant",
+        str(source.folder),
+        str(tmp_path / "made"),
+        "--precision",
+        "int8",
+        "--calibration",
+    ]
     assert main([*arguments, str(tmp_path / "inputs.safetensors")]) == 0
     shown = capsys.readouterr().out
     assert "policy.onnx actions: relative" in shown and load_bundle(tmp_path / "made").digest[:12] in shown

@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from tendon.policies.bundle import Bundle, write_bundle
-from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
-from tendon.policies.sampling import Denoiser, Flow
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.bundle.bundle import Bundle, write_bundle
+from tendon.policies.spec.manifest import CameraInput, InstructionInput, Manifest
+from tendon.policies.spec.sampling import Denoiser, Flow
+from tendon.policies.spec.spaces import ActionSpace, StateItem
 
 ROWS, WIDTH, MODEL_WIDTH, FEATURES, TOKENS = 10, 4, 6, 7, 8
 

@@ -8,17 +8,17 @@ import pytest
 import torch
 
 from tendon.core.errors import ConfigError, MismatchError
-from tendon.core.profile import load_profile
 from tendon.core.types import ActionChunk, Image, Observation
-from tendon.policies.bundle import load_bundle
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.engines.loading import load_graph
 from tendon.policies.export import bundle as export
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.runtime import load_graph
+from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.training.data import Demonstrations
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
 from tendon.policies.training.recover import recover_run
 from tendon.policies.training.train import Recipe, Run
+from tendon.robots.profile import load_profile
 from tendon.sim import demonstrations
 
 torch.set_num_threads(1)
@@ -80,7 +80,7 @@ def test_a_run_can_start_from_anothers_weights_and_words(shards: Path, run: Path
 
 
 def test_no_demonstrations_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no demonstrations in .*tendon demos"):
+    with pytest.raises(ConfigError, match=r"no demonstrations in .*tendon data demos"):
         Demonstrations([tmp_path])
 
 
@@ -111,7 +111,7 @@ def test_a_graph_that_differs_from_torch_is_not_exported(
 
 
 def test_export_of_nothing_says_what_makes_a_run(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="tendon train"):
+    with pytest.raises(ConfigError, match="tendon policy train"):
         export.export_bundle(tmp_path, tmp_path / "out", load_profile("panda"), "tiny")
 
 

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from tendon.core.errors import ConfigError, MismatchError
-from tendon.core.profile import load_profile
-from tendon.policies.bundle import load_bundle
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.engines.loading import Tensor
 from tendon.policies.export import bundle as export
-from tendon.policies.export import two_graphs
-from tendon.policies.given import Given
-from tendon.policies.manifest import Continuation
-from tendon.policies.model import PolicyModel
-from tendon.policies.runtime import Tensor
-from tendon.policies.spaces import ActionSpace
+from tendon.policies.export.networks import two_graphs
+from tendon.policies.inference.given import Given
+from tendon.policies.inference.model import PolicyModel
+from tendon.policies.spec.manifest import Continuation
+from tendon.policies.spec.spaces import ActionSpace
 from tendon.policies.training.model import FLOW_STEPS, Shape, SmallVla
 from tendon.policies.training.recover import recover_run
+from tendon.robots.profile import load_profile
 
 torch.set_num_threads(1)
 SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)
@@ -44,7 +44,7 @@ def statistics(seed: int, spread: float = 1.0) -> dict[str, list[float]]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `tendon train` leaves, but with random weights."""
+    """What `tendon policy train` leaves, but with random weights."""
     folder = tmp_path_factory.mktemp("run")
     torch.manual_seed(1)
     save_file(SmallVla(SHAPE, VIEWS, statistics(0)).state_dict(), folder / "weights.safetensors")
@@ -132,7 +132,7 @@ def test_a_graph_that_differs_from_torch_is_not_written(
 
 
 def test_what_cannot_be_exported_or_recovered_says_why(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="tendon train"):
+    with pytest.raises(ConfigError, match="tendon policy train"):
         export.export_bundle(tmp_path, tmp_path / "out", load_profile("panda"), "tiny", denoiser=True)
     with pytest.raises(MismatchError, match="two graphs: recover the run from its one-graph bundle"):
         recover_run(load_bundle(folder), tmp_path / "run", VIEWS)

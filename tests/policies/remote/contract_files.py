@@ -72,5 +72,5 @@ def changed(base: dict[str, Any], path: str = "", value: Any = None) -> dict[str
 def write(folder: Path, content: Any) -> Path:
     """Writes the file and returns its path."""
     path = folder / "remote.yaml"
-    path.write_text(yaml.safe_dump(content))
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path

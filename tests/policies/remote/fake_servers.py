@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from websockets.sync.server import ServerConnection
 
-from tendon.policies.remote.openpi_format import Packer, unpack
+from tendon.policies.remote.openpi.format import Packer, unpack
 
 METADATA = {"reset_pose": [0.0, 1.0], "name": "a policy"}
 Handler = Callable[[ServerConnection], None]

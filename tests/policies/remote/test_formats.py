@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tendon.core.errors import InvalidDataError
-from tendon.policies.remote import gr00t_format
-from tendon.policies.remote.openpi_format import Packer, unpack
+from tendon.policies.remote.gr00t import format as gr00t_format
+from tendon.policies.remote.openpi.format import Packer, unpack
 
 NUMBERS = ("?", "<i1", "<i8", "<u2", "<f2", "<f4", ">f8")
 any_array = st.sampled_from(NUMBERS).flatmap(
@@ -31,9 +31,10 @@ def array_map(**changes: Any) -> bytes:
 @settings(deadline=None, max_examples=50)
 @given(any_array)
 def test_any_array_of_numbers_comes_back_equal(array: np.ndarray[Any, Any]) -> None:
-    """In both formats, of any shape, byte order and layout in memory."""
+    """In every format, of any shape, byte order and layout in memory."""
     for value in (array, array.T):
-        read = [unpack(Packer().pack({"x": value}))["x"], gr00t_format.unpack(gr00t_format.pack({"x": value}))["x"]]
+        read = [unpack(Packer().pack({"x": value}))["x"]]
+        read += [gr00t_format.unpack(gr00t_format.pack({"x": value}, coding))["x"] for coding in gr00t_format.Coding]
         for found in read:
             assert (found.dtype, found.shape) == (value.dtype, value.shape)
             np.testing.assert_array_equal(found, value)
@@ -149,8 +150,9 @@ def test_an_npy_that_is_no_array_of_numbers_is_refused(data: Any) -> None:
         gr00t_format.unpack(msgpack.packb({"__ndarray_class__": True, "as_npy": data}))
 
 
-def test_the_configuration_of_a_modality_is_a_plain_map() -> None:
-    """No class is made from what a server says."""
-    config = {"delta_indices": [0], "modality_keys": ["a"]}
+def test_of_the_configuration_of_a_modality_its_keys_and_steps_are_kept() -> None:
+    """No class is made from whatever else a server says."""
+    config = {"delta_indices": [-1, 0], "modality_keys": ["a"], "__class__": "os.system"}
     message = msgpack.packb({"video": {"__ModalityConfig_class__": True, "as_json": config}})
-    assert gr00t_format.unpack(message) == {"video": config}
+    said = gr00t_format.Modality(marker="__ModalityConfig_class__", as_text=False, keys=("a",), steps=(-1, 0))
+    assert gr00t_format.unpack(message) == {"video": said}

@@ -15,9 +15,9 @@ import pytest
 import zmq
 
 from tendon.core.errors import InvalidDataError, RemoteError
-from tendon.policies.remote import gr00t_format
-from tendon.policies.remote.endpoint import Endpoint
-from tendon.policies.remote.gr00t_client import Gr00tClient
+from tendon.policies.remote.gr00t import format as gr00t_format
+from tendon.policies.remote.gr00t.client import Gr00tClient
+from tendon.policies.remote.transport.endpoint import Endpoint
 
 Answer = Callable[[dict[str, Any]], bytes | None]
 StartServer = Callable[..., str]
@@ -26,7 +26,7 @@ SOON_S, ASK_S = 0.3, 20.0
 
 @pytest.fixture
 def zmq_server() -> Iterator[StartServer]:
-    """Starts REP servers that send the bytes a function answers; `None` hangs for good, as a crashed model does."""
+    """Starts REP servers that send the bytes a function answers; `None` ends it."""
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     ended = threading.Event()
     threads: list[threading.Thread] = []
@@ -107,14 +107,14 @@ def test_a_request_is_as_the_server_reads_it(zmq_server: StartServer, make_clien
     assert seen[1] == {"endpoint": "ping"}
 
 
-def test_a_server_that_hangs_is_an_error_in_time_and_the_next_one_is_found(
+def test_a_server_that_dies_is_an_error_at_once_and_the_next_one_is_found(
     zmq_server: StartServer, make_client: Callable[..., Gr00tClient]
 ) -> None:
     """The reference client would wait for ever. Its REQ socket could not be used again either."""
     url = zmq_server(lambda request: None)
     client = make_client(url)
-    with pytest.raises(RemoteError, match=r"did not answer get_action in 0\.3 s"):
-        client.ask("get_action", {}, SOON_S)
+    with pytest.raises(RemoteError, match="ended the connection in place of an answer to get_action: it died"):
+        client.ask("get_action", {}, ASK_S)
     with pytest.raises(RemoteError, match="the next attempt is in"):
         client.ask("get_action", {}, SOON_S)
     time.sleep(0.3)
@@ -126,14 +126,25 @@ def test_no_server_is_an_error_in_time(make_client: Callable[..., Gr00tClient]) 
     """And nothing is kept to be sent later, when it would be stale."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
-    with pytest.raises(RemoteError, match="did not answer"):
+    with pytest.raises(RemoteError, match=r"is out of reach: no ZeroMQ server took get_action in 0\.3 s"):
         make_client(url).ask("get_action", {}, SOON_S)
+
+
+def test_something_that_is_no_zeromq_server_is_an_error_in_time(make_client: Callable[..., Gr00tClient]) -> None:
+    """Such as openpi's port, or a web page."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        threading.Thread(
+            target=lambda: listener.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"), daemon=True
+        ).start()
+        with pytest.raises(RemoteError, match=r"no ZeroMQ server took get_action|is no GR00T server"):
+            make_client(url).ask("get_action", {}, SOON_S)
 
 
 def test_a_late_answer_is_not_taken_for_the_next_one(
     zmq_server: StartServer, make_client: Callable[..., Gr00tClient]
 ) -> None:
-    """Each request was sent once, and each answer belongs to its request."""
+    """Each request was sent once, and each answer belongs to its request; one that hangs is not waited for."""
     seen: list[int] = []
 
     def answer(request: dict[str, Any]) -> bytes:
@@ -143,7 +154,7 @@ def test_a_late_answer_is_not_taken_for_the_next_one(
         return gr00t_format.pack({"number": request["data"]["number"]})
 
     client = make_client(zmq_server(answer))
-    with pytest.raises(RemoteError, match="did not answer"):
+    with pytest.raises(RemoteError, match=r"did not answer get_action in 0\.3 s"):
         client.ask("get_action", {"number": 1}, SOON_S)
     time.sleep(1.0)
     assert client.ask("get_action", {"number": 2}, ASK_S) == {"number": 2}
@@ -162,6 +173,31 @@ def npy_of_objects() -> bytes:
         (b"\xc1 garbage", InvalidDataError, "is not msgpack"),
         (b"ERROR", InvalidDataError, "is not msgpack"),
         (b"", InvalidDataError, "is not msgpack"),
+        (b"PK\x03\x04\x00\x00\x08\x08", InvalidDataError, "pickles .* GR00T N1, or N1.5 before September 2025"),
+        (b"\x91" * 5000, InvalidDataError, "is not msgpack"),
+        (b"\xdd\xff\xff\xff\xff", InvalidDataError, "is not msgpack"),
+        (
+            msgpack.packb([{b"nd": True, b"type": "|O", b"kind": b"O", b"shape": [1], b"data": b"pickled"}, {}]),
+            InvalidDataError,
+            "of kind b'O'",
+        ),
+        (
+            msgpack.packb([{b"nd": True, b"type": "<f4", b"kind": b"", b"shape": [1 << 40], b"data": b"1234"}, {}]),
+            InvalidDataError,
+            "needs 4398046511104 bytes, got 4",
+        ),
+        (msgpack.packb({b"nd": True}), InvalidDataError, "dtype None"),
+        (msgpack.packb({"__ModalityConfig__": True}), InvalidDataError, "modality_keys of a modality is None"),
+        (
+            msgpack.packb({"__ModalityConfig_class__": True, "as_json": "{"}),
+            InvalidDataError,
+            "as_json of a modality is no JSON",
+        ),
+        (
+            msgpack.packb({"__ModalityConfig__": True, "as_json": {"modality_keys": ["a"], "delta_indices": [0.5]}}),
+            InvalidDataError,
+            "delta_indices of a modality is",
+        ),
         (
             msgpack.packb([{"arm": {"__ndarray_class__": True, "as_npy": npy_of_objects()}}, {}]),
             InvalidDataError,
@@ -170,7 +206,7 @@ def npy_of_objects() -> bytes:
         (
             msgpack.packb({"error": "Unauthorized: Invalid API token"}),
             RemoteError,
-            "answered with an error: Unauthorized: Invalid API token",
+            "answered get_action with an error: Unauthorized: Invalid API token",
         ),
     ],
 )
@@ -187,7 +223,7 @@ def test_a_bad_answer_is_a_clear_error(
 
 
 def test_a_huge_answer_is_not_taken(zmq_server: StartServer, make_client: Callable[..., Gr00tClient]) -> None:
-    """ZeroMQ drops the connection at its size; here that is an answer that never comes."""
+    """ZeroMQ drops the connection at its size, and that is said at once, not after the time for an answer."""
     client = make_client(zmq_server(lambda request: bytes(1 << 20)), largest=1 << 16)
-    with pytest.raises(RemoteError, match="did not answer"):
-        client.ask("get_action", {}, SOON_S)
+    with pytest.raises(RemoteError, match=r"ended the connection .* larger than largest_reply \(65536 bytes\)"):
+        client.ask("get_action", {}, ASK_S)

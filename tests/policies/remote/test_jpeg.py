@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tendon.core.errors import InvalidDataError
-from tendon.policies.remote import jpeg
+from tendon.policies.remote.transport import jpeg
 
 HEIGHT, WIDTH = 48, 64
 GRADIENT = np.stack(np.broadcast_arrays(np.arange(HEIGHT)[:, None] * 5, np.arange(WIDTH) * 3, 200), 2).astype(np.uint8)

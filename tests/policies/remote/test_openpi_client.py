@@ -13,10 +13,11 @@ from fake_servers import METADATA, StartServer, packed
 from websockets.sync.server import ServerConnection
 
 from tendon.core.errors import InvalidDataError, MismatchError, RemoteError
-from tendon.policies.remote.backoff import MOST_S, Backoff
-from tendon.policies.remote.endpoint import Endpoint
-from tendon.policies.remote.openpi_client import OpenpiClient
-from tendon.policies.remote.openpi_format import unpack
+from tendon.policies.inference.outage import Outage
+from tendon.policies.remote.openpi.client import OpenpiClient
+from tendon.policies.remote.openpi.format import unpack
+from tendon.policies.remote.transport.backoff import MOST_S, Backoff
+from tendon.policies.remote.transport.endpoint import Endpoint
 
 REQUEST = {"observation/state": np.arange(3.0), "prompt": "go"}
 SOON_S, LATE_S = 0.3, 20.0
@@ -131,7 +132,7 @@ def number_first(connection: ServerConnection) -> None:
 @pytest.mark.parametrize(
     ("handler", "error", "words"),
     [
-        (silent, RemoteError, "timed out"),
+        (silent, RemoteError, r"took the connection, but said nothing of its policy in 0\.3 s \(connect_s\)"),
         (text_first, RemoteError, "answered with an error: OutOfMemory: no room for the model$"),
         (number_first, InvalidDataError, "a message is int, must be a map"),
     ],
@@ -374,3 +375,29 @@ def test_waits_grow_with_each_failure_to_a_bound_and_end_with_a_success(monkeypa
     backoff.succeeded()
     backoff.check()
     assert backoff.left_s() == 0.0
+
+
+def test_a_dead_server_that_comes_back_is_told_of_in_a_few_lines(openpi_server: StartServer) -> None:
+    """What a node logs of it, asking 50 times a second: not a line for each attempt, and one when it is back."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    client, outage, texts = OpenpiClient(quick(f"ws://127.0.0.1:{port}")), Outage(), []
+    begin_s = time.monotonic()
+    while len(texts) < 60:
+        with pytest.raises(RemoteError) as failure:
+            client.ask(REQUEST, 2.0)
+        texts.append(outage.failed(failure.value, time.monotonic()))
+        time.sleep(0.02)
+    assert len(set(texts)) == 1
+    assert texts[0].endswith(
+        f"refused; the robot stops at the end of its plan; the server is asked again within {MOST_S:g} s"
+    )
+    openpi_server(port=port)
+    back = ""
+    while not back:
+        ask_until_answered(client)
+        back = outage.succeeded(time.monotonic())
+        assert time.monotonic() < begin_s + 60.0
+    assert back.startswith("inference is back after ")
+    assert float(back.split()[4]) >= 1.2
+    assert outage.text == ""

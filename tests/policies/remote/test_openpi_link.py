@@ -15,12 +15,12 @@ from policy_conformance import Observe, PolicyConformance, Prefix
 from websockets.sync.server import ServerConnection
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError, RemoteError
-from tendon.core.profile import RobotProfile
 from tendon.policies.remote.contract import Translator, fit
 from tendon.policies.remote.opening import open_policy
-from tendon.policies.remote.openpi_format import unpack
+from tendon.policies.remote.openpi.format import unpack
 from tendon.policies.remote.policy import RemotePolicy
 from tendon.policies.remote.settings import load_settings
+from tendon.robots.profile import RobotProfile
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 STEP = np.linspace(0.0, 0.1, ROWS)[:, None]

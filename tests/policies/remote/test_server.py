@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from tendon.core.errors import ConfigError, InvalidDataError, RemoteError, StoppedError
-from tendon.policies.remote.endpoint import Endpoint
-from tendon.policies.remote.openpi_client import OpenpiClient
-from tendon.policies.remote.openpi_format import Packer, unpack
-from tendon.policies.remote.server import MOST_CONNECTIONS, PolicyServer
+from tendon.policies.remote.openpi.client import OpenpiClient
+from tendon.policies.remote.openpi.format import Packer, unpack
+from tendon.policies.remote.served.server import MOST_CONNECTIONS, PolicyServer
+from tendon.policies.remote.transport.endpoint import Endpoint
 
 KEY = "0123456789abcdef"
 LARGEST = 1 << 20
@@ -206,7 +206,7 @@ def test_a_client_that_stops_in_mid_message_is_dropped(
     make_server: MakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Silent, or a byte at a time; one that is merely idle stays."""
-    monkeypatch.setattr("tendon.policies.remote.server.MESSAGE_S", 0.5)
+    monkeypatch.setattr("tendon.policies.remote.served.server.MESSAGE_S", 0.5)
     server = make_server()
     idle = client_of(server)
     idle.connect()

@@ -22,22 +22,22 @@ from websockets.sync.server import ServerConnection
 
 from tendon.core.clock import SteadyClock
 from tendon.core.errors import ConfigError, InstructionError, InvalidDataError, MismatchError, RemoteError
-from tendon.core.profile import RobotProfile
 from tendon.core.types import ActionChunk, Observation
-from tendon.policies.bundle import Bundle
-from tendon.policies.export.steering import steer_bundle
-from tendon.policies.history import History
-from tendon.policies.inference import AsyncInference
-from tendon.policies.manifest import Manifest
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.remote import keys
-from tendon.policies.remote.endpoint import Endpoint
-from tendon.policies.remote.openpi_format import unpack
+from tendon.policies.bundle.bundle import Bundle
+from tendon.policies.export.convert.steering import steer_bundle
+from tendon.policies.inference.asynchronous import AsyncInference
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.remote.openpi.format import unpack
 from tendon.policies.remote.policy import RemotePolicy
-from tendon.policies.remote.server import PolicyServer
-from tendon.policies.remote.service import Service
-from tendon.policies.remote.tendon_link import TendonLink
-from tendon.policies.steering import SteeringInput
+from tendon.policies.remote.served import keys
+from tendon.policies.remote.served.link import TendonLink
+from tendon.policies.remote.served.server import PolicyServer
+from tendon.policies.remote.served.service import Service
+from tendon.policies.remote.transport.endpoint import Endpoint
+from tendon.policies.spec.history import History
+from tendon.policies.spec.manifest import Manifest
+from tendon.policies.spec.steering import SteeringInput
+from tendon.robots.profile import RobotProfile
 
 MakeBundle = Callable[..., Bundle]
 Serve = Callable[..., str]
@@ -189,7 +189,7 @@ def test_it_is_steered_from_here(
 
 
 def request_of(observation: Observation) -> dict[str, Any]:
-    """What docs/remote.md tells users of openpi's client to send."""
+    """What docs/how-to/remote.md tells users of openpi's client to send."""
     return {
         "observation/joint_position": observation.joint_position,
         "observation/joint_velocity": observation.joint_velocity,
@@ -272,7 +272,7 @@ def test_what_does_not_fit_this_robot_is_an_error_at_start(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda said: said.clear(), "no `tendon serve`: take kind: openpi"),
+        (lambda said: said.clear(), "no `tendon policy serve`: take kind: openpi"),
         (lambda said: said.update({keys.META_VERSION: 2}), "speaks version 2"),
         (lambda said: said.update({keys.META_PREFIX_ROWS: -1}), "prefix and overlap rows"),
         (lambda said: said.update({keys.META_OVERLAP_ROWS: np.zeros(1)}), "prefix and overlap rows"),
@@ -350,7 +350,7 @@ class Remembering:
     """A policy that sees its last three observations, as a bundle does; its answer is where the arm was."""
 
     def __init__(self, manifest: Manifest) -> None:
-        self._manifest, self._history = manifest, History(manifest.history, manifest.action.step_ns)
+        self._manifest, self._history = manifest, History(manifest.history - 1, manifest.action.step_ns)
         self.step_ns, self.prefix_rows, self.overlap_rows = manifest.action.step_ns, 0, 0
 
     def observe(self, observation: Observation) -> None:
@@ -363,7 +363,7 @@ class Remembering:
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
     ) -> ActionChunk:
         self.observe(observation)
-        seen = self._history.seen(observation)
+        seen = self._history.seen(observation, range(1 - self._manifest.history, 1))
         rows = [each.joint_position + each.images["scene"].pixels[0, 0, 0] for each in seen]
         return ActionChunk(
             actions=np.resize(rows, (self._manifest.action.rows, 8)),
@@ -482,7 +482,18 @@ def test_the_command_serves_and_ends_with_ctrl_c(
     key = tmp_path / "serve.key"
     key.write_text("0123456789abcdef0123\n")
     key.chmod(0o600)
-    command = [sys.executable, "-m", "tendon.cli", "serve", str(folder), "--port", "0", "--api-key-file", str(key)]
+    command = [
+        sys.executable,
+        "-m",
+        "tendon.cli",
+        "policy",
+        "serve",
+        str(folder),
+        "--port",
+        "0",
+        "--api-key-file",
+        str(key),
+    ]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     ) as run:

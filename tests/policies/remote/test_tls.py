@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tendon.core.errors import RemoteError
-from tendon.policies.remote.endpoint import Endpoint
-from tendon.policies.remote.openpi_client import OpenpiClient
-from tendon.policies.remote.server import PolicyServer
+from tendon.policies.remote.openpi.client import OpenpiClient
+from tendon.policies.remote.served.server import PolicyServer
+from tendon.policies.remote.transport.endpoint import Endpoint
 
 KEY = "a key of enough characters"
 

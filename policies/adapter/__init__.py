@@ -1,0 +1,1 @@
+"""Between a policy's numbers and a robot's joints, and whether the two fit."""

@@ -1,0 +1,108 @@
+"""The state vector of a policy, from measured joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+
+from tendon.core.config import closest
+from tendon.core.errors import MismatchError
+from tendon.core.types import Array
+from tendon.policies.adapter.conventions import JointConvention
+from tendon.policies.spec.rotations import ROTATIONS
+from tendon.policies.spec.spaces import StateItem
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
+from tendon.robots.urdf import read_urdf
+
+Part = Callable[[Array, Array], Array]
+
+
+class StateVector:
+    """Measured joints to the numbers that a policy sees, in its order and units, not normalised. One instance a thread.
+
+    Args:
+        where: what error messages call the policy.
+        items: of the manifest.
+        mean: (S,) of the state; of the ways to write a rotation, the one nearest to it is taken.
+        profile: the robot.
+
+    Raises:
+        MismatchError: the robot lacks a joint, a unit is not one of that joint, or the policy sees tool or finger, and
+            the robot has no arm or not exactly one finger.
+    """
+
+    def __init__(self, where: str, items: Sequence[StateItem], mean: Array, profile: RobotProfile) -> None:
+        self._parts: list[Part] = []
+        about_joints = all(item.name in ("joints", "finger_position") for item in items)
+        kinematics = None if about_joints else tool_kinematics(where, profile)
+        start = 0
+        for item in items:
+            centre = np.asarray(mean, dtype=np.float64)[start : start + item.size]
+            start += item.size
+            if item.name == "joints":
+                self._parts.append(JointConvention(f"{where} state joints", item.joints, profile).read)
+            elif item.name == "finger_position":
+                self._parts.append(_finger(only_finger(where, profile)))
+            elif kinematics is not None:
+                self._parts.append(_tool(item, centre, _of_frame(where, item, kinematics, profile)))
+
+    def read(self, joint_position: Array, joint_velocity: Array) -> Array:
+        """Returns (S,) for (n,) positions [rad or m] and velocities."""
+        return np.concatenate([part(joint_position, joint_velocity) for part in self._parts])
+
+
+def tool_kinematics(where: str, profile: RobotProfile) -> Kinematics:
+    """Returns the kinematics of the arm that carries the tool.
+
+    Raises:
+        MismatchError: the profile does not say which joints those are.
+    """
+    if not profile.groups.get("arm"):
+        raise MismatchError(
+            f"{where}: profile {profile.name} has no joint group arm, which carries the tool: name its joints there"
+        )
+    return Kinematics(profile)
+
+
+def only_finger(where: str, profile: RobotProfile) -> int:
+    """Returns the position of the only joint of group gripper in the joint vector.
+
+    Raises:
+        MismatchError: there is not exactly one.
+    """
+    count = len(profile.groups.get("gripper", ()))
+    if count != 1:
+        raise MismatchError(
+            f"{where}: profile {profile.name}: joints in group gripper is {count}, expected 1: the policy moves one "
+            "finger; for another number take items `joints`"
+        )
+    return profile.group_indices("gripper")[0]
+
+
+def _finger(index: int) -> Part:
+    return lambda position, velocity: position[index : index + 1]
+
+
+def _tool(item: StateItem, centre: Array, kinematics: Kinematics) -> Part:
+    if item.name == "tool_position":
+        return lambda position, velocity: kinematics.tool_pose(position)[0]
+    if item.name == "tool_velocity":
+        return kinematics.tool_velocity
+    write, turn = ROTATIONS[item.rotation].from_matrix, pin.rpy.rpyToMatrix(*(item.frame_rpy or (0.0, 0.0, 0.0)))
+    return lambda position, velocity: write(kinematics.tool_pose(position)[1] @ turn, centre)
+
+
+def _of_frame(where: str, item: StateItem, kinematics: Kinematics, profile: RobotProfile) -> Kinematics:
+    if item.frame is None:
+        return kinematics
+    links = read_urdf(profile.urdf).links
+    if item.frame not in links:
+        raise MismatchError(
+            f"{where}: state {item.name} is of frame {item.frame}: URDF {profile.urdf} has no such link"
+            f"{closest(item.frame, links)}"
+        )
+    return Kinematics(replace(profile, tool_frame=item.frame))

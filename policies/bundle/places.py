@@ -1,0 +1,29 @@
+"""Where a bundle is looked for: the same for every command, the launch file and the demo, from any folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tendon.core.errors import ConfigError
+from tendon.core.paths import share_folder
+from tendon.policies.bundle.files import MANIFEST_FILE
+
+
+def find_bundle(policy: str | Path) -> Path:
+    """Returns the folder of a bundle.
+
+    Args:
+        policy: a path, a path below the folder that Tendon's data files are in (`bundles/tabletop`), or the name of a
+            bundle that comes with Tendon (`tabletop`). What is here comes first.
+
+    Raises:
+        ConfigError: there is no bundle.
+    """
+    shipped = share_folder()
+    places = [Path(policy).expanduser(), shipped / policy, shipped / "bundles" / policy]
+    for place in places:
+        if (place / MANIFEST_FILE).is_file() or (place / MANIFEST_FILE).is_symlink():
+            return place.resolve()
+    known = ", ".join(sorted(file.parent.name for file in (shipped / "bundles").glob(f"*/{MANIFEST_FILE}")))
+    tried = " or ".join(dict.fromkeys(map(str, places[:2])))  # one place for an absolute path
+    raise ConfigError(f"no policy bundle at {tried}: name its folder, or one that comes with Tendon: {known}")

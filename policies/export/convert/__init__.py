@@ -1,0 +1,1 @@
+"""A bundle in another precision, or with a number that steers it."""

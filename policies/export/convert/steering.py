@@ -1,0 +1,124 @@
+"""Adds a direction to an activation of a bundle's graph, times a number that is set at run time: no retraining.
+
+Activation addition (Turner et al. 2023), as Häon, Stocking et al. 2025 ("Mechanistic Interpretability for Steering
+Vision-Language-Action Models") do it in feed-forward layers. The weights stay, and with 0 so do the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper, shape_inference
+
+from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.types import Array
+from tendon.policies.bundle.bundle import Bundle, write_bundle
+from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE
+from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE
+from tendon.policies.spec.steering import PREFIX, SteeringInput
+
+BOUND_TO_MODEL = (DETECTOR_FILE, NUMBERS_FILE, CASES_FILE, RECEIPT_FILE)
+"""Files that speak of the graph as it was: the steered bundle goes without them."""
+
+
+def steer_bundle(bundle: Bundle, folder: Path, steering: SteeringInput, directions: Mapping[str, Array]) -> Bundle:
+    """Writes a bundle whose model can be steered, beside the one it is made from.
+
+    Args:
+        bundle: what is made steerable; its signature, detector and parity receipt do not hold for the new one.
+        folder: of the new one.
+        steering: the number that is added, and its range.
+        directions: see `steer_model`.
+
+    Raises:
+        ConfigError: see `steer_model`; the folder is the bundle's own, or it has a number of that name already.
+        MismatchError: see `steer_model`.
+    """
+    manifest = bundle.manifest
+    if folder.resolve() == bundle.folder.resolve():
+        raise ConfigError(f"{folder} is the bundle itself: name another folder for the one that can be steered")
+    if any(each.name == steering.name for each in manifest.steering):
+        raise ConfigError(f"bundle {manifest.name} is steered by {steering.name} already: take another name")
+    model = steer_model(bundle.content[manifest.model], steering.name, directions)
+    files = {name: data for name, data in bundle.content.items() if name not in BOUND_TO_MODEL}
+    made_from = f"bundle {bundle.digest}, a direction added to {', '.join(directions)}"
+    steered = replace(
+        manifest,
+        steering=(*manifest.steering, steering),
+        training={**manifest.training, f"{PREFIX}{steering.name}": made_from},
+    )
+    return write_bundle(folder, steered, {**files, manifest.model: model})
+
+
+def steer_model(model: bytes, name: str, directions: Mapping[str, Array]) -> bytes:
+    """Returns the graph with an input `steer_NAME` (1,), times which each direction is added to its activation.
+
+    Whatever reads the activation reads the sum, an output of that name too.
+
+    Args:
+        model: an ONNX graph.
+        name: of the input, without `steer_`.
+        directions: by name of the activation, which an operator of the graph makes; a shape that fits its shape.
+
+    Raises:
+        ConfigError: no direction, one that is not finite or zero, no such activation, or the input is there already.
+        MismatchError: the activation is not float32, or a direction does not fit its shape.
+    """
+    graph = onnx.load_from_string(model)
+    given = f"{PREFIX}{name}"
+    if not directions or not all(np.isfinite(each).all() and np.any(each) for each in directions.values()):
+        raise ConfigError(f"steering {name} needs directions that are finite and not zero")
+    if any(value.name == given for value in graph.graph.input):
+        raise ConfigError(f"the graph has an input {given} already: take another name")
+    types = _types(graph)
+    for activation, direction in directions.items():
+        _check(types, activation, direction)
+        _add(graph.graph, given, activation, direction.astype(np.float32))
+    graph.graph.input.append(helper.make_tensor_value_info(given, TensorProto.FLOAT, (1,)))
+    return bytes(graph.SerializeToString())
+
+
+def _types(model: onnx.ModelProto) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Returns type and shape of each tensor that an operator makes, as far as they can be inferred."""
+    inferred = shape_inference.infer_shapes(model).graph
+    made = {output for node in model.graph.node for output in node.output}
+    types = {value.name: value.type.tensor_type for value in (*inferred.value_info, *inferred.output)}
+    return {
+        name: (tensor.elem_type, tuple(length.dim_value for length in tensor.shape.dim))
+        for name, tensor in types.items()
+        if name in made
+    }
+
+
+def _check(types: Mapping[str, tuple[int, tuple[int, ...]]], activation: str, direction: Array) -> None:
+    if activation not in types:
+        fitting = [
+            name for name, (kind, shape) in types.items() if kind == TensorProto.FLOAT and shape[1:] == direction.shape
+        ]
+        raise ConfigError(
+            f"the graph makes no tensor {activation!r} of a known shape; those of shape (1, "
+            f"{', '.join(map(str, direction.shape))}): {', '.join(fitting[:20]) or 'none'}"
+        )
+    kind, shape = types[activation]
+    if kind != TensorProto.FLOAT:
+        raise MismatchError(f"{activation} is {TensorProto.DataType.Name(kind)}, must be float32: steer another tensor")
+    try:
+        fits = np.broadcast_shapes(direction.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise MismatchError(f"{activation} has shape {shape}, a direction of shape {direction.shape} does not fit it")
+
+
+def _add(graph: onnx.GraphProto, given: str, activation: str, direction: Array) -> None:
+    """Lets the operator that makes an activation make it under another name, and the sum have the old one."""
+    before, push, amount = (f"{activation}_{part}_{given}" for part in ("before", "direction", "by"))
+    index, node = next((k, node) for k, node in enumerate(graph.node) if activation in node.output)
+    node.output[:] = [before if name == activation else name for name in node.output]
+    graph.initializer.append(numpy_helper.from_array(direction, push))
+    graph.node.insert(index + 1, helper.make_node("Mul", [push, given], [amount]))
+    graph.node.insert(index + 2, helper.make_node("Add", [before, amount], [activation]))

@@ -1,0 +1,1 @@
+"""From a LeRobot pretrained directory to a bundle, checked against LeRobot's own output."""

@@ -1,0 +1,1 @@
+"""The networks of public policies, and our own, as ONNX graphs."""

@@ -1,0 +1,1 @@
+"""A bundle at work: observation in, chunk out, beside the control loop."""

@@ -1,0 +1,1 @@
+"""Whether a graph is still the policy that it was made from."""

@@ -1,0 +1,1 @@
+"""Policies on NVIDIA's GR00T servers."""

@@ -1,0 +1,1 @@
+"""Policies on openpi's own servers."""

@@ -1,0 +1,1 @@
+"""`tendon policy serve`: its server, and a robot's link to it."""

@@ -1,0 +1,1 @@
+"""How messages come and go: bounded waits, TLS, arrays and pictures."""

@@ -1,0 +1,270 @@
+"""`bundle.yaml` as one frozen, checked value: what a policy sees, what it answers, and in which units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from tendon.core.config import build
+from tendon.core.errors import ConfigError
+from tendon.policies.inference.prompt import PROMPTS
+from tendon.policies.spec.fields import (
+    Numbers,
+    check_choice,
+    check_count,
+    check_text,
+    check_unique,
+    numbers,
+    positive,
+    sequence,
+)
+from tendon.policies.spec.sampling import SCHEDULES, Denoiser
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.policies.spec.steering import SteeringInput
+from tendon.policies.spec.tokens import PAD, UNKNOWN, words
+
+FORMAT = 2
+MODEL_FILE = "policy.onnx"
+ROBOT_PARTS = ("joints", "limits", "kinematics", "cameras", "calibration")
+"""Parts of a robot that a bundle may be bound to, see `matching.robot_digests`."""
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Continuation(Enum):
+    """How a new chunk continues the plan that runs while it is inferred.
+
+    - TRAINED_PREFIX: the policy was trained to (training-time real-time chunking, Black et al. 2025).
+    - INPAINTING: a denoiser is led by the running plan, see `sampling`.
+    - OVERLAP: a chunk that knows nothing of it is blended with it.
+    """
+
+    TRAINED_PREFIX = "trained_prefix"
+    INPAINTING = "inpainting"
+    OVERLAP = "overlap"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraInput:
+    """A camera the policy sees, and the image size [px] it was trained at."""
+
+    name: str
+    width: int
+    height: int
+
+    def __post_init__(self) -> None:
+        check_text("cameras name", self.name)
+        check_count(f"cameras {self.name} width", self.width, 1)
+        check_count(f"cameras {self.name} height", self.height, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstructionInput:
+    """How an instruction becomes numbers: padded to `tokens` words of `vocabulary`, which starts <pad>, <unk>."""
+
+    tokens: int
+    vocabulary: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_count("instruction tokens", self.tokens, 1)
+        object.__setattr__(self, "vocabulary", sequence("instruction vocabulary", self.vocabulary))
+        for word in self.vocabulary[2:]:
+            if not isinstance(word, str) or words(word) != [word]:
+                raise ConfigError(
+                    f"instruction vocabulary has {word!r}: each entry is one lower-case word "
+                    "(in YAML, quote words such as 'on' and 'no')"
+                )
+        if self.vocabulary[:2] != (PAD, UNKNOWN):
+            raise ConfigError(f"instruction vocabulary starts {list(self.vocabulary[:2])}, must be [{PAD}, {UNKNOWN}]")
+        check_unique("instruction vocabulary", self.vocabulary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptInput:
+    """How an instruction becomes numbers in a policy with a language model's tokenizer.
+
+    Attributes:
+        kind: whose template it is, see `tendon.policies.inference.prompt`.
+        tokenizer: file of the bundle, in the format of the `tokenizers` package.
+        tokens: how many numbers, padding included.
+    """
+
+    kind: str
+    tokenizer: str
+    tokens: int
+
+    def __post_init__(self) -> None:
+        check_choice("instruction kind", self.kind, tuple(PROMPTS))
+        check_text("instruction tokenizer", self.tokenizer)
+        check_count("instruction tokens", self.tokens, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """All of `bundle.yaml`.
+
+    Attributes:
+        name: of the policy.
+        robot: name of the profile it was trained for.
+        tool_frame: frame that tool positions are of, in the robot's URDF.
+        joint_names: the profile's joint order, which chunks are answered in.
+        cameras: images it sees, ONNX inputs `image_NAME`.
+        state: parts of ONNX input `state`, in order; `state_mean`, `state_std` normalise it.
+        action: the meaning, size and timing of an answer.
+        instruction: how it reads one; `None` when it knows one task only.
+        prefix_rows: most rows of the running plan it was trained to continue; 0 when it was not.
+        history: how many observations it sees, a step apart; images and state have so many rows, the newest last.
+        steering: numbers it can be steered by while it runs: inputs `steer_NAME` of `model`.
+        training: free-form record of recipe, seed, commit and evaluation.
+        model: which of `files` is the ONNX graph that takes the observation.
+        denoiser: the graph that makes the chunk from what that one answers; `None` when it answers the chunk.
+        files: every file of the bundle to its SHA-256; `write_bundle` fills it in.
+        made_for: parts of the robot it was made for to their digests, as `tendon policy pin` writes them; a part that
+            differs at start is refused, one that is not named is not checked.
+        format: version of this layout.
+
+    Raises:
+        ConfigError: a field is of the wrong type, size or value.
+    """
+
+    name: str
+    robot: str
+    tool_frame: str
+    joint_names: tuple[str, ...]
+    cameras: tuple[CameraInput, ...]
+    state: tuple[StateItem, ...]
+    state_mean: Numbers
+    state_std: Numbers
+    action: ActionSpace
+    instruction: InstructionInput | PromptInput | None
+    prefix_rows: int = 0
+    history: int = 1
+    steering: tuple[SteeringInput, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+    model: str = MODEL_FILE
+    denoiser: Denoiser | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    made_for: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def __post_init__(self) -> None:
+        check_choice("format", self.format, (FORMAT,))
+        for name in ("name", "robot", "tool_frame", "model"):
+            check_text(name, getattr(self, name))
+        for name in ("joint_names", "cameras", "state", "steering"):
+            object.__setattr__(self, name, sequence(name, getattr(self, name)))
+        for joint in self.joint_names:
+            check_text("joint_names", joint)
+        for name, values in (
+            ("joint_names", self.joint_names),
+            ("cameras", tuple(camera.name for camera in self.cameras)),
+            ("state", tuple(item.name + str(i) * bool(item.joints) for i, item in enumerate(self.state))),
+        ):
+            check_unique(name, values)
+        if self.steering:
+            check_unique("steering", tuple(each.name for each in self.steering))
+        object.__setattr__(self, "state_mean", numbers("state_mean", self.state_mean, self.state_size))
+        object.__setattr__(self, "state_std", positive("state_std", self.state_std, self.state_size))
+        check_count("prefix_rows", self.prefix_rows, 0)
+        check_count("history", self.history, 1)
+        if self.denoiser is not None:
+            width = len(self.action.mean)
+            if self.denoiser.components < width:
+                raise ConfigError(f"denoiser components is {self.denoiser.components}, the action has {width}")
+            if self.prefix_rows:
+                raise ConfigError(f"prefix_rows is {self.prefix_rows}, must be 0 with a denoiser: it is in-painted")
+        if self.prefix_rows >= self.action.rows:
+            raise ConfigError(
+                f"prefix_rows is {self.prefix_rows}, must be below action rows {self.action.rows}: "
+                "something must be left to predict"
+            )
+        if not all(isinstance(item, Mapping) for item in (self.files, self.training, self.made_for)):
+            raise ConfigError("files, training and made_for must be mappings")
+        for name in self.files:
+            check_text("files name", name)
+        for part in self.made_for:
+            check_choice("made_for", part, ROBOT_PARTS)
+        for key, digests in (("files", self.files), ("made_for", self.made_for)):
+            for name, digest in digests.items():
+                if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
+                    raise ConfigError(f"{key} {name} has hash {digest!r}, must be 64 lower-case hex digits of SHA-256")
+
+    @property
+    def continuations(self) -> tuple[Continuation, ...]:
+        """How the policy can continue a running plan, the best first."""
+        trained = (Continuation.TRAINED_PREFIX,) if self.prefix_rows else ()
+        denoised = (Continuation.INPAINTING,) if self.denoiser is not None else ()
+        return (*trained, *denoised, Continuation.OVERLAP)
+
+    @property
+    def state_size(self) -> int:
+        """How many numbers the state vector has."""
+        return sum(item.size for item in self.state)
+
+
+def parse_manifest(raw: Any) -> Manifest:
+    """Builds a manifest from what `yaml.safe_load` gave.
+
+    Raises:
+        ConfigError: an unknown key (with the closest known one), a missing key, or a wrong value.
+    """
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"manifest must be a mapping, got {type(raw).__name__}")
+    values = dict(raw)
+    if values.get("format") != FORMAT:  # before unknown keys: a newer layout has keys we do not know
+        raise ConfigError(f"format is {values.get('format')!r}, this version reads {FORMAT}")
+    for key, kind in (("cameras", CameraInput), ("state", StateItem), ("steering", SteeringInput)):
+        if key in values:
+            values[key] = tuple(build(kind, f"{key}[{i}]", item) for i, item in enumerate(sequence(key, values[key])))
+    if "action" in values:
+        values["action"] = build(ActionSpace, "action", values["action"])
+    if (instruction := values.get("instruction")) is not None:
+        prompts = isinstance(instruction, Mapping) and "tokenizer" in instruction
+        reads = PromptInput if prompts else InstructionInput
+        values["instruction"] = build(reads, "instruction", instruction)
+    if (denoiser := values.get("denoiser")) is not None:
+        values["denoiser"] = _denoiser(denoiser)
+    return build(Manifest, "manifest", values)
+
+
+def _denoiser(raw: Any) -> Denoiser:
+    where = "denoiser"
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"{where} must be a mapping, got {type(raw).__name__}")
+    check_choice("denoiser kind", kind := raw.get("kind"), tuple(SCHEDULES))
+    schedule = build(SCHEDULES[str(kind)], f"{where} schedule", raw.get("schedule"))
+    return build(Denoiser, where, {**raw, "schedule": schedule})
+
+
+def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
+    """Returns the plain mapping that `parse_manifest` reads back as an equal manifest."""
+    plain = _plain(asdict(manifest))
+    for key in ("state", "action"):
+        plain[key] = _said(plain[key])
+    order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "denoiser", "files")
+    if plain["denoiser"] is None:
+        del plain["denoiser"]
+    first = {key: plain[key] for key in order if key in plain}
+    return first | {key: value for key, value in plain.items() if key not in first}
+
+
+def _said(value: Any) -> Any:
+    """Leaves out what is `None`, which is what a key that is not there means."""
+    if isinstance(value, dict):
+        return {key: _said(item) for key, item in value.items() if item is not None}
+    return [_said(item) for item in value] if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    return value
