@@ -1,1 +1,7 @@
-"""The subcommands of `tendon`, one module each."""
+"""The commands of `tendon`: a module each, in a folder for each group."""
+
+PANELS = {
+    "Start": ("demo", "run", "say", "status", "doctor"),
+    "Groups of commands": ("robot", "policy", "data", "eval", "safety", "view"),
+}
+"""Headings of `tendon --help`."""

@@ -1,8 +1,12 @@
-"""Say what is installed, what is missing and how to get it."""
+"""Say what is installed, what is missing and how to get it.
+
+Examples:
+  tendon doctor
+  tendon doctor --graph
+"""
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
 import platform
@@ -12,13 +16,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from tendon.cli.survey import report, take_survey
+from tendon.core.distribution import DISTRIBUTION, pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError, TendonError
 from tendon.core.paths import share_folder
 from tendon.graph.domain import domain_id, free_domain, in_use
+from tendon.graph.node_imports import BACKEND_NODES, NODES, import_failures
 
 SHARED_MEMORY = Path("/dev/shm")
 LEAST_SHARED_MEMORY = 256 << 20
@@ -59,26 +68,22 @@ class Finding:
 
 
 PACKAGES = (
-    ("numpy", "numpy", "everything", "pip install tendon", True),
-    ("pin", "pinocchio", "kinematics", "pip install tendon", True),
-    ("pybullet", "pybullet", "backend:=sim, demos, evaluation", 'pip install "tendon[sim]"', False),
-    ("gymnasium", "gymnasium", "the Gymnasium env", 'pip install "tendon[sim]"', False),
-    ("av", "av", "videos", 'pip install "tendon[sim]"', False),
-    ("torch", "torch", "training and export only", 'pip install "tendon[train]"', False),
-    ("openvino", "openvino", "faster inference on the CPU", 'pip install "tendon[openvino]"', False),
-    ("tensorrt", "tensorrt", "TensorRT inference", 'pip install "tendon[gpu]"', False),
+    ("numpy", "numpy", "everything", pip_install(), True),
+    ("pin", "pinocchio", "kinematics", pip_install(), True),
+    ("pybullet", "pybullet", "backend:=sim, demos, evaluation", pip_install("sim"), False),
+    ("gymnasium", "gymnasium", "the Gymnasium env", pip_install("sim"), False),
+    ("av", "av", "videos", pip_install("sim"), False),
+    ("torch", "torch", "training and export only", pip_install("train"), False),
+    ("openvino", "openvino", "faster inference on the CPU", pip_install("openvino"), False),
+    ("tensorrt", "tensorrt", "TensorRT inference", pip_install("gpu"), False),
 )
 """Distribution, module, what it is for, how to get it, and whether the graph needs it."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds nothing: there is nothing to choose."""
-    del parser
-
-
-def run(args: argparse.Namespace) -> int:
-    """Prints the report; returns 1 when something `tendon run` needs is missing."""
-    del args
+def command(
+    graph: Annotated[bool, typer.Option("--graph", help="The running graph too, as tendon status.")] = False,
+) -> int:
+    """Prints the report; returns 1 when something `tendon run` needs, or the running graph, is missing."""
     findings = list(examine())
     table = Table(title="tendon doctor", title_justify="left")
     for column in ("", "what", "found", "needed for", "how to get or better it"):
@@ -94,13 +99,16 @@ def run(args: argparse.Namespace) -> int:
             _plain(finding.advice),
         )
     Console(width=None if sys.stdout.isatty() else LOG_WIDTH).print(table)
-    return int(any(finding.required and not finding.found for finding in findings))
+    missing = any(finding.required and not finding.found for finding in findings)
+    return int(report(take_survey(()), as_json=False) or missing) if graph else int(missing)
 
 
 def examine() -> Iterator[Finding]:
     """Yields what there is to say about this machine."""
     yield Finding(what="Python", found=platform.python_version(), needed="everything", required=True)
-    yield Finding(what="tendon", found=_version("tendon") or "from a source tree", needed="everything", required=True)
+    yield Finding(
+        what="tendon", found=_version(DISTRIBUTION) or "from a source tree", needed="everything", required=True
+    )
     for distribution, module, needed, advice, required in PACKAGES:
         found = _version(distribution) or ("installed" if importlib.util.find_spec(module) else "")
         yield Finding(what=distribution, found=found, advice="" if found else advice, needed=needed, required=required)
@@ -111,19 +119,21 @@ def examine() -> Iterator[Finding]:
 
 
 def _onnxruntime() -> Finding:
-    needed = "policies"
-    try:
-        from tendon.policies.engine import PRECISIONS, installed
+    from tendon.policies.engines.engine import PRECISIONS, install_runtime, installed, runtimes
 
-        engines = [name for name in PRECISIONS if installed(name)]
-    except ImportError:
-        return Finding(what="onnxruntime", found="", advice="pip install tendon", needed=needed, required=True)
-    version = _version("onnxruntime-gpu") or _version("onnxruntime") or "installed"
-    idle_gpu = shutil.which("nvidia-smi") is not None and "cuda" not in engines
-    advice = 'there is a GPU: pip install "tendon[gpu]"' if idle_gpu else ""
+    needed, gpu = "policies", shutil.which("nvidia-smi") is not None
+    if not installed("cpu"):
+        best = install_runtime("gpu" if gpu else "cpu")
+        return Finding(what="onnxruntime", found="", advice=best, needed=needed, required=True)
+    engines, packages = [name for name in PRECISIONS if installed(name)], runtimes()
+    advice = ""
+    if len(packages) > 1:
+        advice = f"two packages of the same files; keep one: {install_runtime('gpu' if gpu else 'cpu')}"
+    elif gpu and "cuda" not in engines:
+        advice = f"there is a GPU: {install_runtime('gpu')}"
     return Finding(
         what="onnxruntime",
-        found=f"{version} (engines: {', '.join(engines)})",
+        found=f"{', '.join(packages) or 'of the system'} (engines: {', '.join(engines)})",
         advice=advice,
         needed=needed,
         required=True,
@@ -131,7 +141,7 @@ def _onnxruntime() -> Finding:
 
 
 def _ros() -> Iterator[Finding]:
-    from tendon.ros2_nodes.runtime import require_ros, rmw_name
+    from tendon.ros2_nodes.runtime import require_ros
 
     needed = "the graph"
     try:
@@ -139,27 +149,51 @@ def _ros() -> Iterator[Finding]:
     except MissingDependencyError as error:
         yield Finding(what="rclpy", found="", advice=str(error), needed=needed, required=True)
         return
+    except ConfigError as error:
+        yield Finding(what="rmw", found="", advice=str(error), needed=needed, required=True)
+        return
     distro = os.environ.get("ROS_DISTRO", "")
     version = f"{distro} (sourced)" if distro else _version("ros-jazzy-rclpy") or "installed"
     yield Finding(what="rclpy", found=version, needed=needed, required=True)
-    try:
-        name, problem = rmw_name(), ""
-    except ConfigError as error:
-        name, problem = "", str(error)
-    other = "" if name in ("", "rmw_fastrtps_cpp") else "its shared memory is not tuned, see docs/results.md"
-    yield Finding(what="rmw", found=name, advice=problem or other, needed=needed, required=True)
+    yield from _nodes()
+    yield _rmw()
     domain = domain_id()
     busy = in_use(domain)
     advice = f"if that is no graph of yours: ROS_DOMAIN_ID={free_domain()}" if busy else ""
     yield Finding(what="ROS domain", found=f"{domain}, {'in use' if busy else 'free'}", advice=advice, needed=needed)
 
 
+def _rmw() -> Finding:
+    from tendon.ros2_nodes.middleware import middleware_name
+
+    name = middleware_name()
+    advice = "" if name == "rmw_fastrtps_cpp" else "its shared memory is not tuned, see docs/results/transport.md"
+    return Finding(what="rmw", found=name, advice=advice, needed="the graph", required=True)
+
+
+def _nodes() -> Iterator[Finding]:
+    """Imports each node, as the graph will: a package that only one of them needs would not be missed otherwise."""
+    needed = dict.fromkeys(NODES, "the graph")
+    needed |= {node: f"backend:={backend}" for backend, nodes in BACKEND_NODES.items() for node in nodes}
+    failures = import_failures(needed)
+    for node, (said, distribution) in failures.items():
+        advice = f"pip install {distribution}" if distribution else "see docs/how-to/robot.md, The machine"
+        if node in BACKEND_NODES["sim"]:
+            advice = pip_install("sim")
+        user = needed.get(node, "the graph")
+        yield Finding(what=node, found="", advice=f"{advice} ({said})", needed=user, required=user == "the graph")
+    if not failures:
+        yield Finding(what="nodes", found=f"{len(needed)} can be imported", needed="the graph")
+
+
 def _bundles() -> Iterator[Finding]:
-    from tendon.policies.bundle import load_bundle
+    from tendon.policies.bundle.bundle import load_bundle
 
     folders = sorted(path.parent for path in (share_folder() / "bundles").glob("*/bundle.yaml"))
     if not folders:
-        yield Finding(what="bundle", found="", advice="tendon train, then tendon export", needed="policy_node")
+        yield Finding(
+            what="bundle", found="", advice="tendon policy train, then tendon policy export", needed="policy_node"
+        )
     for folder in folders:
         try:
             bundle = load_bundle(folder)
@@ -171,7 +205,7 @@ def _bundles() -> Iterator[Finding]:
 
 def _machine() -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0))
-    advice = f"at least {LEAST_CORES} are needed in real time; clock:=lockstep works on fewer"
+    advice = f"at least {LEAST_CORES} are needed in real time; simulated time works on fewer"
     yield Finding(what="CPU cores", found=str(cores), advice="" if cores >= LEAST_CORES else advice, needed="real time")
     if SHARED_MEMORY.is_dir():
         size = shutil.disk_usage(SHARED_MEMORY).total

@@ -1,43 +1,42 @@
-"""Give the policy of a running graph a new task in words."""
+"""Give the policy of a running graph a new task in words.
+
+Examples:
+  tendon say "put the red cube in the blue bowl"
+  tendon say stop
+"""
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from tendon.cli.operator import ask, wait_for_policy
 from tendon.core.errors import StoppedError
-from tendon.ros2_nodes.runtime import require_ros
 
-PATIENCE_S = 5.0
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the instruction."""
-    parser.add_argument("instruction", help='such as "put the red cube in the blue bowl"')
+if TYPE_CHECKING:
+    from tendon.ros2_nodes.operator import Operator
 
 
-def run(args: argparse.Namespace) -> int:
+def command(
+    instruction: Annotated[
+        str, typer.Argument(metavar="INSTRUCTION", help='Such as "put the red cube in the blue bowl", or stop.')
+    ],
+) -> int:
     """Publishes the instruction and waits until the policy has taken or refused it.
 
     Raises:
-        StoppedError: no policy node answers, or the policy does not know a word.
+        StoppedError: there is no graph, no policy node answers, or the policy does not know a word.
         MissingDependencyError: ROS is not installed.
     """
-    require_ros()
-    from tendon.ros2_nodes.operator import Operator
-
-    operator = Operator("tendon_say")
-
-    def answered() -> bool:
-        said = operator.said("policy_node")
-        return said.get("instruction") == args.instruction or args.instruction in said.get("message", "")
-
-    try:
-        operator.say(args.instruction)
-        if not operator.wait(answered, PATIENCE_S):
-            raise StoppedError("no policy node took the instruction: is the graph running in this ROS domain?")
-        said = operator.said("policy_node")
-        if said.get("instruction") != args.instruction:  # whatever else is wrong, a refused task is not kept
-            raise StoppedError(said["message"])
-    finally:
-        operator.close()
+    ask("tendon_say", lambda operator: _tell(operator, instruction))
     return 0
+
+
+def _tell(operator: Operator, instruction: str) -> None:
+    operator.say(instruction)
+    policy = wait_for_policy(
+        operator, lambda status: status.heard == instruction, "no policy node took the instruction"
+    )
+    if policy.refusal:
+        raise StoppedError(policy.refusal)

@@ -8,14 +8,14 @@ from enum import Enum
 
 import numpy as np
 
-from tendon.control.clearance import Clearance
+from tendon.control.clearance.model import Clearance
 from tendon.control.continuation import continuation, on_plan_tolerance
 from tendon.control.controller import Controller
-from tendon.control.supervisor import Mode
-from tendon.core.environment import Environment
+from tendon.core.modes import Mode
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.evaluation.switching import Switch, another_task
+from tendon.robots.environment import Environment
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import Scene
 
@@ -29,7 +29,7 @@ class Timing(Enum):
     """How inference and execution share time.
 
     - TRAINED_PREFIX, INPAINTING, OVERLAP: inference runs while the robot moves; the chunk continues the running plan
-      in that way, see `tendon.policies.manifest.Continuation`.
+      in that way, see `tendon.policies.spec.manifest.Continuation`.
     - OVERWRITE: the same without a prefix: the new chunk replaces the old one where it stands.
     - SYNCHRONOUS: the robot runs part of a chunk, comes to rest, and waits for the next inference.
     """

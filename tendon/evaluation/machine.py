@@ -8,8 +8,10 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from tendon.core.distribution import DISTRIBUTION
+
 PACKAGES = (
-    "tendon",
+    DISTRIBUTION,
     "numpy",
     "pin",
     "onnxruntime",

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 import numpy.typing as npt
-import pybullet
 
 from tendon.core.types import Image, Observation
+from tendon.sim.bullet import pybullet
 from tendon.sim.scene import AREA, MOVABLE, Item, Look, Scene
 from tendon.sim.world import World
 

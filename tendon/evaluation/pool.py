@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import multiprocessing
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tendon.core.environment import load_environment
-from tendon.core.profile import load_profile
 from tendon.evaluation.episode import Episode, Runner, Setting, Timing
-from tendon.policies.bundle import load_bundle
-from tendon.policies.manifest import Continuation
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.spec.manifest import Continuation
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import ENVIRONMENT, sample_scene
 from tendon.sim.world import World
@@ -48,5 +51,20 @@ def _run(job: Job) -> tuple[Job, Episode]:
 
 def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Episode]]:
     """Yields each job with its episode as they end, in any order."""
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+    with _deaf_to_interrupts():
+        pool = multiprocessing.get_context("spawn").Pool(workers)
+    with pool:
         yield from pool.imap_unordered(_run, jobs)
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Has processes started meanwhile ignore Ctrl-C, from their first line on: the one that started them ends them."""
+    if threading.current_thread() is not threading.main_thread():  # only it may set handlers
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

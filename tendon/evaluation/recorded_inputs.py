@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tendon.core.environment import load_environment
-from tendon.core.profile import load_profile
 from tendon.evaluation.episode import Episode, Runner, Setting, Timing
-from tendon.policies.bundle import load_bundle
-from tendon.policies.parity import Case
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.recorder import Recorder
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.inference.recorder import Recorder
+from tendon.policies.parity.graph import Case
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import ENVIRONMENT, sample_scene
 from tendon.sim.world import World

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 Z_95 = 1.959963984540054
 
@@ -46,4 +49,66 @@ def wilson(successes: int, total: int) -> Proportion:
     rate, z2 = successes / total, Z_95**2
     centre = (rate + z2 / (2 * total)) / (1 + z2 / total)
     half = Z_95 / (1 + z2 / total) * math.sqrt(rate * (1 - rate) / total + z2 / (4 * total**2))
-    return Proportion(successes=successes, total=total, lower=max(0.0, centre - half), upper=min(1.0, centre + half))
+    # Rounding may put an end inside the rate where all or none succeeded: an error bar of negative length.
+    lower, upper = min(max(0.0, centre - half), rate), max(min(1.0, centre + half), rate)
+    return Proportion(successes=successes, total=total, lower=lower, upper=upper)
+
+
+def spread(values: Iterable[float]) -> dict[str, float | int | None]:
+    """Returns count, p50, p99 and max of some numbers; all but the count are None when there are none."""
+    array = np.array(list(values), dtype=np.float64)
+    if not len(array):
+        return {"count": 0, "p50": None, "p99": None, "max": None}
+    p50, p99, most = np.percentile(array, [50, 99, 100])
+    return {"count": len(array), "p50": round(p50, 3), "p99": round(p99, 3), "max": round(most, 3)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """How two ways did on the same cases, with a 95 % interval of the difference of their rates.
+
+    Attributes:
+        both, first, second, neither: cases in which both, only one, or none succeeded.
+        lower: of the interval of (rate of the second) - (rate of the first).
+        upper: of it.
+    """
+
+    both: int
+    first: int
+    second: int
+    neither: int
+    lower: float
+    upper: float
+
+    @property
+    def difference(self) -> float:
+        """Rate of the second less that of the first."""
+        return (self.second - self.first) / (self.both + self.first + self.second + self.neither)
+
+    def __str__(self) -> str:
+        return f"{100 * self.difference:+.1f} points [{100 * self.lower:+.1f}, {100 * self.upper:+.1f}]"
+
+
+def paired_difference(first: Sequence[bool], second: Sequence[bool]) -> Difference:
+    """Returns how the second of two ways compares on the same cases (Agresti and Min 2005: Wald with 2 added cases).
+
+    Raises:
+        ValueError: they have not the same number of cases, or none.
+    """
+    if len(first) != len(second) or not first:
+        raise ValueError(f"{len(first)} and {len(second)} cases: need the same, at least one")
+    pairs = list(zip(first, second, strict=True))
+    both, only, other = (
+        sum(pair == wanted for pair in pairs) for wanted in ((True, True), (True, False), (False, True))
+    )
+    total, gained, lost = len(pairs) + 2, other + 0.5, only + 0.5
+    middle = (gained - lost) / total
+    half = Z_95 * math.sqrt(gained + lost - (gained - lost) ** 2 / total) / total
+    return Difference(
+        both=both,
+        first=only,
+        second=other,
+        neither=len(pairs) - both - only - other,
+        lower=middle - half,
+        upper=middle + half,
+    )

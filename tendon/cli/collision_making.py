@@ -1,0 +1,135 @@
+"""Makes the collision model of a robot from the meshes of a URDF."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from rich.progress import track
+
+from tendon.core.errors import ConfigError
+from tendon.robots.collision.file import to_yaml
+from tendon.robots.collision.fit import LinkMesh, PairSampler, fit_shapes, load_meshes
+from tendon.robots.collision.model import CollisionModel, load_collisions
+from tendon.robots.model import build_model
+from tendon.robots.profile import Box, Controller, Joint, RobotProfile, load_profile, profile_file
+from tendon.robots.profile_edit import name_collisions, named_collisions
+from tendon.robots.urdf import read_urdf
+
+LEAST_SAMPLES = 1000
+DEFAULT_MARGIN = 0.01
+
+
+def make_collisions(
+    robot: str | None, urdf: Path | None, package_dir: Path | None, out: Path | None, samples: int
+) -> RobotProfile:
+    """Writes a collision model, and its name into the profile.
+
+    Args:
+        robot: name or file of the profile; `None` takes joints and limits from the URDF alone.
+        urdf: with collision meshes; by default the profile's.
+        package_dir: what `package://` stands for.
+        out: file to write; by default what the profile names, or collisions.yaml beside it.
+        samples: random configurations to look at.
+
+    Returns:
+        The profile with its model.
+
+    Raises:
+        ConfigError: a file is missing or wrong, or `out` cannot be written.
+    """
+    if samples < LEAST_SAMPLES:
+        raise ConfigError(f"--samples is {samples}, must be at least {LEAST_SAMPLES}: fewer miss pairs that meet")
+    file = profile_file(robot) if robot is not None else None
+    named = named_collisions(file) if file is not None else None
+    if file is not None:
+        profile, default = load_profile(file, without_collisions=True), file.parent / (named or "collisions.yaml")
+    elif urdf is not None:
+        profile, default = _bare_profile(urdf), Path("collisions.yaml")
+    else:
+        raise ConfigError("name a robot of robots/, or give --urdf FILE")
+    out = out or default
+    if not os.access(out.parent, os.W_OK):  # before a minute of work
+        raise ConfigError(f"cannot write {out}: {out.parent} is no folder that this user may write in")
+    meshes = load_meshes(urdf or profile.urdf, package_dir)
+    links = read_urdf(profile.urdf).links
+    unknown = [mesh.link for mesh in meshes if mesh.link not in links]
+    if unknown:
+        print(f"left out, as {profile.urdf.name} does not have them: {', '.join(unknown)}")
+    meshes = [mesh for mesh in meshes if mesh.link in links]
+    lower = dict(zip(profile.joint_names, profile.vector("lower").tolist(), strict=True))
+    upper = dict(zip(profile.joint_names, profile.vector("upper").tolist(), strict=True))
+    home = dict(zip(profile.joint_names, profile.vector("home").tolist(), strict=True))
+    bodies = {mesh.link: fit_shapes(mesh) for mesh in track(meshes, "fitting shapes", transient=True)}
+    sampler = PairSampler(profile.urdf, meshes, lower, upper)
+    overlapping = sampler.overlapping_at(home)
+    for _ in track(sampler.sample(samples), "sampling", total=samples, transient=True):
+        pass
+    before = load_collisions(out) if out.is_file() else None
+    margin, margins = (before.margin, before.margins) if before is not None else (DEFAULT_MARGIN, {})
+    allowed = sampler.allowed(margin, overlapping)
+    checked = len(sampler.pairs) - len(allowed)
+    # The sampling knows no environment: a person wrote these.
+    allowed |= {pair: why for pair, why in (before.allowed if before is not None else {}).items() if pair - set(bodies)}
+    model = CollisionModel(bodies=bodies, allowed=allowed, margin=margin, margins=margins)
+    try:
+        out.write_text(
+            to_yaml(model, _comments(robot, urdf or profile.urdf, samples, profile, meshes)), encoding="utf-8"
+        )
+    except OSError as error:
+        raise ConfigError(f"cannot write {out}: {error}") from error
+    print(f"wrote {out}: {sum(map(len, bodies.values()))} shapes on {len(bodies)} links, {checked} pairs to check")
+    if file is not None:
+        name_in_profile(file, named, out)
+    return replace(profile, collisions=out)
+
+
+def name_in_profile(profile: Path, named: str | None, out: Path) -> None:
+    """Makes the profile name its new model, or says what to write where it names another one."""
+    folder, model = profile.parent.resolve(), out.resolve()
+    value = model.relative_to(folder).as_posix() if model.is_relative_to(folder) else str(model)
+    if named is None:
+        name_collisions(profile, value)
+        print(f"{profile} names it now: collisions: {value}")
+    elif (folder / named).resolve() != model:
+        print(f"{profile} still names {named}; to use this one, write there: collisions: {value}")
+
+
+def _comments(
+    robot: str | None, source: Path, samples: int, profile: RobotProfile, meshes: list[LinkMesh]
+) -> list[str]:
+    named = f"{robot} " if robot is not None else ""
+    return [
+        f"Collision model of {profile.name}, made by",
+        f"  tendon robot collisions {named}--urdf {source.name} --samples {samples}",
+        f"A link's shapes contain all of its collision mesh ({len(meshes)} links); in m, in the link's frame.",
+        f"Pairs that need no check were found with the meshes' convex hulls in {samples} random configurations:",
+        "adjacent: a joint, or a mirrored finger; always: they overlap at home or never were three margins apart, so",
+        "shapes cannot tell; never: they stayed further apart than twice the margin.",
+        "Margins and pairs with a body of an environment are yours to change; the rest is replaced the next time.",
+    ]
+
+
+def _bare_profile(urdf: Path) -> RobotProfile:
+    """Returns a profile of a URDF alone: its joints and position limits, home in the middle, the rest arbitrary."""
+    description, model = read_urdf(urdf), build_model(urdf)
+    followers = {mimic.joint for mimic in description.mimics}
+    joints = []
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        if name not in followers:
+            low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
+            home = min(max(0.0, low), high)
+            joints.append(Joint(name=name, lower=low, upper=high, velocity=1.0, acceleration=1.0, jerk=1.0, home=home))
+    names = tuple(joint.name for joint in joints)
+    return RobotProfile(
+        name=urdf.stem,
+        urdf=urdf,
+        base_frame=description.root,
+        tool_frame=description.links[-1],
+        joints=tuple(joints),
+        groups={},
+        controllers=(Controller(name="all", type="joint_trajectory", joints=names),),
+        cameras=(),
+        workspace=Box(lower=(-10.0, -10.0, -10.0), upper=(10.0, 10.0, 10.0)),
+    )

@@ -1,0 +1,63 @@
+"""How a command asks something of a running graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from tendon.core.errors import StoppedError
+from tendon.core.node_status import PolicyStatus
+
+if TYPE_CHECKING:
+    from tendon.ros2_nodes.operator import Operator
+
+Answer = TypeVar("Answer")
+POLICY_PATIENCE_S = 5.0
+
+
+def ask(name: str, question: Callable[[Operator], Answer]) -> Answer:
+    """Returns what a question to the graph in this ROS domain brings.
+
+    Args:
+        name: of the ROS node that asks.
+        question: what to do with the operator's side of the graph.
+
+    Raises:
+        MissingDependencyError: ROS is not installed.
+        StoppedError: there is no graph.
+    """
+    from tendon.ros2_nodes.runtime import require_ros
+
+    require_ros()
+    from tendon.ros2_nodes.operator import Operator
+
+    operator = Operator(name)
+    try:
+        operator.require_graph()
+        return question(operator)
+    finally:
+        operator.close()
+
+
+def wait_for_policy(operator: Operator, answered: Callable[[PolicyStatus], bool], silence: str) -> PolicyStatus:
+    """Returns what the policy node says of itself when it has answered.
+
+    Args:
+        operator: has asked it for something.
+        answered: whether a status is the answer.
+        silence: what to say when none comes.
+
+    Raises:
+        StoppedError: no answer comes.
+    """
+    found: list[PolicyStatus] = []
+
+    def heard() -> bool:
+        status = operator.reports.newest(PolicyStatus)
+        if status is not None and answered(status):
+            found.append(status)
+        return bool(found)
+
+    if not operator.wait(heard, POLICY_PATIENCE_S):
+        raise StoppedError(f"{silence}; in the graph are: {operator.graph_nodes()}")
+    return found[-1]

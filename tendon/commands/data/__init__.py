@@ -1,0 +1,1 @@
+"""Record what policies learn from and are measured with."""

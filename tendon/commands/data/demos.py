@@ -1,0 +1,79 @@
+"""Collect demonstrations of the scripted expert in simulation, or expert labels for a learner's states (DAgger).
+
+Examples:
+  tendon data demos --out outputs/demos/expert --seeds 0:6400
+  tendon data demos --out outputs/demos/dagger1 --seeds 20000:22000 --learner outputs/bundles/stage1
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.queues
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tendon.cli.options import RobotOption, WorkersOption
+from tendon.cli.outputs import require_folder
+from tendon.cli.progress import CountingBar
+from tendon.cli.seeds import parse_seeds
+from tendon.core.errors import ConfigError
+from tendon.robots.profile import load_profile
+
+TRAINING_SEEDS = 100_000
+
+
+def command(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of shards; finished shards are kept.")],
+    seeds: Annotated[str, typer.Option(metavar="FIRST:END", help="Training scenes, within 0:100000.")] = "0:6400",
+    learner: Annotated[
+        str | None, typer.Option(metavar="BUNDLE", help="Bundle that acts while the expert labels.")
+    ] = None,
+    robot: RobotOption = "panda",
+    workers: WorkersOption = 2,
+) -> int:
+    """Collects every shard that is missing."""
+    from tendon.policies.bundle.places import find_bundle
+    from tendon.sim.demonstrations import SHARD_SEEDS
+
+    scenes = parse_seeds(seeds, 0, TRAINING_SEEDS)
+    require_folder(out)
+    load_profile(robot)  # a wrong name is one line here, not one a process
+    acting = find_bundle(learner) if learner else None
+    firsts = list(scenes[::SHARD_SEEDS])
+    context = multiprocessing.get_context("spawn")
+    done: multiprocessing.queues.Queue[int] = context.Queue()
+    collecting = [
+        context.Process(target=_collect, args=((robot, out, acting, firsts[k::workers]), done), daemon=True)
+        for k in range(workers)
+    ]
+    for worker in collecting:
+        worker.start()
+    frames = 0
+    with CountingBar("demos", len(firsts) * SHARD_SEEDS) as bar:
+        for _ in firsts:
+            while done.empty():
+                failed = next((w for w in collecting if w.exitcode not in (None, 0)), None)
+                if failed is not None:
+                    raise ConfigError(f"a collecting process ended with code {failed.exitcode}; its output is above")
+                collecting[0].join(0.2)
+            frames += done.get()
+            bar.advance(SHARD_SEEDS, f"{frames} frames")
+    return 0
+
+
+def _collect(job: tuple[str, Path, Path | None, list[int]], done: multiprocessing.queues.Queue[int]) -> None:
+    from tendon.sim.demonstrations import Collector, collect_shard
+
+    robot, out, learner, firsts = job
+    profile = load_profile(robot)
+    policy = None
+    if learner:
+        from tendon.policies.bundle.bundle import load_bundle
+        from tendon.policies.inference.policy import BundlePolicy
+
+        policy = BundlePolicy(load_bundle(learner), profile, threads=1)
+    collector = Collector(profile, policy)
+    for first in firsts:
+        done.put(collect_shard(collector, out, first))

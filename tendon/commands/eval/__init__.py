@@ -1,0 +1,1 @@
+"""Run policies for numbers."""

@@ -1,0 +1,85 @@
+"""Run a policy for numbers: success per family with 95 % Wilson intervals, on scenes it was not trained on.
+
+Examples:
+  tendon eval run bundles/tabletop --seeds 200000:200240
+  tendon eval run bundles/tabletop --seeds 200000:200240 --blank
+  tendon eval run bundles/tabletop --seeds 200000:200060 --timing overwrite --delay-ms 200
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tendon.cli.options import BundleArgument, RobotOption, WorkersOption, check_delay
+from tendon.cli.outputs import require_file, writing
+from tendon.cli.progress import CountingBar
+from tendon.cli.seeds import parse_seeds
+
+if TYPE_CHECKING:
+    from tendon.evaluation.episode import Episode
+
+FIRST_SEED, END_SEED = 100_000, 300_000
+
+
+class TimingName(str, Enum):
+    """How inference is timed; the values of `tendon.evaluation.episode.Timing`."""
+
+    TRAINED_PREFIX = "trained_prefix"
+    INPAINTING = "inpainting"
+    OVERLAP = "overlap"
+    OVERWRITE = "overwrite"
+    SYNCHRONOUS = "synchronous"
+
+
+def command(
+    bundle: BundleArgument,
+    seeds: Annotated[
+        str, typer.Option(metavar="FIRST:END", help="Scenes; 100000-199999 tune, 200000-299999 report.")
+    ] = "100000:100060",
+    timing: Annotated[TimingName, typer.Option(help="Of inference.")] = TimingName.TRAINED_PREFIX,
+    delay_ms: Annotated[float, typer.Option(help="Inference delay in simulated time.")] = 0.0,
+    blank: Annotated[bool, typer.Option("--blank", help="Leave the instruction empty: a control run.")] = False,
+    robot: RobotOption = "panda",
+    workers: WorkersOption = 2,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the summary and every episode.")] = None,
+) -> int:
+    """Evaluates and prints the summary."""
+    from tendon.evaluation.episode import Setting, Timing
+    from tendon.evaluation.pool import Job, run_jobs
+    from tendon.evaluation.report import lines, summarise
+    from tendon.policies.bundle.bundle import load_bundle
+    from tendon.policies.bundle.places import find_bundle
+    from tendon.robots.profile import load_profile
+
+    scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
+    check_delay(delay_ms)
+    if out is not None:
+        require_file(out)
+    folder = find_bundle(bundle)
+    load_profile(robot)  # a wrong name is one line here, not one a process
+    digest = load_bundle(folder).digest
+    setting = Setting(timing=Timing(timing.value), delay_ns=round(delay_ms * 1e6), blank=blank)
+    jobs = [Job(bundle=folder, robot=robot, seed=seed, setting=setting) for seed in scenes]
+    episodes: list[Episode] = []
+    with CountingBar("eval", len(jobs)) as bar:
+        for _, episode in run_jobs(jobs, workers):
+            episodes.append(episode)
+            bar.advance(1, f"{sum(e.success for e in episodes)} succeeded")
+    summary = summarise(episodes)
+    print(
+        f"{bundle} ({digest[:12]}) on scenes {seeds}, {timing.value}, delay {delay_ms:g} ms"
+        + (", instruction blanked" if blank else "")
+    )
+    print("\n".join(lines(summary)))
+    if out:
+        record = {"bundle": digest, "timing": timing.value, "delay_ms": delay_ms, "blank": blank}
+        rows = [asdict(e) for e in sorted(episodes, key=lambda e: e.seed)]
+        with writing(out):
+            out.write_text(json.dumps({**record, "summary": summary, "episodes": rows}, indent=1))
+    return 0

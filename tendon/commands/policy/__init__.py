@@ -1,0 +1,9 @@
+"""Make, import, measure, sign, serve and change policies."""
+
+PANELS = {
+    "Make one": ("train", "export", "import", "variant", "add-steering", "calibrate-detector"),
+    "Look at one": ("check", "bench", "serve"),
+    "Trust one": ("keygen", "pin", "sign", "verify"),
+    "While it runs": ("switch", "steer"),
+}
+"""Headings of `tendon policy --help`."""

@@ -1,0 +1,107 @@
+"""Calibrate the failure detector of a bundle on successful episodes in simulation, and put it into the bundle.
+
+Examples:
+  tendon policy calibrate-detector bundles/tabletop
+  tendon policy calibrate-detector bundles/tabletop --seeds 120000:120600 --alpha 0.02
+  tendon policy calibrate-detector bundles/tabletop --dry-run --picture outputs/detector.png
+
+It changes bundle.yaml, so a signature does not hold any more: sign the bundle again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from tendon.cli.options import BundleArgument, RobotOption, WorkersOption, check_delay
+from tendon.cli.progress import CountingBar
+from tendon.cli.seeds import parse_seeds
+from tendon.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tendon.evaluation.detection.tracing import Traced, TraceJob
+
+FIRST_SEED, END_SEED = 100_000, 200_000
+DELAYS_MS = [0.0, 50.0, 100.0]
+"""Inference delays that the promise is to hold for, one drawn for each episode."""
+
+PICTURE = Path("outputs/detector.png")
+
+
+def command(
+    bundle: BundleArgument,
+    seeds: Annotated[
+        str, typer.Option(metavar="FIRST:END", help="Scenes of 100000-199999, never reported ones.")
+    ] = "100000:100360",
+    alpha: Annotated[float, typer.Option(help="Largest share of good episodes with an alarm.")] = 0.05,
+    delay_ms: Annotated[
+        list[float],
+        typer.Option(help="Inference delay as it will be, in simulated time; repeated, one is drawn for each episode."),
+    ] = DELAYS_MS,
+    robot: RobotOption = "panda",
+    workers: WorkersOption = 2,
+    picture: Annotated[Path, typer.Option(metavar="FILE", help="Of scores and thresholds.")] = PICTURE,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Leave the bundle as it is.")] = False,
+) -> int:
+    """Calibrates, draws, writes, and says what was found."""
+    from tendon.evaluation.detection.pictures import draw_calibration
+    from tendon.evaluation.detection.tracing import TraceJob
+    from tendon.evaluation.statistics import wilson
+    from tendon.policies.bundle.bundle import load_bundle, write_bundle
+    from tendon.policies.bundle.places import find_bundle
+    from tendon.policies.detector.conformal import calibrate, largest_scores
+    from tendon.policies.detector.file import detector_files
+    from tendon.robots.profile import load_profile
+
+    scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
+    for delay in delay_ms:
+        check_delay(delay)
+    if not 0 < alpha < 1:
+        raise ConfigError(f"--alpha is {alpha}, must be between 0 and 1")
+    source = load_bundle(find_bundle(bundle))
+    load_profile(robot)  # a wrong name is one line here, not one a process
+    rng = np.random.default_rng(scenes.start)
+    delays_ns = (1e6 * rng.choice(delay_ms, len(scenes))).astype(int).tolist()
+    jobs = [
+        TraceJob(bundle=source.folder, robot=robot, seed=seed, delay_ns=delay_ns)
+        for seed, delay_ns in zip(scenes, delays_ns, strict=True)
+    ]
+    traced = sorted(_run_with_bar(jobs, workers), key=lambda one: one.job.seed)
+    good = [one.trace for one in traced if one.episode.success]
+    failed = [one.trace for one in traced if not one.episode.success]
+    order = rng.permutation(len(good))
+    calibration, largest = calibrate([good[k] for k in order], alpha)
+    episodes = len(next(iter(largest.values())))
+    failures = largest_scores(failed, calibration)
+    draw_calibration(calibration, largest, failures, alpha, picture)
+
+    print(f"{wilson(len(good), len(traced))} succeeded; {episodes} of them set the thresholds:")
+    for name, threshold in calibration.thresholds.items():
+        print(f"  {name:12s} {threshold:6.2f}   median of good episodes {np.median(largest[name]):.2f}")
+    if failed:
+        seen = np.any([failures[name] > calibration.thresholds[name] for name in failures], axis=0)
+        print(f"failed episodes with an alarm: {wilson(int(seen.sum()), len(failed))}")
+    print(f"picture: {picture}")
+    if not dry_run:
+        described = f"simulated scenes {seeds}, delays {', '.join(f'{delay:g}' for delay in delay_ms)} ms"
+        files = detector_files(calibration, source, alpha, episodes, described)
+        written = write_bundle(source.folder, source.manifest, {**source.content, **files})
+        size = sum(len(data) for data in files.values()) / 1e3
+        print(f"{source.folder}: detector of {size:.0f} kB written, digest {written.digest[:12]}")
+        if source.signer is not None:
+            print("its signature was removed: sign it again with `tendon policy sign`")
+    return 0
+
+
+def _run_with_bar(jobs: list[TraceJob], workers: int) -> list[Traced]:
+    from tendon.evaluation.detection.tracing import run_traces
+
+    traced: list[Traced] = []
+    with CountingBar("calibrate", len(jobs)) as bar:
+        for one in run_traces(jobs, workers):
+            traced.append(one)
+            bar.advance(1, f"{sum(t.episode.success for t in traced)} succeeded")
+    return traced

@@ -1,0 +1,1 @@
+"""Prepare and look at robot profiles."""

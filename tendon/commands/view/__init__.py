@@ -1,0 +1,1 @@
+"""See a running graph."""

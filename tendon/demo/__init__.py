@@ -1,0 +1,1 @@
+"""What `tendon demo` tells, shows and leaves behind."""

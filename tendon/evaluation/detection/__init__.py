@@ -1,0 +1,1 @@
+"""How good a failure detector is: traces of episodes, scores and pictures."""

@@ -1,0 +1,82 @@
+"""How good a failure detector is: ranking of failures (ROC), how early it is, how often it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tendon.core.types import Array
+from tendon.evaluation.detection.tracing import Traced
+from tendon.policies.detector.conformal import assess
+from tendon.policies.detector.detector import SCORES, Calibration
+from tendon.safety.response import Response
+
+COMBINED = "both"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Judged:
+    """An episode and what the detector made of it.
+
+    Attributes:
+        traced: the episode.
+        scores: (N,) of each of `SCORES`, and `COMBINED`, the largest score over its threshold.
+        first_alarm_s: when the first alarm came, from the episode's start; by score and combined, `None` for never.
+        strictest: response.
+    """
+
+    traced: Traced
+    scores: dict[str, Array]
+    first_alarm_s: dict[str, float | None]
+    strictest: Response
+
+    @property
+    def lead_s(self) -> float | None:
+        """How long before the end of the episode the first alarm came."""
+        first = self.first_alarm_s[COMBINED]
+        return None if first is None else self.traced.episode.duration_s - first
+
+    def largest(self, score: str, inferences: int | None = None) -> float:
+        """Returns the largest value of a score, over the first inferences only when asked."""
+        return float(self.scores[score][:inferences].max())
+
+
+def judge(traced: Traced, calibration: Calibration) -> Judged:
+    """Returns what a detector makes of an episode. Only the time since it began counts, never how it ended."""
+    assessments = assess(traced.trace, calibration)
+    scores = {name: np.array([a.scores[name] for a in assessments]) for name in SCORES}
+    thresholds = {**calibration.thresholds, COMBINED: 1.0}
+    scores[COMBINED] = np.max([scores[name] / thresholds[name] for name in SCORES], axis=0)
+    first: dict[str, float | None] = {}
+    for name, values in scores.items():
+        above = np.flatnonzero(values > thresholds[name])
+        first[name] = float(traced.observed_ns[above[0]] * 1e-9) if len(above) else None
+    return Judged(traced=traced, scores=scores, first_alarm_s=first, strictest=max(a.response for a in assessments))
+
+
+def roc(failed: Sequence[float] | Array, good: Sequence[float] | Array) -> tuple[Array, Array, float]:
+    """Returns false-alarm rates, detected shares and the area under them, of "failure when the score is above".
+
+    The area is the probability that a failed episode scores above a good one, ties counting half (Hanley and McNeil
+    1982).
+    """
+    high, low = np.asarray(failed, dtype=np.float64), np.asarray(good, dtype=np.float64)
+    levels = np.concatenate([[np.inf], np.unique(np.concatenate([high, low]))[::-1]])
+    false_alarms = np.array([(low >= level).mean() for level in levels])
+    detected = np.array([(high >= level).mean() for level in levels])
+    area = np.mean((high[:, None] > low) + 0.5 * (high[:, None] == low))
+    return false_alarms, detected, float(area)
+
+
+def area_interval(failed: Sequence[float], good: Sequence[float], repeats: int = 500) -> tuple[float, float]:
+    """Returns the 95 % percentile bootstrap interval of the area under the ROC curve."""
+    rng = np.random.default_rng(0)
+    high, low = np.asarray(failed), np.asarray(good)
+    areas = []
+    for _ in range(repeats):
+        a, b = rng.choice(high, len(high)), rng.choice(low, len(low))
+        areas.append(np.mean((a[:, None] > b) + 0.5 * (a[:, None] == b)))
+    lower, upper = np.percentile(areas, [2.5, 97.5])
+    return float(lower), float(upper)

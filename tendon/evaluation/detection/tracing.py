@@ -1,0 +1,146 @@
+"""Episodes in simulation of which everything is kept that a failure detector sees, perturbed on request."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tendon.core.errors import ConfigError
+from tendon.core.types import ActionChunk, Array, Observation
+from tendon.evaluation.episode import Episode, Runner, Setting
+from tendon.evaluation.perturbation import NOMINAL, Perturbation
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.detector.conformal import Trace
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import load_profile
+from tendon.sim.backend import SimBackend
+from tendon.sim.scene import ENVIRONMENT, sample_scene
+from tendon.sim.world import World
+
+ANY_SEED = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceJob:
+    """One episode to trace: a policy on a scene, under a perturbation, with an inference delay in simulated time."""
+
+    bundle: Path
+    robot: str
+    seed: int
+    perturbation: Perturbation = NOMINAL
+    delay_ns: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Traced:
+    """A traced episode.
+
+    Attributes:
+        job: what was run.
+        episode: what came of it.
+        trace: what the detector sees.
+        observed_ns: (N,) when each inference looked, from the episode's start.
+        final_items: (items, 3) centre of each item of the scene at the end [m].
+    """
+
+    job: TraceJob
+    episode: Episode
+    trace: Trace
+    observed_ns: Array
+    final_items: Array
+
+
+class TracingPolicy:
+    """A policy that keeps what its detector sees, and that sees the world through a perturbation.
+
+    Args:
+        policy: answers.
+        world: where a perturbation moves things.
+    """
+
+    def __init__(self, policy: BundlePolicy, world: World) -> None:
+        self._policy, self._world = policy, world
+        self.begin(NOMINAL, 0)
+
+    def begin(self, perturbation: Perturbation, seed: int) -> None:
+        """Starts an episode."""
+        self._perturbation, self._rng = perturbation, np.random.default_rng([seed, 17])
+        self._rows: list[tuple[int, int, Array, Array]] = []
+        self._observed_ns: list[int] = []
+        self._step_ns, self._instruction = 1, ""
+
+    @property
+    def step_ns(self) -> int:
+        """As the policy."""
+        return self._policy.step_ns
+
+    @property
+    def prefix_rows(self) -> int:
+        """As the policy."""
+        return self._policy.prefix_rows
+
+    @property
+    def overlap_rows(self) -> int:
+        """As the policy."""
+        return self._policy.overlap_rows
+
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
+        """Perturbs, answers and keeps."""
+        self._perturbation.disturb(self._world, self._rng)
+        chunk = self._policy.infer(self._perturbation.observe(observation, self._rng), prefix, frozen)
+        last = self._policy.last
+        if last is None or last.embedding is None:
+            raise ConfigError(
+                f"policy {self._policy.manifest.name} does not tell its embedding: give its graph an output "
+                "embedding (1, E) float32, as `tendon policy export` does"
+            )
+        self._rows.append((chunk.start_ns, last.given_rows, last.targets, last.embedding))
+        self._observed_ns.append(observation.stamp_ns)
+        self._step_ns, self._instruction = chunk.step_ns, observation.instruction
+        return chunk
+
+    def trace(self) -> tuple[Trace, Array]:
+        """Returns the trace of the episode, and when each inference looked [ns]."""
+        start_ns, given, targets, embeddings = zip(*self._rows, strict=True)
+        trace = Trace(
+            start_ns=np.array(start_ns),
+            step_ns=self._step_ns,
+            targets=np.array(targets),
+            given=np.array(given),
+            embeddings=np.array(embeddings),
+            instruction=self._instruction,
+        )
+        return trace, np.array(self._observed_ns)
+
+
+@functools.lru_cache(maxsize=1)
+def _tools(bundle: Path, robot: str) -> tuple[Runner, TracingPolicy, World]:
+    profile = load_profile(robot)
+    world = World(sample_scene(ANY_SEED), profile)
+    policy = TracingPolicy(BundlePolicy(load_bundle(bundle), profile, threads=1), world)
+    return Runner(SimBackend(world), policy, load_environment(ENVIRONMENT)), policy, world
+
+
+def trace_episode(job: TraceJob) -> Traced:
+    """Runs one episode and returns all of it."""
+    runner, policy, world = _tools(job.bundle, job.robot)
+    policy.begin(job.perturbation, job.seed)
+    rng = np.random.default_rng([job.seed, 19])
+    episode = runner.run(job.perturbation.change(sample_scene(job.seed), rng), Setting(delay_ns=job.delay_ns))
+    trace, observed_ns = policy.trace()
+    items = np.array(list(world.item_positions().values()))
+    return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_items=items)
+
+
+def run_traces(jobs: Sequence[TraceJob], workers: int) -> Iterator[Traced]:
+    """Yields traced episodes as they end, in any order."""
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        yield from pool.imap_unordered(trace_episode, jobs)

@@ -1,0 +1,1 @@
+"""Pictures of robots, and a running one in 3D."""
