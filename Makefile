@@ -1,33 +1,42 @@
 # Every target but `help` and `clean` installs what it needs first, so nothing else has to be typed.
-# PYTHON picks the interpreter of the virtual environment: 3.10 to 3.14, where ROS 2 wheels exist.
+# PYTHON picks the interpreter of the virtual environment: 3.10 to 3.14, where ROS 2 wheels exist. RUNTIME is cpu, or gpu for
+# CUDA and TensorRT: `make setup RUNTIME=gpu`.
 
 PYTHON ?= python3
+RUNTIME ?= cpu
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --disable-pip-version-check
 INSTALLED := $(VENV)/installed
 TRAINING := $(VENV)/installed-train
 LEROBOT := $(VENV)/installed-lerobot
+DOCS := $(VENV)/installed-docs
 METADATA := setup.py setup.cfg pyproject.toml
 REPEATS ?= 20
 KILLS ?= 200
+# Of every benchmark; BENCH=--busy measures beside other work, and the rows say so.
+BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-train setup-lerobot demo test test-train test-lerobot faults lint types bench clean
+.PHONY: help setup setup-train setup-lerobot demo test test-train test-lerobot faults lint types docs bench results clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED)  ## install Tendon, the ROS 2 wheels and the simulator into .venv (1-3 minutes)
+	@echo "Tendon is installed in $(VENV). Next:"
+	@echo "  make demo                          a simulated Panda does what it is told, and leaves a video"
+	@echo "  source $(VENV)/bin/activate          then tendon is a command here: tendon --help, tendon doctor"
 
-setup-train: $(TRAINING)  ## add torch 2.13.0, for `tendon train` and `tendon export` only
+setup-train: $(TRAINING)  ## add torch 2.13.0, for `tendon policy train` and `tendon policy export` only
 
 setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters only
 
 demo: $(INSTALLED)  ## a simulated Panda does what it is told; leaves a video, a timeline and a summary
 	$(BIN)/tendon demo
 
-test: $(INSTALLED)  ## run every test
-	$(BIN)/python -m pytest
+test: $(INSTALLED)  ## run every test, on two processes
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-train: $(TRAINING)  ## the tests of training and export, with torch
 	$(BIN)/python -m pytest tests/training
@@ -36,43 +45,60 @@ test-lerobot: $(LEROBOT)  ## policies of LeRobot, imported, against LeRobot itse
 	$(BIN)/python -m pytest tests/lerobot
 
 faults: $(INSTALLED)  ## break the running graph in every known way, 20 times each; table in outputs/faults (1-2 hours)
-	PYTHONPATH=tests/ros $(BIN)/python tests/faults/matrix.py --repeats $(REPEATS)
-	PYTHONPATH=tests/ros $(BIN)/python tests/faults/kill.py --count $(KILLS)
+	PYTHONPATH=tests/ros:benchmarks $(BIN)/python tests/faults/matrix.py --repeats $(REPEATS) --results $(BENCH)
+	PYTHONPATH=tests/ros:benchmarks $(BIN)/python tests/faults/kill.py --count $(KILLS) --results $(BENCH)
 
 lint: $(INSTALLED)  ## style, formatting, and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 
-types: $(INSTALLED)  ## mypy, strict on tendon.core and tendon.control
+types: $(INSTALLED)  ## mypy, strict on what motion and its check are made of
 	$(BIN)/mypy -p tendon
-	$(BIN)/mypy --strict -p tendon.core -p tendon.control
+	$(BIN)/mypy --strict -p tendon.core -p tendon.robots -p tendon.control -p tendon.safety
 
-bench: $(INSTALLED)  ## run every benchmark in turn; each also has --help
-	@failed=; for script in benchmarks/[a-z]*.py; do \
-	  echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; \
-	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+docs: $(DOCS)  ## build the documentation as a site in outputs/site; a broken link or a page outside its menu fails
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=benchmarks $(BIN)/python -m mkdocs build --strict --clean
+	@echo "open outputs/site/index.html: it needs no server and no network"
+
+# Exit code 3: what it measures is not here, such as a GPU.
+bench: $(INSTALLED)  ## run every benchmark in turn, then write docs/results (BENCH=--busy beside other work)
+	@failed=; for script in $$(grep -l "harness.begin" benchmarks/*.py); do \
+	  echo "== $$script"; $(BIN)/python $$script $(BENCH) || [ $$? -eq 3 ] || failed="$$failed $$script"; \
+	done; $(BIN)/python benchmarks/write_results.py; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+
+results: $(INSTALLED)  ## write docs/results from the rows that benchmarks left there
+	$(BIN)/python benchmarks/write_results.py
 
 clean:  ## remove .venv and everything a build left behind
-	rm -rf $(VENV) build install log dist tendon.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build install log dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
 	@PYTHON="$(PYTHON)" .ci/create-venv $(VENV)
 
 $(INSTALLED): $(BIN)/python $(METADATA)
-	@$(BIN)/pip install --quiet --editable ".[ros,sim,remote,dev]" || { \
+	@echo "== installing Tendon, ROS 2 for Python, the simulator and the tools for tests into $(VENV)"
+	@$(PIP) --editable ".[$(RUNTIME),ros,sim,remote,dev]" || { \
 	  echo "pip failed, see above. PyBullet has wheels for x86-64 only; where it has to be built, first:" >&2; \
 	  echo "  apt-get install g++ python3-dev" >&2; exit 1; }
 	@# For tests and benchmarks only, and beside the environment: it asks for numpy below 2, which it does not need.
-	@$(BIN)/pip install --quiet --upgrade --target $(VENV)/openpi --no-deps openpi-client==0.1.2 \
+	@echo "== installing openpi's client into $(VENV)/openpi"
+	@$(PIP) --quiet --upgrade --target $(VENV)/openpi --no-deps openpi-client==0.1.2 \
 	  dm-tree==0.1.10 absl-py attrs wrapt || \
 	  echo "openpi-client could not be installed: tests against it are skipped" >&2
 	@touch $@
 
 $(TRAINING): $(INSTALLED)
-	$(BIN)/pip install --quiet --editable ".[train]"
+	@echo "== adding torch 2.13.0, for training and export"
+	@$(PIP) --editable ".[train]"
 	@touch $@
 
 $(LEROBOT): $(TRAINING) requirements-lerobot.txt
-	$(BIN)/pip install --quiet --no-deps --requirement requirements-lerobot.txt
+	@echo "== adding LeRobot, for its exporters"
+	@$(PIP) --no-deps --requirement requirements-lerobot.txt
+	@touch $@
+
+$(DOCS): $(INSTALLED)
+	@echo "== adding MkDocs, for the site of the documentation"
+	@$(PIP) --editable ".[docs]"
 	@touch $@

@@ -13,19 +13,28 @@ ROS = [
 ]
 SIM = ["pybullet>=3.2.6", "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
+VIEW = ["rerun-sdk>=0.41"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
 OPENVINO = ["openvino>=2025.0"]
+# Both hold the same files, so that an environment has one of them: no other extra, and not the base, asks for either.
+CPU = ["onnxruntime>=1.21"]
+GPU = ["onnxruntime-gpu[cuda,cudnn]>=1.21", "tensorrt>=10"]
+# MkDocs 2 is another program: no plugins, other configuration.
+DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.30"]
 DEV = [
     *OPENVINO,
     "pytest>=8",
+    "pytest-xdist>=3.6",
     "hypothesis>=6.100",
     "example-robot-data>=4.1",
     "onnx>=1.17",
     "ruff>=0.8",
     "mypy>=1.13",
     "types-PyYAML",
+    "types-psutil",
     "import-linter>=2.1",
     "pre-commit>=4",
+    "psutil>=6",
     "colcon-common-extensions",
     "setuptools>=70.1,<80",
 ]
@@ -42,7 +51,7 @@ def share(*folders: str) -> list[tuple[str, list[str]]]:
 
 
 setup(
-    name="tendon",
+    name="tendon-vla",  # `tendon` is another project on PyPI; the import and the ROS package are `tendon`
     version="0.1.0",
     description="Deploys vision-language-action policies on robots with ROS 2",
     long_description=README.read_text(encoding="utf-8"),
@@ -60,16 +69,17 @@ setup(
         ("share/ament_index/resource_index/packages", ["resource/tendon"]),
         ("share/tendon", ["package.xml"]),
         *share("launch", "robots", "environments", "bundles"),
+        ("lib/tendon", [str(script) for script in sorted(Path("scripts").iterdir())]),
     ],
     install_requires=[
         "numpy>=1.26",
         "pin>=3.0",
-        "onnxruntime>=1.21",
         "opencv-python-headless>=4.9",
         "coal>=3.0",
         "daqp>=0.5",
         "PyYAML>=6",
         "rich>=13",
+        "typer>=0.12",
         "cryptography>=42",
         "safetensors>=0.4",
         "tokenizers>=0.20",
@@ -78,9 +88,12 @@ setup(
         "ros": ROS,
         "sim": SIM,
         "remote": REMOTE,
+        "view": VIEW,
         "train": SIM + TRAIN,
         "openvino": OPENVINO,
-        "gpu": ["onnxruntime-gpu[cuda,cudnn]>=1.21", "tensorrt>=10"],
+        "cpu": CPU,
+        "gpu": GPU,
+        "docs": DOCS,
         "dev": DEV,
     },
     entry_points={"console_scripts": ["tendon = tendon.cli:main"]},

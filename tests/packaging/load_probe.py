@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOAD = """
 import tendon, tendon.policies, tendon.sim, tendon.ros2_nodes
 from tendon.core.paths import share_folder
-from tendon.core.profile import load_profile
+from tendon.robots.profile import load_profile
 print(tendon.__file__)
 print(load_profile("panda").urdf)
 print(*sorted(p.parent.name for p in (share_folder() / "bundles").glob("*/bundle.yaml")))

@@ -11,7 +11,7 @@ from load_probe import LOAD
 
 import tendon
 
-RELEASE = f"tendon-{tendon.__version__}"
+RELEASE = f"tendon_vla-{tendon.__version__}"
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
@@ -21,7 +21,7 @@ def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     command = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(checkout)]
     subprocess.run(command, check=True)
-    return next(folder.glob("tendon-*.whl"))
+    return next(folder.glob("tendon_vla-*.whl"))
 
 
 def test_nothing_but_tendon_lands_in_site_packages(wheel: Path) -> None:
