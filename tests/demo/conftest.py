@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tendon.core.profile import RobotProfile, load_profile
+from tendon.core.modes import Mode
+from tendon.core.node_status import ControlStatus, Level, MeterReport, PolicyStatus
 from tendon.core.types import Array
-from tendon.evaluation.recording import Attempt, Motion, Outcome, Recording, Stream
-from tendon.evaluation.story import FAMILY, Approach, Step, tell_story
+from tendon.demo.recording import Attempt, Motion, Outcome, Recording, Stream
+from tendon.demo.story import FAMILY, Approach, Step, tell_story
+from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.scene import Scene, sample_scene
 from tendon.sim.world import WorldState
-
-os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
-atexit.register(shutil.rmtree, os.environ["TENDON_STATE"], ignore_errors=True)
 
 MS = 1_000_000
 SECOND = 1_000 * MS
@@ -90,11 +85,13 @@ def make_recording(profile: RobotProfile, scene: Scene, story: tuple[Step, ...])
             chunks=Stream(stamp_ns=frames, sent_ns=frames + 30 * MS),
             cameras={"scene": camera, "wrist": camera},
             worlds=tuple(WorldState(time_ns=int(at), joint_position=joints, poses=poses, opening=0.0) for at in frames),
-            modes=((BEGIN - SECOND, "standby"), (BEGIN, "armed"), (BEGIN + 200 * MS, "running")),
-            reports={
-                "policy_node": ({"inference_ms": "5.0", "model_ms": "4.0"}, {"inference_ms": "7.0"}),
-                "control_node": ({"overruns": "1"}, {"overruns": "2", "chunk drops": "3"}),
-            },
+            modes=((BEGIN - SECOND, Mode.STANDBY), (BEGIN, Mode.ARMED), (BEGIN + 200 * MS, Mode.RUNNING)),
+            statuses=(
+                _policy(inference_ms=5.0, model_ms=4.0),
+                _control(overruns=1),
+                _policy(inference_ms=7.0),
+                _control(overruns=2, meters={"chunk": MeterReport(rate_hz=20.0, drops=3)}),
+            ),
             attempts=_attempts(story, duration_s, last),
         )
 
@@ -116,6 +113,14 @@ def empty_recording(make_recording: MakeRecording, profile: RobotProfile) -> Rec
         cameras={"scene": stream},
         worlds=(),
         modes=(),
-        reports={},
+        statuses=(),
         attempts=(),
     )
+
+
+def _policy(**values: object) -> PolicyStatus:
+    return PolicyStatus(node="policy_node", level=Level.OK, text="", policy="tiny", **values)
+
+
+def _control(**values: object) -> ControlStatus:
+    return ControlStatus(node="control_node", level=Level.OK, text="", **values)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tendon.core.clock import SteadyClock
 from tendon.core.errors import StoppedError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile
-from tendon.evaluation.recording import Outcome
-from tendon.evaluation.story import Step
-from tendon.ros2_nodes import conversion, demo_director, world_state
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.node_status import Level, NodeStatus
+from tendon.demo.recording import Outcome
+from tendon.demo.story import Step
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
+from tendon.ros2_nodes import demo_director, wire
 from tendon.ros2_nodes.demo_director import HOLD_CHECKS, NODES, DemoDirector
+from tendon.ros2_nodes.wire.world_state import world_state_message
+from tendon.safety.reports import ControlState, TaskState
 from tendon.sim.scene import Scene
 from tendon.sim.world import WorldState
 
@@ -28,19 +32,28 @@ class MadeUpGraph:
 
     def __init__(self, scene: Scene, profile: RobotProfile) -> None:
         self.profile, self.scene = profile, scene
-        self.said_by = {name: {"mode": "running", "state": "armed", "level": "0", "message": ""} for name in NODES}
+        self.statuses = {name: NodeStatus(node=name, level=Level.OK, text="") for name in NODES}
+        self.control = ControlState(mode=Mode.RUNNING, event=1)
+        self.reports = self
         self.instructions: list[str] = []
         self.done = lambda: False
         self.task_instruction: str | None = None
         self.tool, self.velocity = np.array([0.45, 0.0, 0.25]), np.zeros(3)
         self._kinematics = Kinematics(profile)
         self._tasks = 0
+        self.time = SteadyClock()
 
     def say(self, instruction: str) -> None:
         self.instructions.append(instruction)
 
-    def said(self, node: str) -> dict[str, str]:
-        return self.said_by[node]
+    def status(self, node: str) -> NodeStatus:
+        return self.statuses[node]
+
+    def mode(self) -> Mode:
+        return self.control.mode
+
+    def permission(self) -> PermissionState:
+        return PermissionState.ARMED
 
     def arm(self, timeout_s: float) -> str:
         return "armed"
@@ -49,19 +62,22 @@ class MadeUpGraph:
         self._tasks += 1
         return self._tasks
 
-    def newest(self, topic: str) -> Any:
-        if topic == demo_director.TASK:
-            words = self.task_instruction or self.instructions[-1]
-            values = {"instruction": words, "done": str(self.done()).lower()}
-            return SimpleNamespace(status=[conversion.status("task", b"\0", "", values)])
-        if topic == demo_director.JOINTS:
+    def newest_task(self) -> TaskState:
+        words = self.task_instruction or self.instructions[-1]
+        return TaskState(scene="put_in/1", instruction=words, relation="in", done=self.done())
+
+    def newest(self, what: str | type[ControlState]) -> Any:
+        """Plays both `Reports.newest` and `Recorder.newest`."""
+        if what is ControlState:
+            return self.control
+        if what == demo_director.JOINTS:
             self.tool = self.tool + 0.02 * self.velocity
             joints = self._kinematics.inverse(self.tool, TOOL_DOWN, self.profile.vector("home"))
             ahead = self._kinematics.inverse(self.tool + 0.001 * self.velocity, TOOL_DOWN, joints)
-            return conversion.joint_state_message(1, self.profile.joint_names, joints, 1000 * (ahead - joints))
+            return wire.joint_state_message(1, self.profile.joint_names, joints, 1000 * (ahead - joints))
         poses = tuple((*item.position, 0.0, 0.0, 0.0, 1.0) for item in self.scene.items)
         state = WorldState(time_ns=1, joint_position=(0.0,) * 9, poses=poses, opening=0.0)
-        return world_state.world_state_message(1, "put_in/1", state)
+        return world_state_message(1, "put_in/1", state)
 
     def close(self) -> None:
         pass
@@ -99,9 +115,9 @@ def test_another_instruction_that_is_done_does_not_count(graph: MadeUpGraph, sto
 
 
 def test_the_policys_error_is_part_of_the_reason(graph: MadeUpGraph, story: tuple) -> None:
-    graph.said_by["policy_node"] |= {"level": "0"}
     director = _director(graph, story[:1])
-    threading.Timer(0.2, graph.said_by["policy_node"].update, [{"level": "2", "message": "unknown word cube"}]).start()
+    wrong = NodeStatus(node="policy_node", level=Level.ERROR, text="unknown word cube")
+    threading.Timer(0.2, graph.statuses.update, [{"policy_node": wrong}]).start()
     director.perform()
     assert "policy_node: unknown word cube" in director.status().attempts[0].reason
 
@@ -136,7 +152,7 @@ def test_an_arm_that_does_not_go_there_is_a_failure_that_says_so(graph: MadeUpGr
 
 
 def test_after_a_stop_nothing_more_is_asked(graph: MadeUpGraph, story: tuple) -> None:
-    graph.said_by["control_node"]["mode"] = "latched"
+    graph.control = ControlState(mode=Mode.LATCHED, event=1, reason="a fault")
     director = _director(graph, story)
     director.perform()
     assert graph.instructions == []
@@ -147,7 +163,8 @@ def test_a_graph_that_does_not_get_ready_is_one_clear_error(
     graph: MadeUpGraph, story: tuple, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo_director, "READY_S", 0.1)
-    graph.said_by["policy_node"] |= {"level": "2", "message": "camera wrist: nothing has arrived yet"}
+    blind = NodeStatus(node="policy_node", level=Level.ERROR, text="camera wrist: nothing has arrived yet")
+    graph.statuses["policy_node"] = blind
     with pytest.raises(StoppedError, match="policy_node: camera wrist: nothing has arrived yet"):
         _director(graph, story).perform()
     assert graph.instructions == []

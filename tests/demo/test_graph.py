@@ -54,7 +54,11 @@ def test_tasks_that_are_not_done_make_it_fail_and_everything_is_left_behind(bund
         assert sum(1 for _ in container.decode(video=0)) > 20
 
 
-def test_ctrl_c_stops_the_robot_first_and_leaves_no_process(bundle: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGHUP])
+def test_a_request_to_end_stops_the_robot_first_and_leaves_no_process(
+    bundle: str, tmp_path: Path, request_to_end: signal.Signals
+) -> None:
+    """Ctrl-C, or ssh that drops: then nobody reads any more what it prints."""
     demo = _start(bundle, tmp_path, limit_s=60.0)
     assert demo.stdout is not None
     said = []
@@ -63,11 +67,14 @@ def test_ctrl_c_stops_the_robot_first_and_leaves_no_process(bundle: str, tmp_pat
         said.append(line)
         if "armed" in line or time.monotonic() > deadline:
             break
-    demo.send_signal(signal.SIGINT)
-    rest, _ = demo.communicate(timeout=60.0)
-    text = "".join(said) + rest
-    assert demo.returncode == 130, text
-    assert "it was interrupted" in text
+    demo.send_signal(request_to_end)
+    if request_to_end is signal.SIGHUP:
+        demo.stdout.close()
+        demo.wait(60.0)
+    else:
+        said += demo.communicate(timeout=60.0)[0]
+        assert "it was interrupted" in "".join(said)
+    assert demo.returncode == 130, "".join(said)
     log = (tmp_path / "graph.log").read_text()
     assert re.search(r"stopping the robot(.|\n)*the robot is at rest", log)
     running = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True, check=True).stdout

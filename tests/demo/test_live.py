@@ -10,14 +10,21 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tendon.evaluation.live import Display, closing, picture
-from tendon.evaluation.measurements import measure
-from tendon.evaluation.recording import Outcome, Recording
-from tendon.evaluation.status import Status
+from tendon.core.modes import Mode
+from tendon.core.node_status import LatencyReport, Level, MeterReport, NodeStatus
+from tendon.demo.live import Display, closing, picture
+from tendon.demo.measurements import measure
+from tendon.demo.recording import Outcome, Recording
+from tendon.demo.status import Status
 
-REPORTS = {
-    "control_node": {"tick rate_hz": "100.0", "chunk latency_ms": "p50 22.50 p99 41.00 max 50.00"},
-    "camera_node": {"scene rate_hz": "20.0"},
+LATENCY = LatencyReport(p50_ms=22.5, p99_ms=41.0, max_ms=50.0)
+TICK, CHUNK = (MeterReport(rate_hz=rate_hz, drops=0, latency=LATENCY) for rate_hz in (100.0, 20.0))
+SCENE = MeterReport(rate_hz=20.0, drops=0)
+STATUSES = {
+    "control_node": NodeStatus(
+        node="control_node", level=Level.OK, text="running", meters={"tick": TICK, "chunk": CHUNK}
+    ),
+    "camera_node": NodeStatus(node="camera_node", level=Level.OK, text="drawing", meters={"scene": SCENE}),
 }
 
 
@@ -28,7 +35,7 @@ def _show(recording: Recording, story: tuple, terminal: bool) -> str:
         status = Status(story=story, doing="arming")
         display.show(status)
         for done in range(len(story) + 1):
-            status = replace(status, doing="running", mode="running", reports=REPORTS)
+            status = replace(status, doing="", mode=Mode.RUNNING, statuses=STATUSES)
             status = replace(status, attempts=recording.attempts[:done], running_s=0.5 if done < 3 else None)
             display.show(status)
             display.show(status)

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from tiny_bundle import write_tiny_bundle
 
-from tendon.evaluation.measurements import acceleration_share, measure, spread
-from tendon.evaluation.recording import Outcome, Recording
-from tendon.evaluation.summary import summarise_run
-from tendon.policies.bundle import Bundle, load_bundle
+from tendon.demo.measurements import acceleration_share, measure
+from tendon.demo.recording import Outcome, Recording
+from tendon.demo.summary import summarise_run
+from tendon.evaluation.statistics import spread
+from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.sim.scene import Scene
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tendon.core.errors import ConfigError
-from tendon.evaluation.story import FAMILY, FIRST_WISH, Approach, measure_approach, tell_story
+from tendon.demo.story import FAMILY, FIRST_WISH, Approach, measure_approach, tell_story
 from tendon.sim.scene import Scene, sample_scene
 from tendon.sim.tasks import parse_instruction
 

@@ -20,15 +20,16 @@ from witness import PROFILE, Witness
 
 from tendon.control.controller import REST_FRACTION
 from tendon.core.errors import StoppedError
-from tendon.core.kinematics import Kinematics
+from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Array
 from tendon.graph.description import RESPAWN_LIMIT, RESPAWN_WINDOW_S
-from tendon.ros2_nodes import conversion
+from tendon.robots.kinematics import Kinematics
+from tendon.ros2_nodes import wire
 
 HIGH_M, LOW_M = (0.40, -0.25, 0.35), (0.55, 0.25, 0.05)
 """Ends of the path on which faults happen; the lower one is near the table."""
-SCENE = 100_007
-"""Nothing stands below the low part of that path: an object under the gripper throws the arm off any command."""
+SCENE = 100_062
+"""Three small things, none below the low part of that path and none fixed: an object throws the arm off any command."""
 SWING_S = 1.6
 """From one end to the other."""
 BLEND_S = 1.0
@@ -45,9 +46,11 @@ class Bench:
     Args:
         folder: logs and bundles go there.
         seed: of the moments at which faults happen.
+        clock: of the graphs, simulated or realtime.
     """
 
-    def __init__(self, folder: Path | None = None, seed: int = 0) -> None:
+    def __init__(self, folder: Path | None = None, seed: int = 0, clock: str = "simulated") -> None:
+        self.clock = clock
         self.folder = folder or Path(tempfile.mkdtemp(prefix="tendon-faults-"))
         self.random = random.Random(seed)
         self.disk = StateDisk(self.folder / "state")
@@ -55,7 +58,7 @@ class Bench:
         self.table = Table()
         seed_pose = PROFILE.vector("home")
         self._ends = [self.kinematics.inverse(np.array(end), TOOL_DOWN, seed_pose) for end in (HIGH_M, LOW_M)]
-        self._kind = ""
+        self._kind = ("", "")
         self._running: RunningGraph | None = None
         self._count = 0
         self._swinging = threading.Event()
@@ -76,24 +79,29 @@ class Bench:
             raise LookupError("no graph runs: call `use` first")
         return self._running
 
-    def use(self, kind: str) -> RunningGraph:
-        """Returns a graph of a kind that is ready to be armed: "swing" has no policy node, "policy" has a tiny one."""
-        if self._running is None or self._kind != kind or self._worn_out():
+    def use(self, kind: str, clock: str = "") -> RunningGraph:
+        """Returns a graph that is ready to be armed, on a clock of its own or the bench's.
+
+        Of the kinds, "swing" has no policy node, "policy" has a tiny one.
+        """
+        clock = clock or self.clock
+        if self._running is None or self._kind != (kind, clock) or self._worn_out():
             self.end()
             self._count += 1
             self._deaths.clear()
-            arguments = [f"scene:={SCENE}", "policy:=none"]
+            arguments = [f"scene:={SCENE}", f"clock:={clock}", "policy:=none"]
             if kind == "policy":
                 arguments = [
                     f"scene:={SCENE}",
+                    f"clock:={clock}",
                     f"policy:={write_tiny_bundle(self.folder / 'tiny')}",
                     "instruction:=left",
                 ]
             self._running = RunningGraph(self.folder / f"graph-{self._count}.log", *arguments)
-            self._kind = kind
+            self._kind = kind, clock
             self.witness = Witness(self._running.operator.node)
             # Latched when the graph before it was killed: the latch outlives it.
-            known = ("standby", "latched")
+            known = (Mode.STANDBY, Mode.LATCHED)
             self._running.wait(lambda: self.graph.mode() in known and len(self.graph.states) > 10, "ready")
         return self._running
 
@@ -112,7 +120,7 @@ class Bench:
 
     def set_in_motion(self) -> None:
         """Resets, arms and moves the robot; what came before is forgotten."""
-        graph = self.use(self._kind)
+        graph = self.use(*self._kind)
         graph.states[:] = graph.states[-100:]
         self.witness.forget()
         graph.wait(self._moves, "motion")
@@ -121,7 +129,7 @@ class Bench:
         """Arms and gives a task; overload may end the motion at once, which is right and not the point here."""
         graph = self.graph
         graph.arm()
-        if self._kind == "policy":
+        if self._kind[0] == "policy":
             self._side = "right" if self._side == "left" else "left"
             graph.operator.say(self._side)
         else:
@@ -133,13 +141,13 @@ class Bench:
         self.hold_still()
         self._swinging = swinging = threading.Event()
         swinging.set()
-        self._begin_ns, self._phase = time.time_ns(), self.random.random() * 2 * SWING_S
+        self._begin_ns, self._phase = self.graph.now_ns(), self.random.random() * 2 * SWING_S
         self._offset = self.graph.states[-1][1] - self._at(self._phase)
 
         def send() -> None:
             while swinging.is_set():
-                stamp_ns = time.time_ns()
-                self.graph.chunks.publish(conversion.chunk_bytes(self.chunk(stamp_ns), PROFILE.joint_names))
+                stamp_ns = self.graph.now_ns()
+                self.graph.chunks.publish(wire.chunk_bytes(self.chunk(stamp_ns), PROFILE.joint_names))
                 time.sleep(SEND_S)
 
         threading.Thread(target=send, daemon=True).start()
@@ -188,7 +196,7 @@ class Bench:
     def at_rest(self) -> bool:
         """Returns whether a fresh joint state is at rest as the controller has it: contacts keep a joint trembling."""
         stamp_s, _, velocity = self.graph.states[-1]
-        fresh = time.time() - stamp_s < FRESH_S
+        fresh = self.graph.now_ns() * 1e-9 - stamp_s < FRESH_S
         return fresh and bool((np.abs(velocity) < REST_FRACTION * PROFILE.vector("velocity")).all())
 
     def stop(self) -> None:

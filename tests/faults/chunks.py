@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 from witness import PROFILE
 
 from tendon.core.types import ActionChunk
-from tendon.ros2_nodes import conversion
+from tendon.ros2_nodes import wire
 
 HOUR_NS = 3_600_000_000_000
 SEND_S = 0.1
@@ -31,7 +31,7 @@ def start_sending(bench: Bench, source: Source, period_s: float = SEND_S) -> Non
 
     def publish() -> None:
         made = source()
-        message = made if isinstance(made, JointTrajectory) else conversion.chunk_bytes(made, PROFILE.joint_names)
+        message = made if isinstance(made, JointTrajectory) else wire.chunk_bytes(made, PROFILE.joint_names)
         bench.graph.chunks.publish(message)
 
     def send() -> None:
@@ -58,7 +58,7 @@ def stop_invalid(bench: Bench) -> None:
     """The policy recovers: a valid chunk comes, without which a reset is refused."""
     stop_sending(bench)
     time.sleep(2 * SEND_S)
-    bench.graph.chunks.publish(conversion.chunk_bytes(bench.chunk(time.time_ns()), PROFILE.joint_names))
+    bench.graph.chunks.publish(wire.chunk_bytes(bench.chunk(bench.graph.now_ns()), PROFILE.joint_names))
 
 
 def start_wild(bench: Bench) -> None:
@@ -69,21 +69,21 @@ def start_wild(bench: Bench) -> None:
 
 def start_replaying(bench: Bench) -> None:
     """Sends older and equal chunks between the true ones."""
-    stamps = [time.time_ns() - round(1e9 * bench.random.random()) for _ in range(8)]
+    stamps = [bench.graph.now_ns() - round(1e9 * bench.random.random()) for _ in range(8)]
     start_sending(bench, lambda: bench.chunk(bench.random.choice(stamps)), 0.03)
 
 
 def of_another_clock(bench: Bench) -> ActionChunk:
     """Returns the true chunk as a machine would stamp it whose clock is an hour off."""
     shift_ns = bench.random.choice((-HOUR_NS, HOUR_NS))
-    chunk = bench.chunk(time.time_ns())
+    chunk = bench.chunk(bench.graph.now_ns())
     return replace(
         chunk, start_ns=chunk.start_ns + shift_ns, observation_stamp_ns=chunk.observation_stamp_ns + shift_ns
     )
 
 
 def _wild(bench: Bench) -> ActionChunk:
-    chunk = bench.chunk(time.time_ns())
+    chunk = bench.chunk(bench.graph.now_ns())
     generator = np.random.default_rng(bench.random.randrange(2**32))
     lower, upper = PROFILE.vector("lower"), PROFILE.vector("upper")
     kind = bench.random.choice(("bang-bang", "noise", "far outside", "huge"))
@@ -98,7 +98,7 @@ def _wild(bench: Bench) -> ActionChunk:
 
 
 def _invalid(bench: Bench) -> JointTrajectory:
-    true = conversion.chunk_bytes(bench.chunk(time.time_ns()), PROFILE.joint_names)
+    true = wire.chunk_bytes(bench.chunk(bench.graph.now_ns()), PROFILE.joint_names)
     message: JointTrajectory = deserialize_message(true, JointTrajectory)
     row = bench.random.randrange(len(message.points))
     column = bench.random.randrange(len(PROFILE.joint_names))

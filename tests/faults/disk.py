@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tendon.control.latch_file import STATE_VARIABLE
+from tendon.safety.latch import STATE_VARIABLE
 
 SIZE = "64m"
 _BLOCK = bytes(1 << 16)

@@ -1,4 +1,4 @@
-"""The faults of `docs/safety.md` that strike a moving robot: how each is made, undone, and what must follow.
+"""The faults of `docs/results/faults.md` that strike a moving robot: how each is made, undone, and what must follow.
 
 A fault is one entry of `FAULTS`. It is made by a function of the bench, which returns when the fault is there.
 """
@@ -36,6 +36,8 @@ class Expect(Enum):
     """The robot comes to rest and stays there until reset and arm."""
     REST = "rest"
     """It comes to rest, and may go on when the fault is gone."""
+    HOLD = "hold"
+    """It is over before anybody can undo it: the robot plays its stop, and goes on from there or stays latched."""
     GONE = "gone"
     """The robot side is alone: the simulator plays its stop to the end and leaves."""
     SHAPED = "shaped"
@@ -47,7 +49,7 @@ class Fault:
     """One way to break a graph in motion.
 
     Attributes:
-        row: of the table in `docs/safety.md`.
+        row: of the table in `docs/results/faults.md`.
         name: of this fault.
         make: makes it.
         undo: takes it away.
@@ -57,6 +59,7 @@ class Fault:
         restarts: the node that a supervisor starts again.
         quick: part of the subset that CI runs.
         namespace: needs a network namespace of its own.
+        clock: of the graph it strikes, simulated or realtime; empty for either.
         counts_from: returns when the fault is there for a node that looks; by default when it was made.
     """
 
@@ -70,6 +73,7 @@ class Fault:
     restarts: str = ""
     quick: bool = False
     namespace: bool = False
+    clock: str = ""
     counts_from: Callable[[Bench, int], int] = lambda bench, began_ns: began_ns
 
 
@@ -92,7 +96,7 @@ def _killed(row: str, node: str, **more: object) -> Fault:
 def _late(bench: Bench) -> None:
     """From now on a chunk takes 1.5 s from its observation, and covers 1 s."""
     bench.hold_still()
-    chunks.start_sending(bench, lambda: bench.chunk(time.time_ns() - 1_500_000_000))
+    chunks.start_sending(bench, lambda: bench.chunk(bench.graph.now_ns() - 1_500_000_000))
 
 
 def _replayed(bench: Bench) -> None:
@@ -181,7 +185,15 @@ _ALL = (
         )
         for kind in ("frozen", "black", "of one stamp")
     ),
-    _frozen(STATES, "sim_node", name="joint states stopped", lasts_s=0.4, quick=True),
+    _frozen(STATES, "sim_node", name="simulator frozen", lasts_s=0.4, quick=True, clock="realtime"),
+    Fault(
+        row=STATES,
+        name="joint states stopped",
+        make=lambda bench: impostors.set_simulator(bench, "muted", True),
+        undo=lambda bench: impostors.set_simulator(bench, "muted", False),
+        lasts_s=0.4,
+        quick=True,
+    ),
     Fault(
         row=STATES,
         name="joint states frozen",
@@ -206,6 +218,15 @@ _ALL = (
         expect=Expect.SHAPED,
         lasts_s=1.0,
         quick=True,
+        clock="realtime",
+    ),
+    Fault(
+        row="clock jump +-1 h, ROS time reset",
+        name="a second /clock that jumps",
+        make=impostors.start_clock,
+        undo=impostors.stop_clock,
+        lasts_s=0.5,
+        clock="simulated",
     ),
     Fault(
         row="duplicate, reordered or older chunk",
@@ -230,6 +251,7 @@ _ALL = (
         undo=_link("up"),
         lasts_s=0.5,
         namespace=True,
+        clock="realtime",
     ),
     Fault(
         row="disk full, slow, crash while recording",
@@ -241,7 +263,14 @@ _ALL = (
     ),
     _killed(KILLED, "control_node", quick=True),
     _killed(KILLED, "safety_monitor", quick=True),
-    Fault(row="controller starved of CPU", name="control_node without CPU, 60-300 ms", make=_starved, quick=True),
+    Fault(
+        row="controller starved of CPU",
+        name="control_node without CPU, 60-300 ms",
+        make=_starved,
+        expect=Expect.HOLD,
+        quick=True,
+        clock="realtime",
+    ),
 )
 
 FAULTS = {fault.name: fault for fault in _ALL}
@@ -268,7 +297,7 @@ def stopping(bench: Bench) -> Iterator[StopRequest]:
 
     def stop() -> None:
         time.sleep(delay_s)
-        request.called_ns = time.time_ns()
+        request.called_ns = bench.graph.now_ns()
         with contextlib.suppress(StoppedError):
             bench.graph.operator.stop(1.0)
             request.answered = True

@@ -13,13 +13,15 @@ import chunks
 from bench import Bench
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.publisher import Publisher
+from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
 from running_graph import RunningGraph
 from sensor_msgs.msg import Image, JointState
 from trajectory_msgs.msg import JointTrajectory
 from witness import PROFILE
 
-from tendon.ros2_nodes import conversion, qos
+from tendon.ros2_nodes import qos, wire
 
 FRAME_S, STATE_S = 0.05, 0.01
 SETTLE_S = 1.0
@@ -58,7 +60,6 @@ class Extras:
                     Image, topic, lambda frame, name=camera.name: self.frames.setdefault(name, frame), qos.STREAM
                 )
         self.states = node.create_publisher(JointState, "joint_states", qos.NEWEST)
-        self.clock = node.create_publisher(Clock, "clock", qos.NEWEST)
         client = node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
         self.simulator = client
         bench.graph.wait(client.service_is_ready, "the simulator's parameters")
@@ -75,9 +76,12 @@ def extras(bench: Bench) -> Extras:
     return _extras[bench.graph]
 
 
-def set_simulator(bench: Bench, name: str, value: str) -> None:
-    """Sets a text parameter of the simulator."""
-    text = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
+def set_simulator(bench: Bench, name: str, value: str | bool) -> None:
+    """Sets a parameter of the simulator, a text or a switch."""
+    if isinstance(value, bool):
+        text = ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
+    else:
+        text = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
     request = SetParametersAtomically.Request(parameters=[Parameter(name=name, value=text)])
     future = extras(bench).simulator.call_async(request)
     bench.graph.wait(future.done, f"{name} to be set")
@@ -104,11 +108,11 @@ def start_camera(kind: str) -> Callable[[Bench], None]:
                     data=bytes(len(frame.data)),
                 )
 
-        stamp = conversion.time_message(time.time_ns())
+        stamp = wire.time_message(bench.graph.now_ns())
 
         def send() -> None:
             for name, frame in frames.items():
-                frame.header.stamp = stamp if kind == "of one stamp" else conversion.time_message(time.time_ns())
+                frame.header.stamp = stamp if kind == "of one stamp" else wire.time_message(bench.graph.now_ns())
                 more.images[name].publish(frame)
 
         _repeat("camera", FRAME_S, send)
@@ -130,7 +134,7 @@ def start_joint_states(bench: Bench) -> None:
     bench.signal("sim_node", signal.SIGSTOP)
 
     def send() -> None:
-        message = conversion.joint_state_message(time.time_ns(), PROFILE.joint_names, position, velocity)
+        message = wire.joint_state_message(bench.graph.now_ns(), PROFILE.joint_names, position, velocity)
         more.states.publish(message)
 
     _repeat("states", STATE_S, send)
@@ -144,19 +148,21 @@ def stop_joint_states(bench: Bench) -> None:
 
 def start_clock(bench: Bench) -> None:
     """Publishes a `/clock` that jumps, and chunks of a machine whose clock is an hour off."""
-    more = extras(bench)
-    _repeat("clock", STATE_S, lambda: more.clock.publish(Clock(clock=conversion.time_message(_any_time_ns(bench)))))
+    clock = bench.graph.operator.node.create_publisher(Clock, "clock", qos.NEWEST)  # not before: two are a fault
+    _clocks.append(clock)
+    _repeat("clock", STATE_S, lambda: clock.publish(Clock(clock=wire.time_message(_any_time_ns(bench)))))
     chunks.start_sending(bench, lambda: chunks.of_another_clock(bench), 0.05)
 
 
 def _any_time_ns(bench: Bench) -> int:
-    return bench.random.choice((0, time.time_ns() - chunks.HOUR_NS, time.time_ns() + chunks.HOUR_NS))
+    return bench.random.choice((0, bench.graph.now_ns() - chunks.HOUR_NS, bench.graph.now_ns() + chunks.HOUR_NS))
 
 
 def stop_clock(bench: Bench) -> None:
     """Ends `start_clock`."""
     _running["clock"].clear()
     chunks.stop_sending(bench)
+    _remove(bench, _clocks.pop())
 
 
 def start_rival(bench: Bench) -> None:
@@ -175,16 +181,22 @@ def start_rival(bench: Bench) -> None:
     _rivals.append((rival, listener))
 
 
-_rivals: list[tuple[object, object]] = []
+_rivals: list[tuple[Publisher, Subscription]] = []
+_clocks: list[Publisher] = []
 
 
 def stop_rival(bench: Bench) -> None:
-    """Removes it, in the thread that waits for it: rclpy has no lock for that."""
+    """Removes it."""
+    _remove(bench, *_rivals.pop())
+
+
+def _remove(bench: Bench, *entities: Publisher | Subscription) -> None:
+    """Destroys publishers and subscriptions in the thread that waits for them: rclpy has no lock for that."""
     node = bench.graph.operator.node
-    rival, listener = _rivals.pop()
 
     def remove() -> None:
-        node.destroy_subscription(listener)  # type: ignore[arg-type]
-        node.destroy_publisher(rival)  # type: ignore[arg-type]
+        for entity in entities:
+            destroy = node.destroy_publisher if isinstance(entity, Publisher) else node.destroy_subscription
+            destroy(entity)
 
-    bench.graph.wait(node.executor.create_task(remove).done, "the second publisher to be gone")
+    bench.graph.wait(node.executor.create_task(remove).done, "what should not be there to be gone")

@@ -23,8 +23,10 @@ if __name__ == "__main__":
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
 
+import harness
 from bench import Bench
 from faults import Expect, Fault
+from harness import Number, Value
 from trial import AGREED_MS, Trial, try_fault
 
 OUTPUT = Path("outputs/faults/kill.json")
@@ -64,7 +66,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--count", type=int, default=200, help="kills (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
+    parser.add_argument("--results", action="store_true", help="add rows to docs/results; not on a busy machine")
+    harness.add_arguments(parser)
     args = parser.parse_args()
+    results = harness.begin(args, "faults/kills") if args.results else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the graph has to end with this process
     bench = Bench(seed=args.seed)
     trials: list[tuple[str, Trial]] = []
@@ -88,7 +93,13 @@ def main() -> int:
         own = [trial for name, trial in trials if name == victim]
         rests = [trial.rest_s * 1e3 for trial in own if trial.rest_s is not None]
         spread = f"{median(rests):.0f} / {max(rests):.0f} ms" if rests else "not seen"
-        print(f"{victim:16} {count:4} kills, to rest p50 / max {spread}, problems {sum(bool(t.problem) for t in own)}")
+        own_problems = sum(bool(trial.problem) for trial in own)
+        print(f"{victim:16} {count:4} kills, to rest p50 / max {spread}, problems {own_problems}")
+        if results is not None:
+            values: dict[str, Value] = {"kills": Number(count)}
+            if rests:
+                values |= {"to rest, p50": Number(median(rests), "ms"), "to rest, max": Number(max(rests), "ms")}
+            results.add({"killed": victim, "clock": bench.clock}, {**values, "problems": Number(own_problems)})
     broken = sum(trial.worst.broken for _, trial in trials if trial.worst)
     near = [trial.table_m for _, trial in trials if trial.table_m is not None]
     late = sum(trial.late_ms > AGREED_MS for _, trial in trials)
@@ -99,6 +110,16 @@ def main() -> int:
         f"{len(trials)} kills in {took_s:.0f} s: {broken} limits broken, {touched} contacts with the table "
         f"(nearest {least}), {problems} problems; commands later than {AGREED_MS:.0f} ms in {late}"
     )
+    if results is not None:
+        everything: dict[str, Value] = {
+            "kills": Number(len(trials)),
+            "limits broken": Number(broken),
+            "contacts with the table": Number(touched),
+            **({"nearest to it": Number(min(near) * 1e3, "mm")} if near else {}),
+            f"commands later than {AGREED_MS:.0f} ms": Number(late),
+            "problems": Number(problems),
+        }
+        results.add({"killed": "all", "clock": bench.clock}, everything)
     return int(bool(broken or touched or problems))
 
 

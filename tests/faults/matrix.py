@@ -27,9 +27,11 @@ if __name__ == "__main__":
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
 
+import harness
 import start_faults
 from bench import Bench
 from faults import FAULTS, Fault
+from harness import Number, Value
 from trial import AGREED_MS, Trial, try_fault
 
 OUTPUT = Path("outputs/faults")
@@ -45,6 +47,18 @@ class Row:
     name: str
     trials: tuple[Trial, ...]
     note: str = ""
+
+    def values(self) -> dict[str, Value]:
+        """What a row of results holds."""
+        signs = [trial.sign for trial in self.trials if trial.sign]
+        return {
+            "n": Number(len(self.trials)),
+            **_ends("reaction", [trial.reaction_s for trial in self.trials], "ms"),
+            **({"first sign": max(set(signs), key=signs.count)} if signs else {}),
+            **_ends("rest", [trial.rest_s for trial in self.trials], "ms"),
+            **_ends("tool path", [trial.tool_m for trial in self.trials], "mm"),
+            "limits broken": Number(sum(trial.broken for trial in self.trials)),
+        }
 
     def cells(self) -> list[str]:
         """Text of each column."""
@@ -81,6 +95,11 @@ COLUMNS = (
 )
 
 
+def _ends(name: str, values: Sequence[float | None], unit: str) -> dict[str, Value]:
+    known = [1e3 * value for value in values if value is not None]
+    return {f"{name}, p50": Number(median(known), unit), f"{name}, max": Number(max(known), unit)} if known else {}
+
+
 def _spread(values: Sequence[float | None], scale: float, unit: str) -> str:
     known = [value * scale for value in values if value is not None]
     return f"{median(known):.0f} / {max(known):.0f} {unit}" if known else ""
@@ -110,23 +129,39 @@ def run_in_namespace(fault: Fault, repeats: int, seed: int) -> tuple[list[Trial]
     return [start_faults.trial_of(item) for item in json.loads(result.stdout.splitlines()[-1])], ""
 
 
+def _graph(fault: Fault) -> tuple[str, str]:
+    """What kind of graph it needs: faults of one kind follow one another."""
+    return fault.clock, fault.graph
+
+
 def _named(fault: Fault | start_faults.StartFault, only: Sequence[str]) -> bool:
     return not only or any(part in fault.name or part in fault.row for part in only)
 
 
-def run(only: Sequence[str], repeats: int, seed: int, quick: bool, folder: Path) -> list[Row]:
+def run(
+    only: Sequence[str],
+    repeats: int,
+    seed: int,
+    quick: bool,
+    folder: Path,
+    clock: str,
+    results: harness.Bench | None = None,
+) -> list[Row]:
     """Runs everything whose name or row contains one of `only`, or everything; what is known is written at once."""
-    bench = Bench(seed=seed)
+    bench = Bench(seed=seed, clock=clock)
     rows: list[Row] = []
 
     def add(row: Row) -> None:
         rows.append(row)
         print(" | ".join(row.cells()), flush=True)
         write(rows, repeats, folder)
+        if results is not None and row.trials:
+            case = {"row": row.row, "fault": row.name, "clock": clock}
+            results.add(case, row.values(), note=row.cells()[-1].replace("as expected", ""))
 
     try:
         chosen = [fault for fault in FAULTS.values() if _named(fault, only)]
-        for fault in sorted(chosen, key=lambda fault: fault.graph):
+        for fault in sorted(chosen, key=_graph):
             if quick and not fault.quick:
                 continue
             note = ""
@@ -140,7 +175,7 @@ def run(only: Sequence[str], repeats: int, seed: int, quick: bool, folder: Path)
             others = [fault for fault in FAULTS.values() if not fault.namespace and (fault.quick or not quick)]
             each = 1 if quick else max(1, -(-repeats // len(others)))
             trials = []
-            for fault in sorted(others, key=lambda fault: fault.graph):
+            for fault in sorted(others, key=_graph):
                 trials += run_fault(bench, fault, each, stop=True)
             add(Row(row=PAIRWISE, name=f"the stop service during each of {len(others)}", trials=tuple(trials)))
         bench.end()
@@ -176,18 +211,22 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=OUTPUT, help="folder of the table (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="the subset that CI runs")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
+    parser.add_argument("--clock", default="simulated", choices=("simulated", "realtime"), help="of faults for either")
     parser.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--results", action="store_true", help="add rows to docs/results; not on a busy machine")
+    harness.add_arguments(parser)
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the graph has to end with this process
     if args.inner:
-        bench = Bench(seed=args.seed)
+        bench = Bench(seed=args.seed, clock=args.clock)
         try:
             trials = run_fault(bench, FAULTS[args.only[0]], args.repeats)
         finally:
             bench.close()
         print(json.dumps([trial.as_dict() for trial in trials]))
         return 0
-    rows = run(args.only, args.repeats, args.seed, args.quick, args.out)
+    results = harness.begin(args, "faults/matrix") if args.results else None
+    rows = run(args.only, args.repeats, args.seed, args.quick, args.out, args.clock, results)
     print(f"{args.out}/faults.md")
     return int(any(trial.problem or trial.broken for row in rows for trial in row.trials))
 

@@ -23,10 +23,11 @@ from trial import Trial
 from witness import PROFILE, Witness
 
 from tendon.core.errors import StoppedError
+from tendon.core.modes import Mode
 from tendon.graph.description import EXIT_REFUSED
-from tendon.policies.bundle import load_bundle, sign_bundle, write_bundle
-from tendon.policies.matching import robot_digests
-from tendon.policies.signature import DEMAND_VARIABLE, generate_keys
+from tendon.policies.adapter.matching import robot_digests
+from tendon.policies.bundle.bundle import load_bundle, sign_bundle, write_bundle
+from tendon.policies.bundle.signature import DEMAND_VARIABLE, generate_keys
 
 Run = Callable[[Random, Path], Trial]
 
@@ -145,17 +146,17 @@ def _early_reset(random: Random, folder: Path) -> Trial:
         problem = ""
         graph.signal("sim_node", signal.SIGSTOP)
         began_s = time.monotonic()
-        graph.wait(lambda: graph.mode() == "latched", "latched")
+        graph.wait(lambda: graph.mode() is Mode.LATCHED, "latched")
         took_s = time.monotonic() - began_s
         time.sleep(0.2)  # both sides know by now
         if not _refuses(graph):
             problem = "reset while the joint states were gone"
         graph.signal("sim_node", signal.SIGCONT)
         graph.wait(lambda: not _refuses(graph), "reset when they are back")
-        if not graph.operator.wait(lambda: graph.mode() == "standby", 5.0):
+        if not graph.operator.wait(lambda: graph.mode() is Mode.STANDBY, 5.0):
             problem = f"after the reset it is {graph.mode()}"
         time.sleep(0.3)
-        if not graph.operator.at_rest() or graph.mode() != "standby":
+        if not graph.operator.at_rest() or graph.mode() is not Mode.STANDBY:
             problem = "the reset moved or armed it"
         return Trial(reaction_s=took_s, sign="latched, reset refused", problem=problem)
     finally:
@@ -177,7 +178,7 @@ def _restart_loop(random: Random, folder: Path) -> Trial:
         witness = Witness(graph.operator.node)
         graph.ready()
         graph.arm()
-        began_ns = time.time_ns()
+        began_ns = graph.now_ns()
         began_s = time.monotonic()
         pid: int | None = 0
         deaths = 0
@@ -190,7 +191,7 @@ def _restart_loop(random: Random, folder: Path) -> Trial:
             time.sleep(0.02)
         motion = witness.motion()
         moved = bool(len(motion.time_ns)) and float(motion.speed.max(initial=0.0)) > 0.02
-        armed = any(sign.text in ("mode armed", "mode running") for sign in witness.signs if sign.at_ns > began_ns)
+        armed = any(sign.mode is not None and sign.mode.moving for sign in witness.signs if sign.at_ns > began_ns)
         problem = "it moved" if moved else "it armed" if armed else "the graph went on" if graph.alive() else ""
         return Trial(reaction_s=time.monotonic() - began_s, sign=f"graph ended after {deaths} deaths", problem=problem)
     finally:

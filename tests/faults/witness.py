@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,16 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.core.profile import load_profile
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.node_status import Level, MonitorStatus, PolicyStatus
 from tendon.core.types import Array
-from tendon.ros2_nodes import conversion, qos
-from tendon.ros2_nodes.world_state import COMMANDED_TOPIC
+from tendon.robots.profile import load_profile
+from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC
+from tendon.safety.reports import ControlState, MonitorState, ResponseRequest
+from tendon.safety.response import Response
 
 PROFILE = load_profile("panda")
-STOPPED = ("stopping", "latched")
 REST = 1e-3
 """Part of the speed limit below which the robot is commanded to stand."""
 
@@ -33,6 +37,7 @@ class Sign:
         text: what, in short.
         stops: whether it says that motion ends.
         why: its message.
+        mode: the one it says; `None` when it says something else.
     """
 
     at_ns: int
@@ -40,6 +45,7 @@ class Sign:
     text: str
     stops: bool
     why: str = ""
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -92,13 +98,13 @@ class Witness:
     """
 
     def __init__(self, node: Node) -> None:
-        self._reader = conversion.JointStateReader(PROFILE.joint_names)
+        self._reader = wire.JointStateReader(PROFILE.joint_names)
         self._said: dict[tuple[str, str], str] = {}
         self.forget()
-        node.create_subscription(JointTrajectory, COMMANDED_TOPIC, self._commanded, qos.EACH)
+        node.create_subscription(JointTrajectory, COMMANDED_TOPIC, self._commanded, qos.EACH, raw=True)
         node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
-        for topic in ("safety/state", "diagnostics"):
-            node.create_subscription(DiagnosticArray, topic, self._heard, qos.EACH)
+        for topic in (wire.STATE, wire.DIAGNOSTICS):
+            node.create_subscription(DiagnosticArray, topic.name, partial(self._heard, topic), qos.EACH)
 
     def forget(self) -> None:
         """Drops what was recorded."""
@@ -123,35 +129,36 @@ class Witness:
         found = [sign for sign in self.signs.copy() if sign.stops and sign.at_ns >= after_ns]
         return min(found, key=lambda sign: sign.at_ns, default=None)
 
-    def _commanded(self, message: JointTrajectory) -> None:
-        first_ns = conversion.time_ns(message.header.stamp)
-        for point in message.points:
-            at_ns = first_ns + conversion.time_ns(point.time_from_start)
-            self._samples.append((at_ns, np.array(point.positions), np.array(point.velocities)))
+    def _commanded(self, data: bytes) -> None:
+        sent = wire.read_trajectory(data)
+        times_ns = (sent.stamp_ns + time_ns for time_ns in sent.times_ns)
+        self._samples += zip(times_ns, sent.position, sent.velocity, strict=True)
 
     def _measured(self, message: JointState) -> None:
         stamp_ns, position, _ = self._reader.read(message)
         self.measured.append((stamp_ns, position))
 
-    def _heard(self, message: DiagnosticArray) -> None:
-        at_ns = conversion.time_ns(message.header.stamp)
-        for status in message.status:
-            for key, text, stops in _said(status.name, conversion.values_of(status), status):
-                if self._said.get((status.name, key)) != text:
-                    self._said[status.name, key] = text
-                    self.signs.append(Sign(at_ns=at_ns, node=status.name, text=text, stops=stops, why=status.message))
+    def _heard(self, topic: wire.StatusTopic[Any], message: DiagnosticArray) -> None:
+        at_ns, said = wire.time_ns(message.header.stamp), topic.decode(message)
+        for key, text, stops in _said(said):
+            if self._said.get((said.node, key)) != text:
+                self._said[said.node, key] = text
+                mode = said.mode if isinstance(said, ControlState) else None
+                sign = Sign(at_ns=at_ns, node=said.node, text=text, stops=stops, why=said.text, mode=mode)
+                self.signs.append(sign)
 
 
-def _said(name: str, values: dict[str, str], status: Any) -> Iterator[tuple[str, str, bool]]:
-    """Yields (what it is about, what it says, whether motion ends) of one status."""
-    if "mode" in values:
-        yield "mode", f"mode {values['mode']}", values["mode"] in STOPPED
-    if "state" in values:
-        yield "state", f"permission {values['state']}", values["state"] == "latched"
-    if "response" in values:
-        yield "response", f"asks for {values['response']}", values["response"] in ("hold", "stop")
-    if "stale" in values:
-        yield "stale", f"stale {values['stale']}" if values["stale"] else "", bool(values["stale"])
-    if name == "policy_node":
-        failed = status.level[0] == 2
-        yield "health", f"error: {status.message}" if failed else "", failed
+def _said(said: object) -> Iterator[tuple[str, str, bool]]:
+    """Yields (what it is about, what it says, whether motion ends) of one value."""
+    if isinstance(said, ControlState):
+        yield "mode", f"mode {said.mode.value}", said.mode.stopped
+    if isinstance(said, MonitorState):
+        state = said.permission.state
+        yield "state", f"permission {state.value}", state is PermissionState.LATCHED
+    if isinstance(said, MonitorState | ResponseRequest):
+        yield "response", f"asks for {said.response.word}", said.response in (Response.HOLD, Response.STOP)
+    if isinstance(said, MonitorStatus):
+        yield "stale", f"stale {', '.join(said.silent)}" if said.silent else "", bool(said.silent)
+    if isinstance(said, PolicyStatus):
+        failed = said.level is Level.ERROR
+        yield "health", f"error: {said.text}" if failed else "", failed

@@ -1,0 +1,25 @@
+"""The references of YAML files name every key that such a file may have."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tendon.policies.spec.manifest import Manifest
+from tendon.robots.profile import RobotProfile
+from tendon.robots.profile_parts import Camera, Controller, Human, Joint
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+PAGES = {
+    "robot-profile.md": (RobotProfile, Joint, Controller, Camera, Human),
+    "bundle.md": (Manifest,),
+}
+
+
+@pytest.mark.parametrize(("page", "kind"), [(page, kind) for page, kinds in PAGES.items() for kind in kinds])
+def test_every_key_is_named(page: str, kind: Any) -> None:
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    assert [field.name for field in fields(kind) if f"`{field.name}`" not in text] == []
