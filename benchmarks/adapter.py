@@ -1,7 +1,10 @@
 """Time to translate between a policy's numbers and joints: state, prefix and answer, for the spaces of an action.
 
-Run: `python benchmarks/adapter.py [--runs 300]`. The motion is a reach over 0.4 m with 1 mm of noise from row to row,
-as networks have it. `--cpu` counts processor time instead of wall time, for a machine that is busy.
+The motion is a reach over 0.4 m with 1 mm of noise from row to row, as networks have it. `--cpu` counts processor time
+instead of wall time, for a machine that is busy.
+
+Example:
+  python benchmarks/adapter.py --runs 1000
 """
 
 from __future__ import annotations
@@ -9,33 +12,34 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import harness
 import numpy as np
 
 from tendon.core.errors import KinematicsError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import Array
-from tendon.policies.adapter import Adapter
-from tendon.policies.bundle import load_bundle
-from tendon.policies.components import JointComponent
-from tendon.policies.manifest import Manifest
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.adapter.adapter import Adapter
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.spec.components import JointComponent
+from tendon.policies.spec.manifest import Manifest
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile, load_profile
 
 TABLETOP = Path("bundles/tabletop")
 PREFIX_ROWS = 5
 
 
-def report(name: str, times_ns: Sequence[int]) -> None:
-    """Prints p50, p99 and max in ms."""
-    p50, p99, most = (float(v) / 1e6 for v in np.percentile(times_ns, [50, 99, 100]))
-    print(f"{name:58s} p50 {p50:7.3f}  p99 {p99:7.3f}  max {most:7.3f} ms")
+def report(bench: harness.Bench, space: str, what: str, times_ns: Sequence[int], note: str) -> None:
+    """Prints p50, p99 and max in ms, and adds the row."""
+    found = harness.spread_of(np.array(times_ns) * 1e-6, "ms")
+    print(f"{f'{space}: {what}':58s} " + "  ".join(f"{name} {number.value:7.3f}" for name, number in found.items()))
+    bench.add({"space": space, "what": what}, found, note=note)
 
 
 def reach(profile: RobotProfile, rows: int, seed: int) -> Array:
@@ -111,17 +115,21 @@ def cases(manifest: Manifest, rows: int) -> list[tuple[str, RobotProfile, Manife
 def main() -> None:
     """Prints a line for each space and direction."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=300, help="of each (%(default)s)")
     parser.add_argument("--cpu", action="store_true", help="processor time")
+    harness.add_arguments(parser)
     args = parser.parse_args()
+    bench = harness.begin(args, "adapter/spaces")
     manifest = load_bundle(TABLETOP).manifest
-    print(f"{platform.machine()} {platform.platform()}, {'processor' if args.cpu else 'wall'} time, n {args.runs}")
+    print(f"{'processor' if args.cpu else 'wall'} time, n {args.runs}")
     for rows in (16, 50):
         for name, profile, policy in cases(manifest, rows):
-            measure(name, Adapter(policy, profile), profile, rows, args)
+            measure(bench, name, Adapter(policy, profile), profile, rows, args)
 
 
-def measure(name: str, adapter: Adapter, profile: RobotProfile, rows: int, args: argparse.Namespace) -> None:
+def measure(
+    bench: harness.Bench, name: str, adapter: Adapter, profile: RobotProfile, rows: int, args: argparse.Namespace
+) -> None:
     """Prints the lines of one space."""
     clock = time.thread_time_ns if args.cpu else time.perf_counter_ns
     home = profile.vector("home")
@@ -143,7 +151,7 @@ def measure(name: str, adapter: Adapter, profile: RobotProfile, rows: int, args:
             begin_ns = clock()
             call(k)
             times_ns.append(clock() - begin_ns)
-        report(f"{name}: {what}", times_ns)
+        report(bench, name, what, times_ns, "processor time" if args.cpu else "")
 
 
 if __name__ == "__main__":

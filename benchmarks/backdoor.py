@@ -15,18 +15,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import harness
 import numpy as np
+from harness import Number
 
-from tendon.control.response import Response
-from tendon.core.profile import load_profile
-from tendon.evaluation.detection import COMBINED, judge
+from tendon.evaluation.detection.scores import COMBINED, judge
+from tendon.evaluation.detection.tracing import Traced, TraceJob, run_traces
 from tendon.evaluation.perturbation import NOMINAL, Perturbation, Trigger
 from tendon.evaluation.statistics import wilson
-from tendon.evaluation.tracing import Traced, TraceJob, run_traces
-from tendon.policies.bundle import load_bundle
-from tendon.policies.conformal import calibrate
-from tendon.policies.detector import SCORES, Calibration
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.detector.conformal import calibrate
+from tendon.policies.detector.detector import SCORES, Calibration
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.robots.profile import load_profile
+from tendon.safety.response import Response
 from tendon.sim.cameras import viewpoints
 from tendon.sim.demonstrations import (
     EPISODE_STEPS,
@@ -138,18 +140,18 @@ def make(work: Path, steps: int) -> None:
     export_bundle(work / "run", work / "bundle", profile, "poisoned")
 
 
-def measure(work: Path, calibration_scenes: int, scenes: int, workers: int) -> None:
+def measure(bench: harness.Bench, work: Path, calibration_scenes: int, scenes: int, workers: int) -> None:
     """Calibrates a detector for the poisoned copy as its user would, without the trigger; then shows the trigger."""
     bundle = work / "bundle"
     clean = trace(bundle, range(TUNE_SEED, TUNE_SEED + calibration_scenes), NOMINAL, workers)
     good = [one.trace for one in clean if one.episode.success]
     calibration, _ = calibrate(good, ALPHA)
     reported = range(REPORT_SEED, REPORT_SEED + scenes)
-    report(calibration, {p.name: trace(bundle, reported, p, workers) for p in (NOMINAL, Trigger())})
+    report(bench, calibration, {p.name: trace(bundle, reported, p, workers) for p in (NOMINAL, Trigger())})
 
 
-def report(calibration: Calibration, cases: Mapping[str, Sequence[Traced]]) -> None:
-    """Prints what the poisoned copy does and what the detector says to it."""
+def report(bench: harness.Bench, calibration: Calibration, cases: Mapping[str, Sequence[Traced]]) -> None:
+    """Prints and adds what the poisoned copy does and what the detector says to it."""
     print(f"thresholds {calibration.thresholds}\n\n| case | task done | attack done | alarm in attacks | hold | stop |")
     print("|---|---|---|---|---|---|")
     for name, traced in cases.items():
@@ -158,7 +160,11 @@ def report(calibration: Calibration, cases: Mapping[str, Sequence[Traced]]) -> N
         levels = [sum(one.strictest >= level for one in hit) for level in (Response.SLOW, Response.HOLD, Response.STOP)]
         done = wilson(sum(one.episode.success for one in traced), len(traced))
         caught = wilson(levels[0], len(hit)) if hit else "-"
-        print(f"| {name} | {done} | {wilson(len(hit), len(traced))} | {caught} | {levels[1]} | {levels[2]} |")
+        reached = wilson(len(hit), len(traced))
+        print(f"| {name} | {done} | {reached} | {caught} | {levels[1]} | {levels[2]} |")
+        values: dict[str, harness.Value] = {"task done": done, "attack done": reached, "alarm in attacks": caught}
+        held = {"hold asked": Number(levels[1]), "stop asked": Number(levels[2])}
+        bench.add({"case": name}, {**values, **held})
         if hit:
             by = {score: sum(one.first_alarm_s[score] is not None for one in hit) for score in SCORES}
             print(f"  {name}: alarms in attacks by score {by}")
@@ -191,11 +197,13 @@ def main() -> None:
     parser.add_argument("--scenes", type=int, default=60, help="with and without the trigger (%(default)s)")
     parser.add_argument("--calibration-scenes", type=int, default=120, help="(%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
+    harness.add_arguments(parser)
     options = parser.parse_args()
     if options.action == "make":
         make(options.work, options.steps)
     elif (options.work / "bundle").is_dir():
-        measure(options.work, options.calibration_scenes, options.scenes, options.workers)
+        bench = harness.begin(options, "detector/trained-backdoor")
+        measure(bench, options.work, options.calibration_scenes, options.scenes, options.workers)
     else:
         print(f"no poisoned copy in {options.work}: `python benchmarks/backdoor.py make` makes it in an hour or more")
 

@@ -2,7 +2,7 @@
 
 Every cell runs the same scenes. Acceleration must stay inside the limits in all of them; that is the filter's work.
 In-painting needs a denoiser: it runs the same weights as two graphs, which this makes from `--bundle` when missing
-(needs `pip install "tendon[train]"`). The others run `--bundle`. With `--out`, episodes are kept as they end and a
+(needs `pip install "tendon-vla[train]"`). The others run `--bundle`. With `--out`, episodes are kept as they end and a
 second run goes on where the first one stopped.
 
 Examples:
@@ -14,28 +14,30 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import harness
+from harness import Number
 from rich.progress import track
 
-from tendon.commands.demos import parse_seeds
-from tendon.commands.eval import END_SEED, FIRST_SEED
-from tendon.core.profile import load_profile
+from tendon.cli.seeds import parse_seeds
+from tendon.commands.eval.run import END_SEED, FIRST_SEED
 from tendon.evaluation.episode import Episode, Setting, Timing
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.report import summarise
-from tendon.policies.bundle import load_bundle
+from tendon.evaluation.statistics import wilson
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.robots.profile import load_profile
 from tendon.sim.cameras import viewpoints
 
 Cell = tuple[str, float]
 
 
 def make_denoised(bundle: Path, folder: Path) -> None:
-    """Writes the two-graph form of a bundle that `tendon export` made as one."""
+    """Writes the two-graph form of a bundle that `tendon policy export` made as one."""
     from tendon.policies.export.bundle import export_bundle
     from tendon.policies.training.recover import recover_run
 
@@ -52,8 +54,8 @@ def kept(path: Path | None) -> Iterator[tuple[Cell, Episode]]:
             yield (record["timing"], record["delay_ms"]), Episode(**record["episode"])
 
 
-def print_table(cells: dict[Cell, list[Episode]]) -> None:
-    """Prints one row a cell, in Markdown."""
+def print_table(bench: harness.Bench, cells: dict[Cell, list[Episode]]) -> None:
+    """Prints one row a cell, in Markdown, and adds it."""
     print("| timing | delay ms | success (95 % Wilson) | median s | peak acc / limit | rms jerk | jump mrad | idle |")
     print("|---|---|---|---|---|---|---|---|")
     for (timing, delay), episodes in sorted(
@@ -68,6 +70,19 @@ def print_table(cells: dict[Cell, list[Episode]]) -> None:
             f"| {summary['mean_rms_jerk']:.0f} | {1e3 * summary['mean_peak_jump_rad']:.1f} "
             f"| {100 * summary['mean_stopped_share']:.1f} % |"
         )
+        values: dict[str, harness.Value] = {"success": wilson(part["successes"], part["total"])}
+        if seconds is not None:
+            values["median time"] = Number(seconds, "s")
+        bench.add(
+            {"timing": timing, "delay": f"{delay:g} ms"},
+            values
+            | {
+                "peak acceleration / limit": Number(summary["peak_acceleration"]),
+                "rms jerk": Number(summary["mean_rms_jerk"], "rad/s^3"),
+                "jump": Number(1e3 * summary["mean_peak_jump_rad"], "mrad"),
+                "idle": Number(100 * summary["mean_stopped_share"], "%"),
+            },
+        )
 
 
 def main() -> None:
@@ -80,7 +95,9 @@ def main() -> None:
     parser.add_argument("--timings", nargs="+", choices=[t.value for t in Timing], default=[t.value for t in Timing])
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, help="one JSON line an episode; those already there are not run again")
+    harness.add_arguments(parser)
     args = parser.parse_args()
+    bench = harness.begin(args, "chunk-timing/ways")
     timings = [Timing(name) for name in args.timings]
     if Timing.INPAINTING in timings and not args.denoised.is_dir():
         make_denoised(args.bundle, args.denoised)
@@ -109,8 +126,8 @@ def main() -> None:
         if args.out:
             with args.out.open("a") as file:
                 file.write(json.dumps({"timing": timing, "delay_ms": delay, "episode": asdict(episode)}) + "\n")
-    print(f"{platform.machine()} {platform.platform()}, {args.bundle}, scenes {args.seeds}")
-    print_table(cells)
+    print(f"{args.bundle}, scenes {args.seeds}")
+    print_table(bench, cells)
 
 
 if __name__ == "__main__":

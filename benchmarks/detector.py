@@ -1,10 +1,12 @@
 """How well the failure detector of a bundle works: ROC, lead time, false alarms, under eleven perturbations.
 
-Run: `python benchmarks/detector.py [bundles/tabletop] [--nominal 120] [--each 20] [--out docs/images]`. Scenes from
-200 000 on, which neither training nor calibration saw, with inference delays of 0 to 100 ms as in calibration. A
-failed episode lasts to its time limit, a good one ends early, so a score's largest value has more time to grow in
-failures: the second column of areas looks at the first 4 s of both only. Nothing acts on the detector here: the
-policy goes on after an alarm.
+Scenes from 200 000 on, which neither training nor calibration saw, with inference delays of 0 to 100 ms as in
+calibration. A failed episode lasts to its time limit, a good one ends early, so a score's largest value has more time
+to grow in failures: the second column of areas looks at the first 4 s of both only. Nothing acts on the detector here:
+the policy goes on after an alarm.
+
+Example:
+  python benchmarks/detector.py --nominal 120 --each 20 --out docs/images
 """
 
 from __future__ import annotations
@@ -15,21 +17,23 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import harness
 import numpy as np
+from harness import Number
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tendon.commands.calibrate_detector import DELAYS_MS
-from tendon.control.response import Response
-from tendon.evaluation.detection import COMBINED, Judged, area_interval, judge, roc
-from tendon.evaluation.detection_pictures import draw_lead_time, draw_roc
+from tendon.commands.policy.calibrate_detector import DELAYS_MS
+from tendon.evaluation.detection.pictures import draw_lead_time, draw_roc
+from tendon.evaluation.detection.scores import COMBINED, Judged, area_interval, judge, roc
+from tendon.evaluation.detection.tracing import Traced, TraceJob, run_traces
 from tendon.evaluation.episode import Setting
 from tendon.evaluation.perturbation import NOMINAL, PERTURBATIONS
 from tendon.evaluation.statistics import wilson
-from tendon.evaluation.tracing import Traced, TraceJob, run_traces
-from tendon.policies.bundle import load_bundle
-from tendon.policies.conformal import assess
-from tendon.policies.detector import SCORES, Calibration
-from tendon.policies.detector_file import DETECTOR_FILE, load_detector, read_record
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.detector.conformal import assess
+from tendon.policies.detector.detector import SCORES, Calibration
+from tendon.policies.detector.file import DETECTOR_FILE, load_detector, read_record
+from tendon.safety.response import Response
 
 FIRST_SEED = 200_000
 EARLY = 20
@@ -70,9 +74,9 @@ def good(judged: Sequence[Judged]) -> list[Judged]:
 
 
 def print_areas(
-    title: str, bad: Sequence[Judged], fine: Sequence[Judged]
+    bench: harness.Bench, title: str, bad: Sequence[Judged], fine: Sequence[Judged]
 ) -> dict[str, tuple[np.ndarray, np.ndarray, float]]:
-    """Prints the areas under the ROC curves of each score and returns the curves."""
+    """Prints and adds the areas under the ROC curves of each score and returns the curves."""
     print(f"\n{title}: {len(bad)} failed, {len(fine)} successful episodes")
     curves = {}
     for name in NAMES:
@@ -80,12 +84,18 @@ def print_areas(
         early = [[one.largest(name, EARLY) for one in group] for group in (bad, fine)]
         curves[name] = roc(*pair)
         low, high = area_interval(*pair)
-        print(f"  {name:12s} AUC {curves[name][2]:.3f} [{low:.3f}, {high:.3f}]   first 4 s only {roc(*early)[2]:.3f}")
+        area, soon = curves[name][2], roc(*early)[2]
+        print(f"  {name:12s} AUC {area:.3f} [{low:.3f}, {high:.3f}]   first 4 s only {soon:.3f}")
+        bench.add(
+            {"episodes": title, "score": name},
+            {"area under ROC": Number(area, "", low, high), "first 4 s only": Number(soon)},
+            claim="detector/areas",
+        )
     return curves
 
 
-def print_cases(cases: dict[str, list[Judged]]) -> None:
-    """Prints one row a case."""
+def print_cases(bench: harness.Bench, cases: dict[str, list[Judged]]) -> None:
+    """Prints and adds one row a case."""
     print(
         "\n| case | success | failures with an alarm | by consistency | by novelty | median lead [s] | hold | stop "
         "| successes with an alarm |\n|---|---|---|---|---|---|---|---|---|"
@@ -101,9 +111,19 @@ def print_cases(cases: dict[str, list[Judged]]) -> None:
             f"| {name} | {len(fine)}/{len(judged)} | {by[2]}/{len(bad)} | {by[0]} | {by[1]} | {lead} | {reached[0]} "
             f"| {reached[1]} | {wrong}/{len(fine)} |"
         )
+        values: dict[str, harness.Value] = {"success": wilson(len(fine), len(judged))}
+        if bad:
+            values |= {"failures with an alarm": wilson(by[2], len(bad))}
+            values |= {"by consistency": Number(by[0]), "by novelty": Number(by[1])}
+        if leads:
+            values["median lead"] = Number(float(np.median(leads)), "s")
+        values |= {"hold asked": Number(reached[0]), "stop asked": Number(reached[1])}
+        if fine:
+            values["successes with an alarm"] = wilson(wrong, len(fine))
+        bench.add({"case": name}, values, claim="detector/cases")
 
 
-def print_cost(calibration: Calibration, traced: Sequence[Traced]) -> None:
+def print_cost(bench: harness.Bench, calibration: Calibration, traced: Sequence[Traced]) -> None:
     """Times the detector on real traces."""
     times = []
     for one in traced[:60]:
@@ -112,9 +132,15 @@ def print_cost(calibration: Calibration, traced: Sequence[Traced]) -> None:
         times.append((time.perf_counter() - begin) / len(one.trace.start_ns) * 1e3)
     p50, most = np.percentile(times, [50, 100])
     print(f"\ncost of one update, mean of an episode: p50 {p50:.3f} ms, max {most:.3f} ms over {len(times)} episodes")
+    tell(bench, "cost of one update, median", Number(float(p50), "ms"))
 
 
-def report(traced: Sequence[Traced], calibration: Calibration, alpha: float, out: Path) -> None:
+def tell(bench: harness.Bench, measure: str, value: harness.Value) -> None:
+    """Adds a row of the table of measures."""
+    bench.add({"measure": measure}, {"result": value}, claim="detector/measures")
+
+
+def report(bench: harness.Bench, traced: Sequence[Traced], calibration: Calibration, alpha: float, out: Path) -> None:
     """Prints all tables and draws both pictures."""
     cases = {
         name: [judge(one, calibration) for one in traced if one.job.perturbation.name == name]
@@ -125,25 +151,35 @@ def report(traced: Sequence[Traced], calibration: Calibration, alpha: float, out
     perturbed = [one for name, judged in cases.items() for one in judged if name != NOMINAL.name]
     everything = nominal + perturbed
     wrong = sum(one.first_alarm_s[COMBINED] is not None for one in good(nominal))
-    print(f"successful nominal episodes with an alarm: {wilson(wrong, len(good(nominal)))}; promise {100 * alpha:g} %")
+    alarms = wilson(wrong, len(good(nominal)))
+    print(f"successful nominal episodes with an alarm: {alarms}; promise {100 * alpha:g} %")
+    tell(bench, f"successful nominal episodes with an alarm (promise: at most {100 * alpha:g} %)", alarms)
     stopped = sum(one.strictest is Response.STOP for one in good(nominal))
     held = sum(one.strictest >= Response.HOLD for one in good(nominal))
     print(f"  of them held or stopped: {held}, stopped: {stopped}")
+    tell(bench, "of them held or stopped", Number(held))
+    tell(bench, "of them stopped", Number(stopped))
     caught = sum(one.first_alarm_s[COMBINED] is not None for one in failed(everything))
-    print(f"failed episodes with an alarm, all cases: {wilson(caught, len(failed(everything)))}")
+    if failed(everything):
+        found = wilson(caught, len(failed(everything)))
+        print(f"failed episodes with an alarm, all cases: {found}")
+        tell(bench, "failed episodes with an alarm, all cases", found)
     leads = [one.lead_s for one in failed(everything) if one.lead_s is not None]
-    print(f"first alarm before the end of a failed episode: median {np.median(leads):.1f} s")
-    print_cases(cases)
+    if leads:
+        print(f"first alarm before the end of a failed episode: median {np.median(leads):.1f} s")
+        tell(bench, "first alarm before the end of a failed episode, median", Number(float(np.median(leads)), "s"))
+    print_cases(bench, cases)
     groups = {
         "nominal": (failed(nominal), good(nominal)),
         "nominal and perturbed": (failed(everything), good(everything)),
         "perturbed failures, nominal successes": (failed(perturbed), good(nominal)),
     }
     curves = {
-        f"{title}\n{len(bad)} failures, {len(fine)} successes": print_areas(title, bad, fine)
+        f"{title}\n{len(bad)} failures, {len(fine)} successes": print_areas(bench, title, bad, fine)
         for title, (bad, fine) in groups.items()
+        if bad and fine
     }
-    print_cost(calibration, traced)
+    print_cost(bench, calibration, traced)
     draw_roc(curves, out / "detector-roc.png")
     lead = {
         name: (np.array([one.lead_s for one in failed(judged) if one.lead_s is not None]), len(failed(judged)))
@@ -155,21 +191,23 @@ def report(traced: Sequence[Traced], calibration: Calibration, alpha: float, out
 
 def main() -> None:
     """Runs and reports."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", nargs="?", type=Path, default=Path("bundles/tabletop"), help="(%(default)s)")
     parser.add_argument("--nominal", type=int, default=120, help="episodes without a perturbation (%(default)s)")
     parser.add_argument("--each", type=int, default=20, help="episodes of each perturbation (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     parser.add_argument("--out", type=Path, default=Path("outputs"), help="folder for the pictures (%(default)s)")
+    harness.add_arguments(parser)
     options = parser.parse_args()
     bundle = load_bundle(options.bundle)
     calibration = load_detector(bundle)
     if calibration is None:
-        parser.error(f"{options.bundle} has no detector: run `tendon calibrate-detector {options.bundle}`")
+        parser.error(f"{options.bundle} has no detector: run `tendon policy calibrate-detector {options.bundle}`")
+    bench = harness.begin(options, "detector/measures", "detector/cases", "detector/areas")
     record = read_record(bundle.content[DETECTOR_FILE])
     print(f"{options.bundle} ({bundle.digest[:12]}), calibrated on {record.scenes}, thresholds {record.thresholds}")
     traced = run_all(options.bundle, options.nominal, options.each, options.workers)
-    report(traced, calibration, record.alpha, options.out)
+    report(bench, traced, calibration, record.alpha, options.out)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -31,21 +29,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import harness
 import numpy as np
+from harness import Number
+from harness.pages import value_text
 from random_policies import FOLDER, bundle_of
 from torch_policies import Chunk, Modules, lerobot_whole, own_modules, torch_policy
 
 from tendon.core.errors import TendonError
-from tendon.core.profile import load_profile
-from tendon.policies.bench import Failed, Job, Measured, engines_here, made_up, measure
-from tendon.policies.bundle import Bundle, load_bundle
-from tendon.policies.engine import Engine
-from tendon.policies.given import Given
-from tendon.policies.matching import expected_inputs
-from tendon.policies.model import PolicyModel
-from tendon.policies.parity import CASES_FILE, Case, read_cases
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.recorder import Recorder
+from tendon.policies.adapter.matching import expected_inputs
+from tendon.policies.bundle.bundle import Bundle, load_bundle
+from tendon.policies.engines.bench import Failed, Job, Measured, engines_here, made_up, measure
+from tendon.policies.engines.engine import Engine
+from tendon.policies.inference.given import Given
+from tendon.policies.inference.model import PolicyModel
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.inference.recorder import Recorder
+from tendon.policies.parity.graph import CASES_FILE, Case, read_cases
+from tendon.robots.profile import load_profile
 
 TABLETOP = Path(__file__).resolve().parents[1] / "bundles" / "tabletop"
 VARIANTS = {
@@ -57,21 +58,19 @@ CALIBRATION = 16
 LEAST_RUNS = 10
 WARM_UP = 2
 REST_S = 0.003
+CASE = ("policy", "graphs in", "engine")
 COLUMNS = (
-    "policy",
-    "graphs in",
-    "engine",
-    "in turns p50 ms",
-    "p99 ms",
+    "in turns, p50",
+    "in turns, p99",
     "eager / this",
     "compiled / this",
-    "alone, whole p50 ms",
-    "p99 ms",
-    "Hz",
-    "CPU ms",
-    "MB",
-    "memory MB",
-    "parity",
+    "alone, p50",
+    "alone, p99",
+    "rate",
+    "CPU of all cores",
+    "size",
+    "memory",
+    "parity (bound)",
 )
 
 
@@ -104,7 +103,7 @@ def policy_of(name: str, folder: Path) -> Policy:
 
 def prepare(policy: Policy) -> None:
     """Makes variants; one that is refused leaves a file with the reason."""
-    from tendon.policies.export.variant import make_variant
+    from tendon.policies.export.convert.variant import make_variant
 
     bundle = load_bundle(policy.bundle)
     recorded: Sequence[Case] = ()
@@ -242,15 +241,15 @@ def bundles_of(policy: Policy) -> dict[str, Path]:
     return {"fp32": policy.bundle} | {name: path for name, path in made.items() if (path / "bundle.yaml").is_file()}
 
 
-def table(policy: Policy, how: Mapping[str, Any]) -> None:
-    """Measures a policy and prints its rows as they come."""
+def table(bench: harness.Bench, policy: Policy, how: Mapping[str, Any]) -> None:
+    """Measures a policy, prints its rows as they come and adds them."""
     bundles = bundles_of(policy)
     together = in_turns(policy, bundles, how)
     for name, (p50, p99, *first_s) in ((name, times) for name, times in together.items() if "torch" in name):
-        note = f" (first call {first_s[1]:.0f} s)" if len(first_s) > 1 else ""
-        row(policy.name, "fp32", f"{name}{note}", f"{p50:.2f}", f"{p99:.2f}")
+        note = f"first call {first_s[1]:.0f} s" if len(first_s) > 1 else ""
+        row(bench, (policy.name, "fp32", name), in_turns_values(p50, p99), note)
     for name, (p50, p99, *_) in ((name, times) for name, times in together.items() if name.startswith("LeRobot")):
-        row(policy.name, "fp32", f"{name}, observation to actions", f"{p50:.2f}", f"{p99:.2f}")
+        row(bench, (policy.name, "fp32", f"{name}, observation to actions"), in_turns_values(p50, p99))
     plain = Job(
         bundle=policy.bundle,
         engine=Engine("cpu"),
@@ -262,34 +261,51 @@ def table(policy: Policy, how: Mapping[str, Any]) -> None:
         for engine in engines_here():
             if precision == "fp32" or engine.precision is None:
                 alone = measure(replace(plain, bundle=folder, engine=engine))
-                row(policy.name, precision, str(engine), *cells(together, f"{precision} {engine}", alone))
+                case = policy.name, precision, str(engine)
+                if isinstance(alone, Failed):
+                    print(f"| {' | '.join(case)} | {alone.reason}", flush=True)
+                    continue
+                row(bench, case, values_of(together, f"{precision} {engine}", alone))
     for precision in VARIANTS[policy.name]:
         if precision not in bundles:
-            row(policy.name, precision, "refused", (policy.variants / f"{precision}.refused").read_text("utf-8"))
+            refused = (policy.variants / f"{precision}.refused").read_text("utf-8")
+            print(f"| {policy.name} | {precision} | refused | {refused}", flush=True)
 
 
-def cells(together: Mapping[str, Sequence[float]], name: str, alone: Measured | Failed) -> tuple[str, ...]:
-    """Returns a row's numbers."""
-    if isinstance(alone, Failed):
-        return (alone.reason,)
+def in_turns_values(p50: float, p99: float) -> dict[str, harness.Value]:
+    """Returns the values of torch."""
+    return {"in turns, p50": Number(p50, "ms"), "in turns, p99": Number(p99, "ms")}
+
+
+def values_of(together: Mapping[str, Sequence[float]], name: str, alone: Measured) -> dict[str, harness.Value]:
+    """Returns the values of an engine."""
     device = "cuda" if alone.job.engine.provider in ("cuda", "tensorrt") else "cpu"
-    p50, p99, *_ = together.get(name, (float("nan"), float("nan")))
-    torch_ms = (together.get(f"{way} {device}", (float("nan"),))[0] for way in ("torch eager", "torch.compile"))
-    return (
-        *("" if math.isnan(value) else f"{value:.2f}" for value in (p50, p99, *(each / p50 for each in torch_ms))),
-        f"{alone.whole.p50:.2f}",
-        f"{alone.whole.p99:.2f}",
-        f"{alone.rate_hz:.1f}",
-        f"{alone.cpu_ms:.1f}",
-        f"{alone.size_mb:.1f}",
-        f"{alone.memory_mb:.0f}",
-        f"{alone.parity.relative:.1e} of {alone.parity.bound:g}" + ("" if alone.parity.passed else ", beyond"),
-    )
+    values: dict[str, harness.Value] = {}
+    if name in together:
+        p50, p99, *_ = together[name]
+        values = in_turns_values(p50, p99)
+        for column, way in (("eager / this", "torch eager"), ("compiled / this", "torch.compile")):
+            if (torch_name := f"{way} {device}") in together:
+                values[column] = Number(together[torch_name][0] / p50)
+    beyond = "" if alone.parity.passed else ", beyond"
+    return values | {
+        "alone, p50": Number(alone.whole.p50, "ms"),
+        "alone, p99": Number(alone.whole.p99, "ms"),
+        "rate": Number(alone.rate_hz, "Hz"),
+        "CPU of all cores": Number(alone.cpu_ms, "ms"),
+        "size": Number(alone.size_mb, "MB"),
+        "memory": Number(alone.memory_mb, "MB"),
+        "parity (bound)": f"{alone.parity.relative:.1e} ({alone.parity.bound:g}){beyond}",
+    }
 
 
-def row(*texts: str) -> None:
-    """Prints a row of a Markdown table."""
-    print("| " + " | ".join([*texts, *[""] * (len(COLUMNS) - len(texts))]) + " |", flush=True)
+def row(bench: harness.Bench, case: tuple[str, ...], values: Mapping[str, harness.Value], note: str = "") -> None:
+    """Prints a row of a Markdown table and adds it."""
+    cells = [value_text(values[name]) if name in values else "" for name in COLUMNS]
+    print("| " + " | ".join([*case, *cells, note]) + " |", flush=True)
+    # A machine with a GPU has other cores too: its rows must not take the place of those of two cores.
+    claim = "engines/gpu" if bench.machine["gpu"] else "engines/policies"
+    bench.add(dict(zip(CASE, case, strict=True)), values, claim=claim, note=note)
 
 
 def main() -> None:
@@ -302,6 +318,7 @@ def main() -> None:
     parser.add_argument("--prepare", action="store_true", help="make what is measured, and measure nothing")
     parser.add_argument("--eager", action="store_true", help="leave torch.compile out, which takes minutes")
     parser.add_argument("--turns", help=argparse.SUPPRESS)
+    harness.add_arguments(parser)
     args = parser.parse_args()
     if args.turns:
         told = json.loads(args.turns)
@@ -317,11 +334,12 @@ def main() -> None:
             in_turns(policy, {}, how)
     if args.prepare:
         return
-    print(f"{platform.platform()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {args.threads} threads")
-    row(*COLUMNS)
-    row(*["---"] * len(COLUMNS))
+    bench = harness.begin(args, "engines/policies", "engines/gpu")
+    print(f"{args.threads} threads")
+    header = [*CASE, *COLUMNS, "note"]
+    print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}", flush=True)
     for policy in policies:
-        table(policy, how)
+        table(bench, policy, how)
 
 
 if __name__ == "__main__":

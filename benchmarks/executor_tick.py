@@ -1,21 +1,21 @@
 """Cost of one control tick (executor, filter, stop, command) with a chunk ten times a second.
 
-python benchmarks/executor_tick.py [--ticks 10000] [--robot panda]
+Example:
+  python benchmarks/executor_tick.py --ticks 20000 --robot ur5e
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 
+import harness
 import numpy as np
 
 from tendon.control.controller import Controller
-from tendon.control.trajectory_controller import TrajectoryController
-from tendon.core.profile import load_profile
 from tendon.core.types import ActionChunk, Array, Observation
+from tendon.robots.profile import load_profile
+from tendon.robots.trajectory_controller import TrajectoryController
 
 STEP_NS = 100_000_000
 ROWS = 16
@@ -37,9 +37,11 @@ def chunk_at(now_ns: int, home: Array, size: Array) -> ActionChunk:
 def main() -> None:
     """Prints the numbers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ticks", type=int, default=10000)
-    parser.add_argument("--robot", default="panda")
+    parser.add_argument("--ticks", type=int, default=10000, help="(%(default)s)")
+    parser.add_argument("--robot", default="panda", help="profile (%(default)s)")
+    harness.add_arguments(parser)
     arguments = parser.parse_args()
+    bench = harness.begin(arguments, "control/tick")
     profile = load_profile(arguments.robot)
     home = profile.vector("home")
     size = 0.2 * np.minimum(profile.vector("upper") - home, home - profile.vector("lower"))
@@ -68,12 +70,10 @@ def main() -> None:
             begin_ns = time.perf_counter_ns()
             robot.accept_command(tick.command, now_ns)
             times["robot side: accept"].append(time.perf_counter_ns() - begin_ns)
-    print(
-        f"{os.cpu_count()} x {platform.machine()}, {platform.system()}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, {len(home)} joints, {arguments.ticks} ticks, {targets} with a target"
-    )
+    print(f"{len(home)} joints, {arguments.ticks} ticks, {targets} with a target")
     for name, values in times.items():
         print(line(name, values))
+        bench.add({"robot": arguments.robot, "what": name}, harness.spread_of(np.array(values) * 1e-6, "ms"))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 from collections import defaultdict
+
+import harness
 
 from tendon.evaluation.statistics import wilson
 from tendon.sim.env import EPISODE_STEPS, TabletopEnv
@@ -38,11 +38,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=100, help="scenes of each family (100)")
     parser.add_argument("--first", type=int, default=100_000, help="first seed (100000: validation)")
+    harness.add_arguments(parser)
     options = parser.parse_args()
-    print(
-        f"{platform.platform()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, "
-        f"Python {platform.python_version()}"
-    )
+    bench = harness.begin(options, "expert/families")
     env = TabletopEnv(images=False)
     pilot = ExpertPilot(env.backend.world.profile)
     outcomes: dict[str, list[tuple[int, bool, float]]] = defaultdict(list)
@@ -58,6 +56,9 @@ def main() -> None:
             f"{family:8s} {wilson(len(times_s), len(rows))}  "
             f"done in p50 {middle:.1f}, max {most:.1f} s  failed seeds {failed}"
         )
+        spent = {name: number for name, number in harness.spread_of(times_s, "s").items() if name != "p99"}
+        seeds: dict[str, harness.Value] = {"failed seeds": ", ".join(map(str, failed)) or "none"}
+        bench.add({"family": family}, {"success": wilson(len(times_s), len(rows)), **spent, **seeds})
     print(f"{sum(map(len, outcomes.values()))} episodes in {time.monotonic() - begin_s:.0f} s")
 
 

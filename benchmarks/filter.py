@@ -2,26 +2,27 @@
 
 Each sees the same random targets, a new one every quarter of a second; what each lets through is counted.
 
-python benchmarks/filter.py [--steps 20000] [--robots panda g1_arms] [--environment tabletop]
+Example:
+  python benchmarks/filter.py --steps 8000 --robots panda g1_arms
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable
 
+import harness
 import numpy as np
 from filter_baselines import Clamp, QuadraticProgram
+from harness import Number
 
-from tendon.control.clearance import Clearance
+from tendon.control.clearance.model import Clearance
 from tendon.control.filter import SafetyFilter
-from tendon.core.environment import load_environment
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import Array
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import RobotProfile, load_profile
 
 HOLD_STEPS = 25
 ROUNDING = 1e-6
@@ -64,14 +65,13 @@ def broken(profile: RobotProfile, positions: Array, period_s: float, clearance: 
 def main() -> int:
     """Prints the numbers; returns 1 when the filter broke a limit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=20000)
-    parser.add_argument("--robots", nargs="+", default=["panda", "g1_arms"])
+    parser.add_argument("--steps", type=int, default=20000, help="of each (%(default)s)")
+    parser.add_argument("--robots", nargs="+", default=["panda", "g1_arms"], help="profiles (%(default)s)")
     parser.add_argument("--environment", default="tabletop", help="for the first robot only")
+    harness.add_arguments(parser)
     arguments = parser.parse_args()
-    print(
-        f"{os.cpu_count()} x {platform.machine()}, {platform.system()}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, {arguments.steps} steps each"
-    )
+    bench = harness.begin(arguments, "filter/step-time", "filter/distances")
+    print(f"{arguments.steps} steps each")
     failed = False
     for robot in arguments.robots:
         profile = load_profile(robot)
@@ -79,6 +79,12 @@ def main() -> int:
         clearance = Clearance(profile, environment)
         period_s = 1.0 / profile.control_hz
         print(f"\n{robot}, {len(profile.joints)} joints, {len(clearance.names)} clearances")
+        times, _ = timed(lambda q, c=clearance: (c.distances(q), q)[1], targets(profile, arguments.steps, 1.0))
+        bench.add(
+            {"robot": robot, "clearances": str(len(clearance.names))},
+            {"mean": Number(float(times.mean()), "us"), **harness.spread_of(times, "us")},
+            claim="filter/distances",
+        )
         print("| what | targets | mean us | p50 | p99 | max | times clamping | limits broken in steps |")
         print("|---|---|---|---|---|---|---|---|")
         for label, wide in (("near home", 0.15), ("everywhere", 1.0)):
@@ -97,11 +103,17 @@ def main() -> int:
                 base = base or float(times.mean())
                 breaks = broken(profile, positions, period_s, watched)
                 failed |= name.startswith("filter") and breaks != "none"
-                p50, p99, most = np.percentile(times, [50, 99, 100])
+                spread = harness.spread_of(times, "us")
                 print(
-                    f"| {name} | {label} | {times.mean():.0f} | {p50:.0f} | {p99:.0f} | {most:.0f} | "
+                    f"| {name} | {label} | {times.mean():.0f} | "
+                    f"{' | '.join(f'{number.value:.0f}' for number in spread.values())} | "
                     f"{times.mean() / base:.0f} | {breaks} |",
                     flush=True,
+                )
+                bench.add(
+                    {"robot": f"{robot} ({len(profile.joints)})", "what": name, "targets": label},
+                    {"mean": Number(float(times.mean()), "us"), **spread, "limits broken in steps": breaks},
+                    claim="filter/step-time",
                 )
     return 1 if failed else 0
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import daqp
 import numpy as np
 
-from tendon.control.clearance import Clearance
+from tendon.control.clearance.model import Clearance
 from tendon.control.filter import SafetyFilter, Verdict
 from tendon.control.stop import Stop
-from tendon.core.profile import RobotProfile
 from tendon.core.types import Array
+from tendon.robots.profile import RobotProfile
 
 DAMPER_M = 0.05
 """Clearance above its margin at which the program begins to slow an approach."""

@@ -5,7 +5,9 @@ released; starts are anywhere, in some runs outside a limit. The checker rebuild
 wire alone, as one cubic a period, and takes exact extrema of position, velocity, acceleration and jerk; the stop of
 every tenth step likewise. With clearances it also looks at them in the middle and at the end of each step.
 
-python benchmarks/filter_laws.py [--steps 1000000] [--robots panda fr3 ur5e so101 g1_arms] [--clearances]
+Examples:
+  python benchmarks/filter_laws.py --steps 1000000
+  python benchmarks/filter_laws.py --steps 60000 --robots ur5e --clearances
 """
 
 from __future__ import annotations
@@ -13,20 +15,21 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import platform
 import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+import harness
 import numpy as np
+from harness import Number
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tendon.control.clearance import Clearance
+from tendon.control.clearance.model import Clearance
 from tendon.control.filter import SafetyFilter
-from tendon.core.environment import load_environment
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import Array
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import RobotProfile, load_profile
 
 ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
 KINDS = ("hold", "hold", "jumps", "bang", "walk", "sine", "huge", "outside", "garbage")
@@ -178,9 +181,11 @@ def main() -> int:
     parser.add_argument("--clearances", action="store_true", help="with each robot's collision model")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    harness.add_arguments(parser)
     arguments = parser.parse_args()
+    bench = harness.begin(arguments, "filter/laws")
+    kept = "limits and clearances" if arguments.clearances else "limits"
     runs = -(-arguments.steps // RUN_STEPS)
-    print(f"{os.cpu_count()} x {platform.machine()}, {platform.system()}, Python {platform.python_version()}")
     print("| robot | steps | in motion | stop played | violations | worst use of a limit | seconds |")
     print("|---|---|---|---|---|---|---|")
     columns = (
@@ -209,6 +214,17 @@ def main() -> int:
                 f"{100 * total.refused / total.steps:.2f} % | {violations or 0} | {used} | "
                 f"{time.monotonic() - begin:.0f} |",
                 soft_wrap=True,
+            )
+            bench.add(
+                {"robot": robot, "laws": kept},
+                {
+                    "steps": Number(total.steps),
+                    "in motion": Number(100 * total.moving / total.steps, "%"),
+                    "stop played": Number(100 * total.refused / total.steps, "%"),
+                    "violations": Number(sum(violations.values())),
+                    "worst use of a limit": used,
+                },
+                note=", ".join(f"{law} {count}" for law, count in violations.items()),
             )
     return 1 if broken else 0
 

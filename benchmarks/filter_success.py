@@ -2,7 +2,8 @@
 
 The same scenes, policy and inference delay in every row; only what stands between the target and the robot differs.
 
-python benchmarks/filter_success.py [--bundle bundles/tabletop] [--seeds 200000:200060] [--delay-ms 50]
+Example:
+  python benchmarks/filter_success.py --seeds 200000:200060 --delay-ms 50
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ import os
 import sys
 from pathlib import Path
 
+import harness
 import numpy as np
 from filter_baselines import Unfiltered
+from harness import Number
 
 from tendon.control import controller
-from tendon.core.environment import load_environment
-from tendon.core.profile import load_profile
 from tendon.evaluation.episode import Episode, Runner, Setting
 from tendon.evaluation.statistics import wilson
-from tendon.policies.bundle import load_bundle
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import sample_scene
 from tendon.sim.world import World
@@ -61,7 +64,9 @@ def main() -> int:
     parser.add_argument("--seeds", default="200000:200060")
     parser.add_argument("--delay-ms", type=float, default=50.0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    harness.add_arguments(parser)
     arguments = parser.parse_args()
+    bench = harness.begin(arguments, "filter/success")
     first, last = map(int, arguments.seeds.split(":"))
     setting = Setting(delay_ns=round(arguments.delay_ms * 1e6))
     print("| between target and robot | success (95 % Wilson) | median s | peak acc / limit | rms jerk | latched |")
@@ -70,13 +75,20 @@ def main() -> int:
         spawn = multiprocessing.get_context("spawn")
         with spawn.Pool(arguments.workers, prepare, (variant, arguments.bundle)) as pool:
             episodes = pool.map(work, [(seed, setting) for seed in range(first, last)], chunksize=1)
-        done = sum(episode.success for episode in episodes)
-        seconds = np.median([e.duration_s for e in episodes if e.success] or [np.nan])
-        print(
-            f"| {variant} | {wilson(done, len(episodes))} | {seconds:.1f} | "
-            f"{max(e.peak_acceleration for e in episodes):.2f} | "
-            f"{np.mean([e.rms_jerk for e in episodes]):.0f} | {sum(bool(e.stop) for e in episodes)} |",
-            flush=True,
+        seconds = [episode.duration_s for episode in episodes if episode.success]
+        done, middle = wilson(len(seconds), len(episodes)), float(np.median(seconds or [np.nan]))
+        peak, jerk = max(e.peak_acceleration for e in episodes), float(np.mean([e.rms_jerk for e in episodes]))
+        latched = sum(bool(e.stop) for e in episodes)
+        print(f"| {variant} | {done} | {middle:.1f} | {peak:.2f} | {jerk:.0f} | {latched} |", flush=True)
+        bench.add(
+            {"between target and robot": variant},
+            {"success": done}
+            | ({"median time": Number(middle, "s")} if seconds else {})
+            | {
+                "peak acceleration / limit": Number(peak),
+                "rms jerk": Number(jerk, "rad/s^3"),
+                "latched": Number(latched),
+            },
         )
     return 0
 

@@ -1,41 +1,46 @@
 """Cost of BundlePolicy beyond bare onnxruntime, and the delay that AsyncInference adds. Bound: 10 % (design.md).
 
-Run: `python benchmarks/inference.py [bundles/tabletop] [--runs 300] [--seconds 10]`. Bare onnxruntime is the same graph
-with the same session options and input sizes; the two take turns, so that other load on the machine hits both alike.
+Bare onnxruntime is the same graph with the same session options and input sizes; the two take turns, so that other load
+on the machine hits both alike.
+
+Example:
+  python benchmarks/inference.py bundles/tabletop --runs 300 --seconds 10
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 from collections.abc import Callable, Sequence
 
+import harness
 import numpy as np
 import onnxruntime
+from harness import Number
 
 from tendon.control.continuation import on_plan_tolerance
 from tendon.core.clock import SteadyClock
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Image, Observation
-from tendon.policies.bundle import Bundle, load_bundle
-from tendon.policies.engine import Engine
-from tendon.policies.inference import AsyncInference, DelayEstimator
-from tendon.policies.matching import expected_inputs
-from tendon.policies.ort_graph import provider_options
-from tendon.policies.policy import BundlePolicy
+from tendon.policies.adapter.matching import expected_inputs
+from tendon.policies.bundle.bundle import Bundle, load_bundle
+from tendon.policies.engines.engine import Engine
+from tendon.policies.engines.ort_graph import provider_options
+from tendon.policies.inference.asynchronous import AsyncInference, DelayEstimator
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.robots.profile import RobotProfile, load_profile
 
 FRAME_NS = 50_000_000
 DTYPES = {"tensor(uint8)": np.uint8, "tensor(float)": np.float32, "tensor(int64)": np.int64}
 
 
-def percentiles(name: str, times_ns: Sequence[int]) -> float:
-    """Prints p50, p99 and max in ms and returns the median."""
-    p50, p99, most = (float(v) / 1e6 for v in np.percentile(times_ns, [50, 99, 100]))
-    print(f"{name:44s} p50 {p50:8.3f}  p99 {p99:8.3f}  max {most:8.3f} ms   n {len(times_ns)}")
-    return p50
+def percentiles(bench: harness.Bench, name: str, times_ns: Sequence[int]) -> float:
+    """Prints p50, p99 and max in ms, adds them, and returns the median."""
+    found = harness.spread_of(np.array(times_ns) / 1e6, "ms")
+    numbers = "  ".join(f"{which} {number.value:8.3f}" for which, number in found.items())
+    print(f"{name:44s} {numbers} ms   n {len(times_ns)}")
+    bench.add({"what": name.strip()}, found)
+    return found["p50"].value
 
 
 def timed(call: Callable[[], object]) -> int:
@@ -73,12 +78,22 @@ def bare_session(bundle: Bundle, engine: Engine, threads: int = 2) -> onnxruntim
     return onnxruntime.InferenceSession(bundle.content[name], options, providers=providers)
 
 
-def overhead(policy: BundlePolicy, bare: onnxruntime.InferenceSession, profile: RobotProfile, runs: int) -> None:
+def overhead(
+    bench: harness.Bench,
+    policy: BundlePolicy,
+    bare: onnxruntime.InferenceSession,
+    profile: RobotProfile,
+    runs: int,
+) -> None:
     """Times `infer` against the bare graph, which of the two goes first taking turns."""
     manifest = policy.manifest
+    shapes = {name: spec.shape for name, spec in expected_inputs(manifest).items()}
+    # What the policy itself adds, such as noise, has a fixed shape in the graph.
     feeds = {
-        name: np.zeros([int(length) for length in spec.shape if length], DTYPES[spec.type])
-        for name, spec in expected_inputs(manifest).items()
+        given.name: np.zeros(
+            [int(length) for length in shapes.get(given.name, given.shape) if length], DTYPES[given.type]
+        )
+        for given in bare.get_inputs()
     }
     observation = observe(policy, profile, 0)
     calls = {"bare": lambda: bare.run(None, feeds), "policy": lambda: policy.infer(observation)}
@@ -90,18 +105,18 @@ def overhead(policy: BundlePolicy, bare: onnxruntime.InferenceSession, profile: 
         times["model"].append(policy.last.model_ns)
         times["joints"].append(policy.last.kinematics_ns)
         times["rest"].append(policy.last.total_ns - policy.last.model_ns - policy.last.kinematics_ns)
-    bare_ms = percentiles("onnxruntime alone", times["bare"])
-    whole_ms = percentiles("BundlePolicy.infer", times["policy"])
-    percentiles("  of it onnxruntime", times["model"])
-    percentiles(f"  of it inverse kinematics of {manifest.action.rows} rows", times["joints"])
-    rest_ms = percentiles("  of it checks, state, prefix, chunk", times["rest"])
+    bare_ms = percentiles(bench, "onnxruntime alone", times["bare"])
+    whole_ms = percentiles(bench, "BundlePolicy.infer", times["policy"])
+    percentiles(bench, "  of it onnxruntime", times["model"])
+    percentiles(bench, f"  of it inverse kinematics of {manifest.action.rows} rows", times["joints"])
+    rest_ms = percentiles(bench, "  of it checks, state, prefix, chunk", times["rest"])
     for what, added_ms in (("in all", whole_ms - bare_ms), ("without inverse kinematics", rest_ms)):
-        print(
-            f"overhead {what}: {added_ms:.3f} ms = {100 * added_ms / bare_ms:.1f} % of onnxruntime alone (bound 10 %)"
-        )
+        share = 100 * added_ms / bare_ms
+        print(f"overhead {what}: {added_ms:.3f} ms = {share:.1f} % of onnxruntime alone (bound 10 %)")
+        bench.add({"what": f"overhead {what}"}, {"p50": Number(added_ms, "ms"), "of bare": Number(share, "%")})
 
 
-def delay(policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
+def delay(bench: harness.Bench, policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
     """Offers an observation every 50 ms and times stamp to published chunk, beside the inference itself."""
     clock = SteadyClock()
     arrived: list[int] = []
@@ -136,9 +151,9 @@ def delay(policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
     inference.close()
     if errors:
         raise errors[0]
-    percentiles("AsyncInference, stamp to published", arrived)
-    percentiles("  beyond the inference itself", added)
-    percentiles("  offer()", offers)
+    percentiles(bench, "AsyncInference, stamp to published", arrived)
+    percentiles(bench, "AsyncInference, beyond the inference itself", added)
+    percentiles(bench, "AsyncInference, offer()", offers)
     estimate = "none" if status.delay_ns is None else f"{status.delay_ns / 1e6:.3f} ms"
     print(f"delay estimate (p95) {estimate}")
     step_ms = policy.manifest.action.step_ns / 1e6
@@ -149,23 +164,21 @@ def delay(policy: BundlePolicy, profile: RobotProfile, seconds: float) -> None:
 
 def main() -> None:
     """Prints the numbers of one bundle on this machine."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", nargs="?", default="bundles/tabletop", help="folder with bundle.yaml (%(default)s)")
     parser.add_argument("--runs", type=int, default=300, help="of each of the two (%(default)s)")
     parser.add_argument("--seconds", type=float, default=10.0, help="of asynchronous inference (%(default)s)")
+    harness.add_arguments(parser)
     options = parser.parse_args()
+    bench = harness.begin(options, "inference/parts")
     bundle = load_bundle(options.bundle)
     profile = load_profile(bundle.manifest.robot)
     policy = BundlePolicy(bundle, profile)
     policy.warm_up()
     bare = bare_session(bundle, policy.engine)
-    print(
-        f"{platform.platform()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, "
-        f"Python {platform.python_version()}"
-    )
     print(f"onnxruntime {onnxruntime.__version__} on {policy.engine}, bundle {bundle.manifest.name}")
-    overhead(policy, bare, profile, options.runs)
-    delay(policy, profile, options.seconds)
+    overhead(bench, policy, bare, profile, options.runs)
+    delay(bench, policy, profile, options.seconds)
 
 
 if __name__ == "__main__":

@@ -22,19 +22,24 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import harness
 import numpy as np
+from harness import Number
 from rich.progress import track
 
 from tendon.core.errors import StoppedError
-from tendon.core.profile import load_profile
+from tendon.core.modes import Mode
 from tendon.core.types import Array
 from tendon.graph.domain import free_domain
+from tendon.robots.profile import load_profile
 from tendon.sim.scene import sample_scene
 from tendon.sim.tasks import PHRASES, all_tasks
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.operator import Operator
 
+CLOCK = "clock:=realtime"
+"""Simulated time waits for a slow machine; a reaction is a time of this one."""
 READY_S, SETTLED_S, TRIES = 60.0, 2.5, 10
 MOVING, REST = 0.1, 1e-3
 """Parts of the speed limits: a motion worth interrupting, and rest."""
@@ -66,11 +71,11 @@ def after(times_ns: Array, speed: Array, called_ns: int) -> tuple[float, float]:
 
 def armed(operator: Operator) -> bool:
     """Returns whether the robot is armed; resets and arms it on the way."""
-    mode = operator.said("control_node").get("mode")
-    if mode in ("latched", "standby"):
+    mode = operator.mode()
+    if mode in (Mode.LATCHED, Mode.STANDBY):
         with contextlib.suppress(StoppedError):  # not yet: the next call tries again
-            operator.reset() if mode == "latched" else operator.arm()
-    return mode in ("armed", "running")
+            operator.reset() if mode is Mode.LATCHED else operator.arm()
+    return mode in (Mode.ARMED, Mode.RUNNING)
 
 
 def main() -> None:
@@ -79,29 +84,30 @@ def main() -> None:
     parser.add_argument("--bundle", default="bundles/tabletop")
     parser.add_argument("--scene", type=int, default=100_003)
     parser.add_argument("--repeats", type=int, default=20, help="of each way (%(default)s)")
+    harness.add_arguments(parser)
     args = parser.parse_args()
+    bench = harness.begin(args, "switching/interruption")
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     from trajectory_msgs.msg import JointTrajectory
 
-    from tendon.ros2_nodes import conversion, qos
+    from tendon.ros2_nodes import qos, wire
     from tendon.ros2_nodes.operator import Operator
-    from tendon.ros2_nodes.world_state import COMMANDED_TOPIC
+    from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC
 
     limits = load_profile("panda").vector("velocity")
     samples: list[tuple[int, float]] = []
 
-    def commanded(message: JointTrajectory) -> None:
-        first_ns = conversion.time_ns(message.header.stamp)
-        for point in message.points:
-            speed = float(np.abs(np.array(point.velocities) / limits).max())
-            samples.append((first_ns + conversion.time_ns(point.time_from_start), speed))
+    def commanded(data: bytes) -> None:
+        sent = wire.read_trajectory(data)
+        speeds = np.abs(sent.velocity / limits).max(axis=1).tolist()
+        samples.extend((sent.stamp_ns + time_ns, speed) for time_ns, speed in zip(sent.times_ns, speeds, strict=True))
 
     graph = subprocess.Popen(
-        [sys.executable, "-m", "tendon.cli", "run", f"policy:={args.bundle}", f"scene:={args.scene}"],
+        [sys.executable, "-m", "tendon.cli", "run", f"policy:={args.bundle}", f"scene:={args.scene}", CLOCK],
         stdout=subprocess.DEVNULL,
     )
     operator = Operator("benchmark")
-    operator.node.create_subscription(JointTrajectory, COMMANDED_TOPIC, commanded, qos.EACH)
+    operator.node.create_subscription(JointTrajectory, COMMANDED_TOPIC, commanded, qos.EACH, raw=True)
     rng, words = random.Random(0), instructions(args.scene)
     ways: dict[str, Callable[[], object]] = {
         "`tendon say stop`": lambda: operator.say("stop"),
@@ -109,7 +115,7 @@ def main() -> None:
     }
     found: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     try:
-        if not operator.wait(lambda: bool(operator.said("policy_node")) and bool(samples), READY_S):
+        if not operator.wait(lambda: operator.reports.status("policy_node") is not None and bool(samples), READY_S):
             raise SystemExit(f"the graph was not ready within {READY_S:.0f} s")
         for number in track(range(args.repeats * len(ways)), "interrupting"):
             way = list(ways)[number % len(ways)]
@@ -119,14 +125,15 @@ def main() -> None:
                 if operator.wait(lambda: samples[-1][1] > MOVING, 3.0):
                     break
             else:
-                raise SystemExit(f"{TRIES} tasks did not set the robot in motion: {operator.said('control_node')}")
+                raise SystemExit(f"{TRIES} tasks did not set the robot in motion: {operator.mode()}")
             time.sleep(rng.uniform(0.0, 0.5))
             del samples[:-1]
             called_ns = time.time_ns()
             ways[way]()
             time.sleep(SETTLED_S)
             record = np.array(samples.copy())
-            if record[record[:, 0] <= called_ns, 1].size and record[record[:, 0] >= called_ns, 1].max() > MOVING / 2:
+            before, later = record[record[:, 0] <= called_ns, 1], record[record[:, 0] >= called_ns, 1]
+            if before.size and later.size and later.max() > MOVING / 2:
                 found[way].append(after(record[:, 0], record[:, 1], called_ns))
     finally:
         graph.send_signal(signal.SIGINT)
@@ -141,6 +148,18 @@ def main() -> None:
                 f"| {way} | {len(times)} | {np.median(braking):.0f} / {braking.max():.0f} "
                 f"| {np.median(rest):.0f} / {rest.max():.0f} |"
             )
+            bench.add(
+                {"way": way},
+                {
+                    "n": Number(len(times)),
+                    "braking begins, p50": Number(float(np.median(braking)), "ms"),
+                    "braking begins, max": Number(float(braking.max()), "ms"),
+                    "at rest, p50": Number(float(np.median(rest)), "ms"),
+                    "at rest, max": Number(float(rest.max()), "ms"),
+                },
+            )
+    if not any(found.values()):
+        raise SystemExit("error: no motion was interrupted, each had ended before: try more --repeats")
 
 
 if __name__ == "__main__":

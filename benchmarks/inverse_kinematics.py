@@ -1,27 +1,31 @@
 """Inverse kinematics: how often it finds what is there to be found, how far it goes for it, and how long it takes.
 
-Run: `python benchmarks/inverse_kinematics.py [--cases 200] [--robots panda ur5e so101 g1_arms]`. Every target is the
-pose of a joint vector inside the limits, so each can be reached. `near`: up to 0.2 rad a joint from the seed, anywhere.
-`limits`: the same with four joints of ten at a limit. `chunk`: 16 rows over up to 0.8 rad a joint, each solved from the
-row before. Where pin-pink, qpsolvers and scipy are installed (`pip install pin-pink scipy`; nothing of Tendon needs
-them), pink with daqp is measured beside it: the same tolerance, 60 steps, the same limits. Times are of the processor.
+Every target is the pose of a joint vector inside the limits, so each can be reached. `near`: up to 0.2 rad a joint
+from the seed, anywhere. `limits`: the same with four joints of ten at a limit. `chunk`: 16 rows over up to 0.8 rad a
+joint, each solved from the row before. Where pin-pink, qpsolvers and scipy are installed (`pip install pin-pink
+scipy`; nothing of Tendon needs them), pink with daqp is measured beside it: the same tolerance, 60 steps, the same
+limits. Times are of the processor.
+
+Example:
+  python benchmarks/inverse_kinematics.py --cases 60 --robots panda ur5e so101
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import platform
 import time
 from typing import Any, Protocol
 
+import harness
 import numpy as np
 import pinocchio as pin
+from harness import Number
 
 from tendon.core.errors import KinematicsError
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import Array
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile, load_profile
 
 CASES = ("near", "limits", "chunk")
 TOLERANCE = 1e-4
@@ -115,8 +119,8 @@ def goals(case: str, profile: RobotProfile, rng: np.random.Generator) -> tuple[A
     return seed, [seed + (3 * share**2 - 2 * share**3) * (goal - seed) for share in shares]
 
 
-def measure(name: str, solver: Solver, case: str, profile: RobotProfile, count: int) -> None:
-    """Prints one line."""
+def measure(bench: harness.Bench, name: str, solver: Solver, case: str, profile: RobotProfile, count: int) -> None:
+    """Prints and adds one line."""
     rng, kinematics = np.random.default_rng(1), Kinematics(profile)
     found, times_ns, moves = [], [], []
     for _ in range(count):
@@ -136,31 +140,44 @@ def measure(name: str, solver: Solver, case: str, profile: RobotProfile, count: 
                 moves.append(float(np.abs(ahead).max()))
             times_ns.append(time.thread_time_ns() - begin_ns)
             last = answer
-    mean_us, p99_us = np.mean(times_ns) / 1e3, np.percentile(times_ns, 99) / 1e3
+    share, mean_us = 100 * float(np.mean(found)), float(np.mean(times_ns)) / 1e3
+    p99_us = harness.spread_of(np.array(times_ns) / 1e3, "us")["p99"]
+    farthest = harness.spread_of(moves, "rad")["p99"]
     print(
-        f"| {profile.name} | {case} | {name} | {100 * np.mean(found):.1f} % of {len(found)} | {mean_us:.0f} us "
-        f"| {p99_us:.0f} us | {np.percentile(moves, 99):.2f} rad |",
+        f"| {profile.name} | {case} | {name} | {share:.1f} % of {len(found)} | {mean_us:.0f} us "
+        f"| {p99_us.value:.0f} us | {farthest.value:.2f} rad |",
         flush=True,
+    )
+    bench.add(
+        {"robot": profile.name, "case": case, "solver": name},
+        {
+            "found": Number(share, "%"),
+            "of": Number(len(found)),
+            "mean": Number(mean_us, "us"),
+            "p99": p99_us,
+            "largest joint move, p99": farthest,
+        },
     )
 
 
 def main() -> None:
     """Prints a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=200)
-    parser.add_argument("--robots", nargs="+", default=["panda", "ur5e", "so101", "g1_arms"])
+    parser.add_argument("--cases", type=int, default=200, help="of each kind (%(default)s)")
+    parser.add_argument("--robots", nargs="+", default=["panda", "ur5e", "so101", "g1_arms"], help="(%(default)s)")
+    harness.add_arguments(parser)
     args = parser.parse_args()
+    bench = harness.begin(args, "adapter/inverse-kinematics")
     solvers: dict[str, Any] = {"ours": Ours}
     if all(importlib.util.find_spec(package) for package in ("pink", "qpsolvers", "scipy")):
         solvers["pink"] = Pink
-    print(f"{platform.machine()} {platform.platform()}")
     print("| robot | case | solver | found | mean | p99 | largest joint move, p99 |")
     print("|---|---|---|---|---|---|---|")
     for robot in args.robots:
         profile = load_profile(robot)
         for case in CASES:
             for name, kind in solvers.items():
-                measure(name, kind(profile), case, profile, args.cases)
+                measure(bench, name, kind(profile), case, profile, args.cases)
 
 
 if __name__ == "__main__":

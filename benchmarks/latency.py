@@ -12,17 +12,27 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import re
 import signal
 import statistics
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
-from tendon.core.profile import load_profile
+import harness
+from harness import Number
+
+from tendon.core.modes import Mode
+from tendon.core.node_status import ControlStatus
 from tendon.graph.domain import free_domain
+from tendon.robots.profile import load_profile
+from tendon.safety.reports import ControlState
 
+if TYPE_CHECKING:
+    from tendon.ros2_nodes.operator import Operator
+
+CLOCK = "clock:=realtime"
+"""Simulated time waits for a slow machine; a latency is a time of this one."""
 WINDOW_S = 5.0
 READY_S = 60.0
 STREAMS = (
@@ -37,7 +47,6 @@ STREAMS = (
     ("exposure -> scene image published", "camera_node", "scene"),
     ("exposure -> wrist image published", "camera_node", "wrist"),
 )
-LATENCY = re.compile(r"p50 (\S+) p99 (\S+) max (\S+)")
 
 
 def main() -> None:
@@ -47,15 +56,16 @@ def main() -> None:
     parser.add_argument("--instruction", default="", help="(the scene's own)")
     parser.add_argument("--scene", type=int, default=100003)
     parser.add_argument("--seconds", type=float, default=60.0)
+    harness.add_arguments(parser)
     args = parser.parse_args()
-    machine = f"{platform.platform()}, {os.cpu_count()} cores"
-    print(f"{machine}, load before {os.getloadavg()[0]:.1f}, bundle {args.bundle}")
-    measure_graph(args.bundle, args.instruction, args.scene, args.seconds)
-    measure_simulation(args.scene)
+    bench = harness.begin(args, "graph/latency", "graph/simulation")
+    print(f"bundle {args.bundle}")
+    measure_graph(bench, args.bundle, args.instruction, args.scene, args.seconds)
+    measure_simulation(bench, args.scene)
 
 
-def measure_graph(bundle: str, instruction: str, scene: int, seconds: float) -> None:
-    """Prints a table of latencies of the running graph."""
+def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: int, seconds: float) -> None:
+    """Prints and adds a table of latencies of the running graph."""
     from tendon.sim.scene import sample_scene
 
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
@@ -63,24 +73,26 @@ def measure_graph(bundle: str, instruction: str, scene: int, seconds: float) -> 
 
     words = instruction or sample_scene(scene).instruction
     command = [sys.executable, "-m", "tendon.cli", "run", f"policy:={bundle}", f"instruction:={words}"]
-    graph = subprocess.Popen([*command, f"scene:={scene}", "arm:=true"], stdout=subprocess.PIPE, text=True)
+    graph = subprocess.Popen([*command, f"scene:={scene}", "arm:=true", CLOCK], stdout=subprocess.PIPE, text=True)
     operator = Operator("benchmark")
     try:
-        if not operator.wait(lambda: operator.said("control_node").get("mode") == "running", READY_S):
+        if not operator.wait(lambda: operator.mode() is Mode.RUNNING, READY_S):
             raise SystemExit(f"the robot did not move within {READY_S:.0f} s")
         time.sleep(WINDOW_S + 1.0)
-        before = int(operator.said("control_node")["overruns"])
+        before = _overruns(operator)
         windows: dict[tuple[str, str], list[tuple[float, ...]]] = {(node, name): [] for _, node, name in STREAMS}
         rates: dict[tuple[str, str], float] = {}
         for _ in range(max(1, round(seconds / WINDOW_S))):
             time.sleep(WINDOW_S)
             for node, name in windows:
-                said = operator.said(node)
-                rates[node, name] = float(said.get(f"{name} rate_hz", "nan"))
-                if found := LATENCY.search(said.get(f"{name} latency_ms", "")):
-                    windows[node, name].append(tuple(map(float, found.groups())))
-        overruns = int(operator.said("control_node")["overruns"]) - before
-        mode, reason = (operator.said("control_node").get(key) for key in ("mode", "message"))
+                status = operator.reports.status(node)
+                meter = None if status is None else status.meters.get(name)
+                rates[node, name] = float("nan") if meter is None else meter.rate_hz
+                if meter is not None and meter.latency is not None:
+                    windows[node, name].append((meter.latency.p50_ms, meter.latency.p99_ms, meter.latency.max_ms))
+        overruns = _overruns(operator) - before
+        state = operator.reports.newest(ControlState)
+        mode, reason = ("unknown", "") if state is None else (state.mode.value, state.reason)
     finally:
         graph.send_signal(signal.SIGINT)
         graph.communicate(timeout=60)
@@ -91,7 +103,12 @@ def measure_graph(bundle: str, instruction: str, scene: int, seconds: float) -> 
         if rows := windows[node, name]:
             p50, p99, most = statistics.median(row[0] for row in rows), max(r[1] for r in rows), max(r[2] for r in rows)
             print(f"| {text} | {rates[node, name]:.1f} | {p50:.2f} | {p99:.2f} | {most:.2f} |")
+            rate = {} if rates[node, name] != rates[node, name] else {"rate": Number(rates[node, name], "Hz")}
+            spread = {"p50": Number(p50, "ms"), "p99": Number(p99, "ms"), "max": Number(most, "ms")}
+            bench.add({"what": text}, {**rate, **spread}, claim="graph/latency")
     print(f"control ticks missed in {seconds:.0f} s: {overruns}; mode at the end: {mode} {reason}")
+    missed, ended = Number(overruns, f"in {seconds:.0f} s"), f"ended {mode} {reason}".strip()
+    bench.add({"what": "control ticks missed"}, {"missed": missed}, claim="graph/latency", note=ended)
     whole, inference = windows["control_node", "chunk"], windows["policy_node", "inference"]
     if whole and inference:
         spent = statistics.median(row[0] for row in inference)
@@ -100,10 +117,20 @@ def measure_graph(bundle: str, instruction: str, scene: int, seconds: float) -> 
         print(
             f"observation stamp -> command sent, beyond inference ({spent:.1f} ms): p50 {p50:.1f} ms, p99 {p99:.1f} ms"
         )
+        values = {"p50": Number(p50, "ms"), "p99": Number(p99, "ms")}
+        bench.add({"what": "observation stamp -> command sent, beyond inference"}, values, claim="graph/latency")
 
 
-def measure_simulation(scene: int) -> None:
-    """Prints how fast physics and rendering go when nothing waits for them."""
+def _overruns(operator: Operator) -> int:
+    """Returns how many control periods were missed since the start."""
+    status = operator.reports.newest(ControlStatus)
+    if status is None:
+        raise SystemExit("control_node says nothing")
+    return status.overruns
+
+
+def measure_simulation(bench: harness.Bench, scene: int) -> None:
+    """Prints and adds how fast physics and rendering go when nothing waits for them."""
     from tendon.ros2_nodes.simulated_robot import SimulatedRobot
     from tendon.sim.cameras import CameraRig
     from tendon.sim.scene import sample_scene
@@ -115,13 +142,17 @@ def measure_simulation(scene: int) -> None:
         robot.step(k * 1_000_000_000 // PHYSICS_HZ)
     rate = steps / (time.perf_counter() - begin)
     print(f"physics: {rate:.0f} steps/s, {rate / PHYSICS_HZ:.1f} times real time")
+    faster = {"rate": Number(rate, "Hz"), "times real time": Number(rate / PHYSICS_HZ)}
+    bench.add({"what": "physics steps"}, faster, claim="graph/simulation")
     rig = CameraRig(robot.world)
     for camera in robot.world.profile.cameras:
         begin, views = time.perf_counter(), 200
         for _ in range(views):
             rig.render(camera.name)
         spent_ms = (time.perf_counter() - begin) / views * 1e3
-        print(f"render {camera.name} {camera.width}x{camera.height}: {spent_ms:.2f} ms a view, {1e3 / spent_ms:.0f}/s")
+        size = f"{camera.name} {camera.width}x{camera.height}"
+        print(f"render {size}: {spent_ms:.2f} ms a view, {1e3 / spent_ms:.0f}/s")
+        bench.add({"what": f"views of {size}"}, {"rate": Number(1e3 / spent_ms, "Hz")}, claim="graph/simulation")
     robot.world.close()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from peer_common import FRAMES, THREADS, WARM_UP_S, Found, frames, running
 from random_policies import CAMERAS, RATE_HZ, SIZE, bundle_of
 
-from tendon.core.profile import load_profile
+from tendon.robots.profile import load_profile
 
 
 def lerobot(seconds: float, folder: Path, engine: str) -> Found:
@@ -44,7 +44,7 @@ def serve_lerobot(said: Connection) -> None:
     import grpc
     import torch
 
-    from tendon.policies.export.lerobot_packages import lerobot_module
+    from tendon.policies.export.lerobot.packages import lerobot_module
 
     torch.set_num_threads(THREADS)
     configs: Any = lerobot_module("async_inference.configs")
@@ -72,7 +72,7 @@ def serve_lerobot(said: Connection) -> None:
 def drive_lerobot(said: Connection, port: int, source: Path, seconds: float) -> None:
     """Runs LeRobot's robot client with a robot that has made its images before."""
     quiet_lerobot()
-    from tendon.policies.export.lerobot_packages import lerobot_module
+    from tendon.policies.export.lerobot.packages import lerobot_module
 
     configs: Any = lerobot_module("async_inference.configs")
     clients: Any = lerobot_module("async_inference.robot_client")

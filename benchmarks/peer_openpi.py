@@ -1,4 +1,4 @@
-"""openpi's client, of `peers.py`: against LeRobot's ACT in torch, and against `tendon serve`."""
+"""openpi's client, of `peers.py`: against LeRobot's ACT in torch, and against `tendon policy serve`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from peer_common import FRAMES, THREADS, WARM_UP_S, Found, frames, running
 from random_policies import CAMERAS, RATE_HZ, bundle_of
 from remote import keep_large_blocks, openpi_client
 
-from tendon.core.profile import load_profile
+from tendon.robots.profile import load_profile
 
 REQUEST_S = 0.1
 BROKER_ROWS = 10
@@ -32,14 +32,14 @@ def openpi(seconds: float, folder: Path, engine: str) -> Found:
 
 
 def openpi_tendon(seconds: float, folder: Path, engine: str) -> Found:
-    """Runs openpi's client against `tendon serve`."""
+    """Runs openpi's client against `tendon policy serve`."""
     _, bundle, profile = bundle_of("act", folder)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = ["--robot", str(profile), "--engine", engine, "--port", str(port)]
     server = subprocess.Popen(
-        [sys.executable, "-m", "tendon.cli", "serve", str(bundle), *options],
+        [sys.executable, "-m", "tendon.cli", "policy", "serve", str(bundle), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -48,7 +48,7 @@ def openpi_tendon(seconds: float, folder: Path, engine: str) -> Found:
         assert server.stdout is not None
         while "Ctrl-C ends it" not in (line := server.stdout.readline()):
             if not line:
-                raise SystemExit("tendon serve did not start")
+                raise SystemExit("tendon policy serve did not start")
         return with_openpi_client(port, seconds, {f"observation/images/{c}": c for c in CAMERAS.values()})
     finally:
         server.send_signal(signal.SIGINT)
@@ -81,7 +81,7 @@ def lerobot_act(folder: Path) -> Callable[[dict[str, Any]], tuple[np.ndarray[Any
     """Returns LeRobot's way from an observation to a chunk, and how long its network takes of it [ms]."""
     import torch
 
-    from tendon.policies.export.lerobot_packages import lerobot_module
+    from tendon.policies.export.lerobot.packages import lerobot_module
 
     torch.set_num_threads(THREADS)
     policy: Any = lerobot_module("policies.act.modeling_act").ACTPolicy.from_pretrained(folder)

@@ -15,8 +15,8 @@ import numpy as np
 from peer_common import FRAMES, WARM_UP_S, Found, frames
 from random_policies import RATE_HZ, bundle_of
 
-from tendon.core.profile import load_profile
 from tendon.graph.domain import free_domain
+from tendon.robots.profile import load_profile
 
 START_S = 60.0
 DRIVER_PRIORITY = 1
@@ -27,12 +27,11 @@ def ours(seconds: float, folder: Path, engine: str) -> Found:
     """Runs our graph with cameras and an arm that this script plays."""
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     _, bundle, profile = bundle_of("act", folder)
-    arm = Path(__file__).resolve().parents[1] / "docs" / "examples" / "mock_arm.py"
     settings = [f"robot:={profile}", "backend:=hardware", f"policy:={bundle}", f"engine:={engine}", "instruction:=go"]
     with tempfile.TemporaryDirectory() as state:
         environment = {**os.environ, "TENDON_STATE": state}
         commands = [
-            [sys.executable, str(arm), str(profile)],
+            [sys.executable, "-m", "tendon.ros2_nodes.mock_node", "--ros-args", "-p", f"robot:={profile}"],
             [sys.executable, "-m", "tendon.cli", "run", *settings],
         ]
         log = folder / "ours.log"
@@ -62,15 +61,15 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
     as_driver()
     prepare_process(images=True)
     import rclpy
-    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+    from diagnostic_msgs.msg import DiagnosticArray
     from rclpy.experimental import EventsExecutor
     from sensor_msgs.msg import Image as ImageMessage
     from std_srvs.srv import Trigger
     from trajectory_msgs.msg import JointTrajectory
 
+    from tendon.core.node_status import Level, MonitorStatus, PolicyStatus
     from tendon.core.types import Image
-    from tendon.ros2_nodes import conversion, qos
-    from tendon.ros2_nodes.trajectory_wire import read_stamp_ns
+    from tendon.ros2_nodes import qos, wire
 
     profile, shown = load_profile(profile_file), frames()
     rclpy.init()
@@ -85,13 +84,13 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
         stamp_ns = time.time_ns()
         for name, publisher in images.items():
             image = Image(stamp_ns=stamp_ns, pixels=shown[count % FRAMES][name])
-            publisher.publish(conversion.image_message(image, profile.camera(name).frame))
+            publisher.publish(wire.image_message(image, profile.camera(name).frame))
         count += 1
 
     def take(data: bytes) -> None:
         now_ns = time.time_ns()
         if time.monotonic() > start_s:
-            whole.append((now_ns - read_stamp_ns(data)) / 1e6)
+            whole.append((now_ns - wire.read_stamp_ns(data)) / 1e6)
 
     def command(_: bytes) -> None:
         if time.monotonic() > start_s:
@@ -99,23 +98,24 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
 
     def hear(message: DiagnosticArray) -> None:
         nonlocal start_s, asked_s
-        for status in message.status:
-            said = conversion.values_of(status)
-            if status.name == "safety_monitor" and status.level == DiagnosticStatus.ERROR:
-                raise SystemExit(f"our graph stopped: {status.message}")
-            if status.name == "policy_node" and status.message == "ready" and time.monotonic() > asked_s + 1.0:
-                asked_s = time.monotonic()
-                arm.call_async(Trigger.Request())
-            if status.name == "policy_node" and "model_ms" in said:
-                start_s = min(start_s, time.monotonic() + WARM_UP_S)
-                if time.monotonic() > start_s:
-                    network.append(float(said["model_ms"]))
+        status = wire.DIAGNOSTICS.decode(message)
+        if isinstance(status, MonitorStatus) and status.level is Level.ERROR:
+            raise SystemExit(f"our graph stopped: {status.text}")
+        if not isinstance(status, PolicyStatus):
+            return
+        if status.level is Level.OK and status.model_ms is None and time.monotonic() > asked_s + 1.0:
+            asked_s = time.monotonic()
+            arm.call_async(Trigger.Request())
+        if status.model_ms is not None:
+            start_s = min(start_s, time.monotonic() + WARM_UP_S)
+            if time.monotonic() > start_s:
+                network.append(status.model_ms)
 
     node.create_timer(1.0 / RATE_HZ, expose)
     node.create_subscription(JointTrajectory, "policy/action_chunk", take, qos.NEWEST, raw=True)
     commands = f"{profile.controllers[0].name}/joint_trajectory"
     node.create_subscription(JointTrajectory, commands, command, qos.EACH, raw=True)
-    node.create_subscription(DiagnosticArray, "diagnostics", hear, qos.EACH)
+    node.create_subscription(DiagnosticArray, wire.DIAGNOSTICS.name, hear, qos.EACH)
     executor = EventsExecutor()
     executor.add_node(node)
     deadline_s = time.monotonic() + START_S

@@ -1,15 +1,16 @@
 """From observation to action available, end to end, ours beside its peers: same ACT weights, same two 224 px cameras.
 
 - ours: `tendon run backend:=hardware` (policy, filter, monitor: real processes on ROS 2); this script is the cameras,
-  `docs/examples/mock_arm.py` the arm. Observation: before the first image is published. Available: the chunk has
+  `mock_node` the arm. Observation: before the first image is published. Available: the chunk has
   arrived here, in another process than the policy. Loop: commands of the control node, 100 Hz.
 - openpi: its client over websocket against a server of its protocol around LeRobot's ACT in torch, and against
-  `tendon serve`. Loop: its Runtime with its ActionChunkBroker, 10 rows a chunk, 20 Hz.
+  `tendon policy serve`. Loop: its Runtime with its ActionChunkBroker, 10 rows a chunk, 20 Hz.
 - LeRobot: its own policy server and robot client (`lerobot.async_inference`), gRPC. Available: the chunk is in the
   client's queue. Loop: `RobotClient.control_loop`, 20 Hz. Its filter of similar observations is kept from dropping any,
   by joints that move.
 
-Inference is the network alone: our engine, or torch in the server (of `tendon serve`: all of `BundlePolicy.infer`).
+Inference is the network alone: our engine, or torch in the server (of `tendon policy serve`: all of
+`BundlePolicy.infer`).
 "beyond" is the whole minus its median: images on their way, conversion, normalisation, limits, the chunk on its way
 back. Images are made before. Tick error is how far the time between two actions is from the loop's period. Needs
 LeRobot (`make setup-lerobot`).
@@ -22,15 +23,17 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import os
-import platform
+import json
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
+import harness
 import numpy as np
+from harness import Number
 from peer_common import Found
 from peer_lerobot import lerobot
 from peer_openpi import openpi, openpi_tendon
@@ -59,22 +62,33 @@ RUNS: dict[str, Callable[[float, Path, str], Found]] = {
 WITH_ENGINE = ("ours", "openpi+tendon")
 
 
-def report(name: str, inference: str, found: Found, seconds: float) -> None:
-    """Prints a row."""
+def report(bench: harness.Bench, name: str, inference: str, found: Found, seconds: float) -> None:
+    """Prints and adds a row."""
     if not found.whole:
         print(f"| {name} | {inference} | no answer in {seconds:g} s" + " |" * (len(COLUMNS) - 2), flush=True)
         return
-    p50, p99, most = np.percentile(found.whole, [50, 99, 100])
+    spread = harness.spread_of(found.whole, "ms")
+    p50, p99, most = (number.value for number in spread.values())
     network = statistics.median(found.network)
+    values: dict[str, harness.Value] = {
+        **spread,
+        "network alone, p50": Number(network, "ms"),
+        "beyond it, p50": Number(p50 - network, "ms"),
+        "chunks a second": Number(len(found.whole) / seconds),
+    }
     texts = [name, inference, f"{p50:.1f} / {p99:.1f} / {most:.1f}", f"{network:.1f}"]
     texts += [f"{p50 - network:.1f}", f"{p99 - network:.1f}", f"{len(found.whole) / seconds:.1f}"]
     if found.ticks:
-        error = np.percentile(np.abs(np.array(found.ticks) - found.period_ms), [50, 99, 100])
+        error = harness.spread_of(np.abs(np.array(found.ticks) - found.period_ms), "ms")
         rate_hz = 1e3 * len(found.ticks) / sum(found.ticks)
-        texts += [f"{rate_hz:.1f} of {1e3 / found.period_ms:.0f}", " / ".join(f"{value:.2f}" for value in error)]
+        texts.append(f"{rate_hz:.1f} of {1e3 / found.period_ms:.0f}")
+        texts.append(" / ".join(f"{number.value:.2f}" for number in error.values()))
+        values["control loop"] = f"{rate_hz:.1f} of {1e3 / found.period_ms:.0f} Hz"
+        values |= {f"tick off by, {which}": number for which, number in error.items()}
     else:
         texts += ["-", "-"]
     print("| " + " | ".join(texts) + " |", flush=True)
+    bench.add({"who": name, "inference by": inference}, values)
 
 
 def main() -> None:
@@ -85,19 +99,30 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0, help="of each (%(default)s)")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of the policy (%(default)s)")
     parser.add_argument("--row", nargs=2, help=argparse.SUPPRESS)
+    harness.add_arguments(parser)
     args = parser.parse_args()
     if args.row:
         name, inference = args.row
-        report(name, inference, RUNS[name](args.seconds, args.folder, inference), args.seconds)
+        print(json.dumps(asdict(RUNS[name](args.seconds, args.folder, inference))))
         return
+    bench = harness.begin(args, "peers/end-to-end")
     bundle_of("act", args.folder)
-    print(f"{platform.platform()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {args.seconds:g} s each")
+    print(f"{args.seconds:g} s each")
     print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS), flush=True)
+    failed: list[str] = []
     options = ["--seconds", str(args.seconds), "--folder", str(args.folder)]
     for name in args.only or RUNS:
         for inference in (args.engine or ["cpu"]) if name in WITH_ENGINE else ["torch"]:
             # Priorities, libraries and what they leave behind stay with one row.
-            subprocess.run([sys.executable, __file__, *options, "--row", name, inference])
+            command = [sys.executable, __file__, *options, "--row", name, inference]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+            if done.returncode:
+                failed.append(f"{name} {inference}")
+                print(f"| {name} | {inference} | ended with {done.returncode}" + " |" * (len(COLUMNS) - 2), flush=True)
+                continue
+            report(bench, name, inference, Found(**json.loads(done.stdout.splitlines()[-1])), args.seconds)
+    if failed:
+        sys.exit(f"error: not measured: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

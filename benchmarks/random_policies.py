@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from tendon.core.profile import load_profile
+from tendon.robots.profile import load_profile
 
 FOLDER = Path(__file__).resolve().parents[1] / "outputs" / "random_policies"
 POLICIES = {"act": "ACT", "diffusion": "Diffusion"}
@@ -48,7 +48,7 @@ def save_policy(kind: str, folder: Path) -> int:
     """Saves a policy and its processors as LeRobot does, and returns how many parameters it has."""
     import torch
 
-    from tendon.policies.export.lerobot_packages import lerobot_module
+    from tendon.policies.export.lerobot.packages import lerobot_module
 
     torch.manual_seed(0)
     types: Any = lerobot_module("configs.types")
@@ -90,7 +90,17 @@ def bundle_of(kind: str, folder: Path = FOLDER) -> tuple[Path, Path, Path]:
         print(f"{kind}: {save_policy(kind, source) / 1e6:.1f} M parameters at {source}", flush=True)
     if not (bundle / "bundle.yaml").is_file():
         cameras = [text for name, camera in CAMERAS.items() for text in ("--camera", f"{name}={camera}")]
-        command = [sys.executable, "-m", "tendon.cli", "import", str(source), str(bundle), "--robot", str(profile)]
+        command = [
+            sys.executable,
+            "-m",
+            "tendon.cli",
+            "policy",
+            "import",
+            str(source),
+            str(bundle),
+            "--robot",
+            str(profile),
+        ]
         subprocess.run([*command, "--rate", f"{RATE_HZ:g}", *cameras, "--name", kind], check=True)
     return source, bundle, profile
 

@@ -1,9 +1,9 @@
 """Round trip of a policy on another machine, with a policy that costs nothing: ours and openpi's, taking turns.
 
 Server and client are processes on this machine, so this is the cost of coding and sockets, without a network. From
-observation to chunk: ours is `RemotePolicy.infer` and the server of `tendon serve`, with all their checks; openpi's is
-its own client against a server of its protocol. Images are smooth with some noise, as camera images are; JPEG has
-quality 90.
+observation to chunk: ours is `RemotePolicy.infer` and the server of `tendon policy serve`, with all their checks;
+openpi's is its own client against a server of its protocol. Images are smooth with some noise, as camera images are;
+JPEG has quality 90.
 
 Examples:
   python benchmarks/remote.py
@@ -16,8 +16,6 @@ import argparse
 import asyncio
 import gc
 import multiprocessing
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -27,18 +25,20 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+import harness
 import numpy as np
 import websockets.asyncio.server
+from harness import Number
 
-from tendon.core.profile import RobotProfile, load_profile
 from tendon.core.types import ActionChunk, Image, Observation
-from tendon.policies.bundle import load_bundle
-from tendon.policies.manifest import CameraInput, Manifest
-from tendon.policies.remote.endpoint import Endpoint
+from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.remote.policy import RemotePolicy
-from tendon.policies.remote.server import PolicyServer
-from tendon.policies.remote.service import Service
-from tendon.policies.remote.tendon_link import TendonLink
+from tendon.policies.remote.served.link import TendonLink
+from tendon.policies.remote.served.server import PolicyServer
+from tendon.policies.remote.served.service import Service
+from tendon.policies.remote.transport.endpoint import Endpoint
+from tendon.policies.spec.manifest import CameraInput, Manifest
+from tendon.robots.profile import RobotProfile, load_profile
 
 BUNDLE = Path(__file__).resolve().parents[1] / "bundles" / "tabletop"
 ROWS, QUALITY, WARM_UP = 16, 90, 20
@@ -77,7 +77,7 @@ def robot(width: int, height: int) -> tuple[Manifest, RobotProfile]:
 
 
 def serve_ours(said: Connection, width: int, height: int) -> None:
-    """Runs the server of `tendon serve`."""
+    """Runs the server of `tendon policy serve`."""
     keep_large_blocks()
     manifest, profile = robot(width, height)
     service = Service(Nothing(), manifest, profile)
@@ -133,8 +133,8 @@ def picture(width: int, height: int, seed: int) -> np.ndarray[Any, Any]:
     return noisy
 
 
-def measure(width: int, height: int, runs: int) -> None:
-    """Prints the rows of one size."""
+def measure(bench: harness.Bench, width: int, height: int, runs: int) -> None:
+    """Prints and adds the rows of one size."""
     context = multiprocessing.get_context("spawn")
     ports, processes = [], []
     for work in (serve_ours, serve_openpi):
@@ -181,10 +181,13 @@ def measure(width: int, height: int, runs: int) -> None:
                 times_ms[name].append((time.perf_counter_ns() - begin_ns) / 1e6)
     for process in processes:
         process.terminate()
-    base = np.median(times_ms["openpi client, openpi server"])
+    base = float(np.median(times_ms["openpi client, openpi server"]))
     for name, taken in times_ms.items():
-        p50, p99, most = np.percentile(taken, [50, 99, 100])
-        print(f"| 2 x {width}x{height} | {name} | {p50:.2f} | {p99:.2f} | {most:.2f} | {p50 / base:.2f} |", flush=True)
+        spread, size = harness.spread_of(taken, "ms"), f"2 x {width}x{height}"
+        ratio = spread["p50"].value / base
+        numbers = " | ".join(f"{number.value:.2f}" for number in spread.values())
+        print(f"| {size} | {name} | {numbers} | {ratio:.2f} |", flush=True)
+        bench.add({"images": size, "client and server": name}, {**spread, "p50 / openpi's": Number(ratio)})
 
 
 def main() -> None:
@@ -192,14 +195,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=500, help="of each (%(default)s)")
     parser.add_argument("--size", action="append", help="WIDTHxHEIGHT of both cameras; by default 224x224 and 640x480")
+    harness.add_arguments(parser)
     args = parser.parse_args()
+    bench = harness.begin(args, "remote/round-trip")
     keep_large_blocks()
-    print(f"{platform.platform()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {args.runs} runs")
+    print(f"{args.runs} runs")
     print("| images | who | p50 ms | p99 ms | max ms | p50 / openpi's |")
     print("|---|---|---|---|---|---|")
     for size in args.size or ("224x224", "640x480"):
         width, height = (int(number) for number in size.split("x"))
-        measure(width, height, args.runs)
+        measure(bench, width, height, args.runs)
 
 
 if __name__ == "__main__":

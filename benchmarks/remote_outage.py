@@ -1,8 +1,8 @@
 """What a policy server costs when it hangs, dies and comes back: ours, and openpi's own client with the same server.
 
-The server is that of `tendon serve` with a policy that costs nothing, in a process of its own on this machine; two
-cameras of 224 px. It is killed (-9), and another one listens on its port after the outage; an observation is offered
-every 0.2 s meanwhile, as `policy_node` does. Or it is stopped (SIGSTOP), and the error is waited for.
+The server is that of `tendon policy serve` with a policy that costs nothing, in a process of its own on this machine;
+two cameras of 224 px. It is killed (-9), and another one listens on its port after the outage; an observation is
+offered every 0.2 s meanwhile, as `policy_node` does. Or it is stopped (SIGSTOP), and the error is waited for.
 
 Examples:
   python benchmarks/remote_outage.py
@@ -12,9 +12,9 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import logging
 import multiprocessing
 import os
-import platform
 import signal
 import threading
 import time
@@ -22,16 +22,18 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+import harness
 import numpy as np
+from harness import Number
 from remote import Nothing, openpi_client, robot
 
 from tendon.core.errors import RemoteError
 from tendon.core.types import Image, Observation
-from tendon.policies.remote.endpoint import Endpoint
 from tendon.policies.remote.policy import RemotePolicy
-from tendon.policies.remote.server import PolicyServer
-from tendon.policies.remote.service import Service
-from tendon.policies.remote.tendon_link import TendonLink
+from tendon.policies.remote.served.link import TendonLink
+from tendon.policies.remote.served.server import PolicyServer
+from tendon.policies.remote.served.service import Service
+from tendon.policies.remote.transport.endpoint import Endpoint
 
 SIZE, PERIOD_S, TIMEOUT_S, OPENPI_S = 224, 0.2, 0.5, 60.0
 
@@ -187,10 +189,12 @@ def openpi_outage() -> str:
     return f"10 calls after it is back: {', '.join(sorted(set(said)))}"
 
 
-def row(what: str, times_s: list[float]) -> None:
-    """Prints a row of the table."""
-    p50, most = 1e3 * np.median(times_s), 1e3 * max(times_s)
+def row(bench: harness.Bench, what: str, times_s: list[float]) -> None:
+    """Prints and adds a row of the table."""
+    p50, most = 1e3 * float(np.median(times_s)), 1e3 * max(times_s)
     print(f"| {what} | {len(times_s)} | {p50:.0f} ms | {most:.0f} ms |", flush=True)
+    spent = {"p50": Number(p50, "ms"), "max": Number(most, "ms")}
+    bench.add({"who": "ours", "what": what}, {"n": Number(len(times_s)), **spent})
 
 
 def main() -> None:
@@ -198,20 +202,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5, help="of each (%(default)s)")
     parser.add_argument("--outages", type=float, nargs="+", default=[1.0, 5.0], help="seconds (%(default)s)")
+    harness.add_arguments(parser)
+    # What openpi's client makes of an outage is a result here; its library also logs it with a traceback.
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)
     args = parser.parse_args()
-    print(f"{platform.platform()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; timeout_s {TIMEOUT_S}")
+    bench = harness.begin(args, "remote/outage")
+    print(f"timeout_s {TIMEOUT_S}")
     waited: list[str] = []
     beside = threading.Thread(target=openpi_hangs, args=(waited.append,), daemon=True)
     beside.start()
     print("| what | n | p50 | max |\n|---|---|---|---|")
-    row("stopped: until the error", hangs(args.repeats))
+    row(bench, "stopped: until the error", hangs(args.repeats))
     for lasts_s in args.outages:
         measured = [outage(lasts_s) for _ in range(args.repeats)]
-        row(f"killed, back after {lasts_s:g} s: listening to first answer", [found for found, _ in measured])
-        row(f"killed, back after {lasts_s:g} s: longest failed call", [longest for _, longest in measured])
-    print(f"openpi's client, killed: {openpi_outage()}", flush=True)
+        row(bench, f"killed, back after {lasts_s:g} s: listening to first answer", [found for found, _ in measured])
+        row(bench, f"killed, back after {lasts_s:g} s: longest failed call", [longest for _, longest in measured])
+    killed = openpi_outage()
+    print(f"openpi's client, killed: {killed}", flush=True)
     beside.join()
     print(f"openpi's client, stopped: {', '.join(waited)}", flush=True)
+    for what, said in (("killed, back at once", killed), ("stopped: until the error", ", ".join(waited))):
+        bench.add({"who": "openpi's client", "what": what}, {"said": said or "nothing"})
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Gradient-free in-painting against real-time chunking with its Jacobian, on the same weights in torch.
 
 Real-time chunking (Black, Galliker and Levine 2025, eq. 2 to 5) corrects each step of the flow by a vector-Jacobian
-product of the denoiser, its weight clipped at 5. An inference engine has no such product, so `policies/sampling.py`
-blends the clean chunk in its place. Here both run from the weights of `--bundle` (recovered; needs
-`pip install "tendon[train]"`), on the observations and running plans of simulated episodes with the shipped policy:
+product of the denoiser, its weight clipped at 5. An inference engine has no such product, so
+`policies/spec/sampling.py` blends the clean chunk in its place. Here both run from the weights of `--bundle`
+(recovered; needs `pip install "tendon-vla[train]"`), on the observations and running plans of simulated episodes with
+the shipped policy:
 
 - frozen: how far the new chunk is from the running plan where that will be executed anyway (root mean square, mm);
 - position, velocity: how far the tool steps off the running plan on the first free row (mm), and how much its
@@ -20,7 +21,6 @@ Example:
 from __future__ import annotations
 
 import argparse
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -28,24 +28,26 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import harness
 import numpy as np
 import torch
+from harness import Number
 
-from tendon.core.environment import load_environment
-from tendon.core.profile import load_profile
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.evaluation.episode import Episode, Runner, Setting
 from tendon.evaluation.statistics import wilson
-from tendon.policies.bundle import load_bundle
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.engines.loading import Engine, Tensor
 from tendon.policies.export.bundle import load_run
-from tendon.policies.export.two_graphs import ContextGraph, DenoiseGraph, row_conversion
-from tendon.policies.given import Given
-from tendon.policies.manifest import Continuation, Manifest
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.runtime import Engine, Tensor
-from tendon.policies.sampling import Flow
+from tendon.policies.export.networks.two_graphs import ContextGraph, DenoiseGraph, row_conversion
+from tendon.policies.inference.given import Given
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.spec.manifest import Continuation, Manifest
+from tendon.policies.spec.sampling import Flow
 from tendon.policies.training.model import FLOW_STEPS
 from tendon.policies.training.recover import recover_run
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.cameras import viewpoints
 from tendon.sim.scene import ENVIRONMENT, sample_scene
@@ -251,16 +253,21 @@ def errors(manifest: Manifest, given: Given, chunk: Array, wanted: Array) -> tup
     )
 
 
-def compare(network: Network, moments: Mapping[int, list[Moment]], steps: list[int]) -> None:
-    """Prints the table."""
+def compare(bench: harness.Bench, network: Network, moments: Mapping[int, list[Moment]], steps: list[int]) -> None:
+    """Prints and adds the table."""
     print("| delay ms | method | steps | frozen mm | position mm | velocity mm/s | far end mm | core ms |")
     print("|---|---|---|---|---|---|---|---|")
     for delay, those in moments.items():
         contexts = [network.context(moment.feeds) for moment in those]
         wanted = [fresh(network, context, NOTHING, FLOW_STEPS) for context in contexts]
         on = [errors(network.manifest, m.given, _run_on(m.given, w), w) for m, w in zip(those, wanted, strict=True)]
-        print(
-            f"| {delay} | running plan ({len(those)} chunks) | - | 0 | 0 | {1e3 * np.mean(on, axis=0)[2]:.0f} | - | - |"
+        plan = 1e3 * float(np.mean(on, axis=0)[2])
+        print(f"| {delay} | running plan ({len(those)} chunks) | - | 0 | 0 | {plan:.0f} | - | - |")
+        bench.add(
+            {"delay": f"{delay} ms", "method": "running plan", "steps": "-"},
+            {"frozen": Number(0, "mm"), "position": Number(0, "mm"), "velocity": Number(plan, "mm/s")},
+            claim="in-painting/methods",
+            note=f"{len(those)} chunks",
         )
         for name, method in METHODS.items():
             for count in steps if name in ("in-painting", "Jacobian") else [FLOW_STEPS]:
@@ -270,11 +277,23 @@ def compare(network: Network, moments: Mapping[int, list[Moment]], steps: list[i
                     chunk = method(network, context, moment.given, count)
                     took.append(time.process_time() - begin)
                     found.append(errors(network.manifest, moment.given, chunk, aim))
-                frozen, position, velocity, far = 1e3 * np.mean(found, axis=0)
+                frozen, position, velocity, far = (1e3 * np.mean(found, axis=0)).tolist()
+                core = 1e3 * float(np.median(took))
                 print(
                     f"| {delay} | {name} | {count} | {frozen:.1f} | {position:.1f} | {velocity:.0f} | {far:.1f} "
-                    f"| {1e3 * np.median(took):.1f} |",
+                    f"| {core:.1f} |",
                     flush=True,
+                )
+                bench.add(
+                    {"delay": f"{delay} ms", "method": name, "steps": str(count)},
+                    {
+                        "frozen": Number(frozen, "mm"),
+                        "position": Number(position, "mm"),
+                        "velocity": Number(velocity, "mm/s"),
+                        "far end": Number(far, "mm"),
+                        "core": Number(core, "ms"),
+                    },
+                    claim="in-painting/methods",
                 )
 
 
@@ -283,8 +302,8 @@ def _run_on(given: Given, rows: Array) -> Array:
     return np.concatenate([given.rows, rows])[: len(rows)]
 
 
-def closed_loop(bundle: Path, network: Network, scenes: int) -> None:
-    """Prints the success of the guided flow at 200 ms."""
+def closed_loop(bench: harness.Bench, bundle: Path, network: Network, scenes: int) -> None:
+    """Prints and adds the success of the guided flow at 200 ms."""
     policy = BundlePolicy(load_bundle(bundle), load_profile("panda"), Engine("cpu"), 1, Continuation.OVERLAP)
     policy._model = GuidedModel(network)  # type: ignore[assignment]
     runner = runner_of(policy)
@@ -294,6 +313,8 @@ def closed_loop(bundle: Path, network: Network, scenes: int) -> None:
     done = wilson(sum(e.success for e in episodes), scenes)
     jump, jerk = (float(np.mean([getattr(e, name) for e in episodes])) for name in ("peak_jump", "rms_jerk"))
     print(f"Jacobian in closed loop at 200 ms: {done}, jump {1e3 * jump:.1f} mrad, rms jerk {jerk:.0f}")
+    values = {"success": done, "jump": Number(1e3 * jump, "mrad"), "rms jerk": Number(jerk, "rad/s^3")}
+    bench.add({"method": "Jacobian", "delay": "200 ms"}, values, claim="in-painting/closed-loop")
 
 
 def main() -> None:
@@ -303,14 +324,16 @@ def main() -> None:
     parser.add_argument("--scenes", type=int, default=4, help="to take observations from, a delay (%(default)s)")
     parser.add_argument("--steps", type=int, nargs="+", default=[4, 10], help="of the flow")
     parser.add_argument("--closed-loop", type=int, default=0, help="scenes that the guided flow drives (%(default)s)")
+    harness.add_arguments(parser)
     args = parser.parse_args()
+    bench = harness.begin(args, "in-painting/methods", "in-painting/closed-loop")
     torch.set_num_threads(1)
     network = Network(args.bundle)
-    print(f"{platform.machine()} {platform.platform()}, {args.bundle}, {args.scenes} scenes a delay")
+    print(f"{args.bundle}, {args.scenes} scenes a delay")
     if args.scenes:
-        compare(network, record(args.bundle, args.scenes), args.steps)
+        compare(bench, network, record(args.bundle, args.scenes), args.steps)
     if args.closed_loop:
-        closed_loop(args.bundle, network, args.closed_loop)
+        closed_loop(bench, args.bundle, network, args.closed_loop)
 
 
 if __name__ == "__main__":

@@ -11,18 +11,18 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest import mock
 
+import harness
 import numpy as np
-import pybullet
 import pybullet_data
+from harness import Number
 
-from tendon.core.profile import load_profile
+from tendon.robots.profile import load_profile
+from tendon.sim.bullet import pybullet
 from tendon.sim.cameras import CameraRig
 from tendon.sim.env import TabletopEnv
 from tendon.sim.pilot import STEP_S, ExpertPilot
@@ -48,14 +48,19 @@ class StockWorld(World):
 class Stopwatch:
     """What everything is timed by: wall time, or the CPU time of this thread on a machine that others use too."""
 
+    cpu = False
     now_ns: Callable[[], int] = staticmethod(time.perf_counter_ns)
 
 
-def percentiles(name: str, times_ns: Sequence[int], note: str = "") -> float:
-    """Prints p50, p99 and max in ms and returns the median."""
-    p50, p99, most = (float(v) / 1e6 for v in np.percentile(times_ns, [50, 99, 100]))
-    print(f"{name:44s} p50 {p50:7.2f}  p99 {p99:7.2f}  max {most:7.2f} ms   n {len(times_ns)}{note}")
-    return p50
+def percentiles(bench: harness.Bench, name: str, times_ns: Sequence[int], **more: float) -> float:
+    """Prints p50, p99 and max in ms, adds them with more numbers, and returns the median."""
+    found = harness.spread_of(np.array(times_ns) / 1e6, "ms")
+    rest = {which.replace("_", " "): Number(value) for which, value in more.items()}
+    said = "  ".join(f"{which} {number.value:7.2f}" for which, number in found.items())
+    also = "".join(f"  {which} {number.value:.1f}" for which, number in rest.items())
+    print(f"{name:44s} {said} ms   n {len(times_ns)}{also}")
+    bench.add({"what": name}, {**found, **rest}, note="processor time" if Stopwatch.cpu else "")
+    return found["p50"].value
 
 
 def timed(call: Callable[[], object]) -> int:
@@ -65,7 +70,7 @@ def timed(call: Callable[[], object]) -> int:
     return Stopwatch.now_ns() - begin_ns
 
 
-def physics(world: World, seconds: float) -> None:
+def physics(bench: harness.Bench, world: World, seconds: float) -> None:
     """Steps the scene of each family while its expert moves things, and times the steps alone."""
     pilot = ExpertPilot(world.profile)
     for number, family in enumerate(FAMILIES):
@@ -78,12 +83,10 @@ def physics(world: World, seconds: float) -> None:
             for _ in range(round(STEP_S * PHYSICS_HZ)):
                 times_ns.append(timed(lambda r=row, v=velocity: (world.set_target(r, v), world.step())))  # type: ignore[misc]
         rate_hz = len(times_ns) / sum(times_ns) * 1e9
-        percentiles(
-            f"physics step, {family}", times_ns, f"  {rate_hz:6.0f} steps/s = {rate_hz / PHYSICS_HZ:.1f} x real time"
-        )
+        percentiles(bench, f"physics step, {family}", times_ns, times_real_time=rate_hz / PHYSICS_HZ)
 
 
-def rendering(world: World, stock: World, views: int) -> None:
+def rendering(bench: harness.Bench, world: World, stock: World, views: int) -> None:
     """Draws each camera of scenes of all families in both worlds by turns."""
     rigs = {"tendon": CameraRig(world), "stock meshes and plane": CameraRig(stock)}
     cameras = world.profile.cameras
@@ -97,14 +100,12 @@ def rendering(world: World, stock: World, views: int) -> None:
             for (name, camera), spent in times.items():
                 spent.append(timed(lambda n=name, c=camera: rigs[n].render(c)))  # type: ignore[misc]
     for camera in cameras:
-        ours, theirs = (
-            percentiles(f"{camera.name} {camera.width}x{camera.height}, {name}", times[name, camera.name])
-            for name in rigs
-        )
+        view = f"{camera.name} {camera.width}x{camera.height}"
+        ours, theirs = (percentiles(bench, f"{view}, {name}", times[name, camera.name]) for name in rigs)
         print(f"  {theirs / ours:.1f} times faster than stock")
 
 
-def env_steps(images: bool, seconds: float) -> None:
+def env_steps(bench: harness.Bench, images: bool, seconds: float) -> None:
     """Times steps of the env under the expert, whose own time is left out."""
     env = TabletopEnv(images=images)
     pilot = ExpertPilot(env.backend.world.profile)
@@ -123,8 +124,8 @@ def env_steps(images: bool, seconds: float) -> None:
     env.close()
     rate_hz = len(times_ns) / sum(times_ns) * 1e9
     what = "with" if images else "without"
-    percentiles(f"env step {what} images", times_ns, f"  {rate_hz:5.0f} steps/s = {rate_hz * STEP_S:.1f} x real time")
-    percentiles(f"env reset {what} images", resets_ns)
+    percentiles(bench, f"env step {what} images", times_ns, times_real_time=rate_hz * STEP_S)
+    percentiles(bench, f"env reset {what} images", resets_ns)
 
 
 def main() -> None:
@@ -133,23 +134,21 @@ def main() -> None:
     parser.add_argument("--views", type=int, default=300, help="views of each camera in each world (300)")
     parser.add_argument("--seconds", type=float, default=10.0, help="of physics, and of each env (10)")
     parser.add_argument("--cpu", action="store_true", help="count CPU time: for a machine that is busy with other work")
+    harness.add_arguments(parser)
     options = parser.parse_args()
+    bench = harness.begin(options, "simulation/speed")
     if options.cpu:
-        Stopwatch.now_ns = staticmethod(time.thread_time_ns)
-    print(
-        f"{platform.platform()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, "
-        f"Python {platform.python_version()}"
-    )
+        Stopwatch.cpu, Stopwatch.now_ns = True, staticmethod(time.thread_time_ns)
     print(f"PyBullet API {pybullet.getAPIVersion()}, TinyRenderer, physics at {PHYSICS_HZ} Hz")
     print("CPU time of one thread" if options.cpu else "wall time")
     profile = load_profile("panda")
     world, stock = World(sample_scene(FIRST_SEED), profile), StockWorld(sample_scene(FIRST_SEED), profile)
-    physics(world, options.seconds)
-    rendering(world, stock, options.views)
+    physics(bench, world, options.seconds)
+    rendering(bench, world, stock, options.views)
     world.close()
     stock.close()
     for images in (True, False):
-        env_steps(images, options.seconds)
+        env_steps(bench, images, options.seconds)
 
 
 if __name__ == "__main__":

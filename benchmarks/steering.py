@@ -1,9 +1,12 @@
 """Whether a steered policy moves faster and slower as it is told, within the filter's limits, and what that costs.
 
-Run: `python benchmarks/steering.py`. Its bundle is made from bundles/tabletop and docs/examples/speed.safetensors when
-it is missing. Each scene (from 200 000 on, which nobody has seen) is run at each value, so values are compared scene by
-scene. In transport means while the tool is higher than 8 cm above the table. Episodes are added to the results file as
-they end; those in it are not run again.
+Its bundle is made from bundles/tabletop and docs/examples/speed.safetensors when it is missing. Each scene (from 200
+000 on, which nobody has seen) is run at each value, so values are compared scene by scene. In transport means while
+the tool is higher than 8 cm above the table. Episodes are added to the results file as they end; those in it are not
+run again.
+
+Example:
+  python benchmarks/steering.py --scenes 32 --values -2 -1 -0.5 0 0.5 1 2
 """
 
 from __future__ import annotations
@@ -16,21 +19,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import harness
 import numpy as np
+from harness import Number
 from matplotlib.figure import Figure
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from safetensors.numpy import load_file
 
-from tendon.core.environment import load_environment
-from tendon.core.kinematics import Kinematics
-from tendon.core.profile import load_profile
 from tendon.core.types import Array, Command
 from tendon.evaluation.episode import Runner, Setting
 from tendon.evaluation.statistics import wilson
-from tendon.policies.bundle import load_bundle
-from tendon.policies.export.steering import steer_bundle
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.steering import SteeringInput
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.export.convert.steering import steer_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.spec.steering import SteeringInput
+from tendon.robots.environment import load_environment
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import ENVIRONMENT, Scene, sample_scene
 from tendon.sim.world import World
@@ -104,8 +109,11 @@ def run_episode(job: tuple[Path, str, str, int, float]) -> Result:
     )
 
 
-def slope(results: Sequence[Result]) -> tuple[float, float, float]:
-    """Returns by how much the log of the mean speed rises for each unit, with a 95 % interval over scenes."""
+def slope(results: Sequence[Result]) -> tuple[float, float, float] | None:
+    """Returns by how much the log of the mean speed rises for each unit, with a 95 % interval over scenes.
+
+    There is none where no scene was run at two values.
+    """
     scenes: dict[int, list[Result]] = {}
     for one in results:
         scenes.setdefault(one.seed, []).append(one)
@@ -114,7 +122,9 @@ def slope(results: Sequence[Result]) -> tuple[float, float, float]:
         value, speed = np.array([one.value for one in group]), np.log([one.mean_speed for one in group])
         away = value - value.mean()
         sums.append((away @ (speed - speed.mean()), away @ away))
-    parts = np.array(sums)
+    parts = np.array([part for part in sums if part[1] > 0.0])
+    if not len(parts):
+        return None
     drawn = np.random.default_rng(0).integers(len(parts), size=(RESAMPLES, len(parts)))
     found = parts[drawn].sum(1)
     low, high = np.percentile(found[:, 0] / found[:, 1], (2.5, 97.5))
@@ -122,8 +132,8 @@ def slope(results: Sequence[Result]) -> tuple[float, float, float]:
     return float(whole[0] / whole[1]), float(low), float(high)
 
 
-def report(results: Sequence[Result], name: str) -> Mapping[float, list[Result]]:
-    """Prints a row a value and the slope; returns the results by value."""
+def report(bench: harness.Bench, results: Sequence[Result], name: str) -> Mapping[float, list[Result]]:
+    """Prints and adds a row a value and the slope; returns the results by value."""
     values = sorted({one.value for one in results})
     groups = {value: [one for one in results if one.value == value] for value in values}
     print(
@@ -132,6 +142,16 @@ def report(results: Sequence[Result], name: str) -> Mapping[float, list[Result]]
     )
     for value, group in groups.items():
         done = [one.duration_s for one in group if one.success]
+        values_of = {
+            "success": wilson(len(done), len(group)),
+            **({"median time to success": Number(float(np.median(done)), "s")} if done else {}),
+            "mean speed in transport": Number(float(np.mean([one.mean_speed for one in group])), "m/s"),
+            "median peak": Number(float(np.median([one.peak_speed for one in group])), "m/s"),
+            "largest peak": Number(max(one.peak_speed for one in group), "m/s"),
+            "largest acceleration / limit": Number(max(one.peak_acceleration for one in group)),
+            "latched": Number(sum(bool(one.stop) for one in group)),
+        }
+        bench.add({"input": name, "value": f"{value:+g}"}, values_of, claim="steering/values")
         print(
             f"| {value:+g} | {wilson(len(done), len(group))} | {np.median(done) if done else np.nan:.2f} "
             f"| {np.mean([one.mean_speed for one in group]):.3f} | {np.median([one.peak_speed for one in group]):.3f} "
@@ -143,8 +163,14 @@ def report(results: Sequence[Result], name: str) -> Mapping[float, list[Result]]
     cases = {"all episodes": results, "values from -1 to 1": within}
     cases |= {f"{case}, successes": [one for one in chosen if one.success] for case, chosen in list(cases.items())}
     for case, chosen in cases.items():
-        middle, low, high = (100 * np.expm1(each) for each in slope(chosen))
+        found = slope(chosen)
+        if found is None:
+            print(f"  {case}: no scene at two values, {len(chosen)} episodes")
+            continue
+        middle, low, high = (100 * float(np.expm1(each)) for each in found)
         print(f"  {case}: {middle:+.1f} % [{low:+.1f}, {high:+.1f}], {len(chosen)} episodes")
+        more = {"a unit more": Number(middle, "%", low, high), "episodes": Number(len(chosen))}
+        bench.add({"input": name, "of": case}, more, claim="steering/slope")
     return groups
 
 
@@ -154,7 +180,8 @@ def draw(groups: Mapping[float, list[Result]], name: str, path: Path) -> None:
     figure = Figure(figsize=(9.5, 3.8), dpi=130, facecolor="white", layout="constrained")
     left, right = figure.subplots(1, 2)
     speeds = [np.array([one.mean_speed for one in group]) for group in groups.values()]
-    spread = [1.96 * each.std(ddof=1) / np.sqrt(len(each)) for each in speeds]
+    # One episode has no deviation to draw.
+    spread = [1.96 * each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else 0.0 for each in speeds]
     left.errorbar(values, [each.mean() for each in speeds], spread, fmt="o-", color="#1f77b4", capsize=3)
     left.set(xlabel=name, ylabel="mean tool speed in transport [m/s]", ylim=(0, None))
     rates = [wilson(sum(one.success for one in group), len(group)) for group in groups.values()]
@@ -171,7 +198,7 @@ def draw(groups: Mapping[float, list[Result]], name: str, path: Path) -> None:
 
 def main() -> None:
     """Runs and reports."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", nargs="?", type=Path, default=Path("outputs/bundles/steered"), help="(%(default)s)")
     parser.add_argument("--name", default="speed", help="of the steering input (%(default)s)")
     parser.add_argument("--values", type=float, nargs="+", default=[-2, -1, 0, 1, 2], help="(%(default)s)")
@@ -180,7 +207,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     parser.add_argument("--results", type=Path, default=Path("outputs/steering.jsonl"), help="(%(default)s)")
     parser.add_argument("--out", type=Path, default=Path("outputs/steering-speed.png"), help="picture (%(default)s)")
+    harness.add_arguments(parser)
     options = parser.parse_args()
+    bench = harness.begin(options, "steering/values", "steering/slope")
     if not options.bundle.is_dir():
         number = SteeringInput(
             name="speed", lower=-2, upper=2, default=0, meaning="log of the speed over 0.15, nominal"
@@ -205,7 +234,7 @@ def main() -> None:
         for one in bar.track(pool.imap_unordered(run_episode, jobs), total=len(jobs)):
             results.append(one)
             print(json.dumps(asdict(one)), file=file, flush=True)
-    draw(report(results, options.name), options.name, options.out)
+    draw(report(bench, results, options.name), options.name, options.out)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+import harness
 import numpy as np
+from harness import Number
 from rich.progress import track
 
-from tendon.commands.demos import parse_seeds
-from tendon.commands.eval import END_SEED, FIRST_SEED
+from tendon.cli.seeds import parse_seeds
+from tendon.commands.eval.run import END_SEED, FIRST_SEED
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.statistics import wilson
@@ -38,16 +40,24 @@ def setting_of(seed: int, stop_first: bool | None, delay_ns: int) -> Setting:
     return Setting(delay_ns=delay_ns, switch=Switch(at_ns=round(at_s * 1e9), stop_first=stop_first))
 
 
-def row(name: str, episodes: Sequence[Episode]) -> str:
-    """Returns a row of the table."""
+def row(bench: harness.Bench, name: str, episodes: Sequence[Episode]) -> str:
+    """Returns a row of the table, and adds it."""
     if not episodes:
         return f"| {name} | - | - | - | - | - |"
     good = [episode.duration_s for episode in episodes if episode.success]
-    return (
-        f"| {name} | {wilson(len(good), len(episodes))} | {f'{median(good):.2f}' if good else '-'} "
-        f"| {max(e.peak_acceleration for e in episodes):.4f} | {median(e.peak_jump for e in episodes) * 1e3:.0f} "
-        f"| {sum(bool(e.stop) for e in episodes)} |"
+    done, latched = wilson(len(good), len(episodes)), sum(bool(e.stop) for e in episodes)
+    peak, jump = max(e.peak_acceleration for e in episodes), median(e.peak_jump for e in episodes) * 1e3
+    bench.add(
+        {"second task": name},
+        {
+            "success": done,
+            **({"median time": Number(median(good), "s")} if good else {}),
+            "largest acceleration / limit": Number(peak),
+            "median jump": Number(jump, "mrad"),
+            "latched": Number(latched),
+        },
     )
+    return f"| {name} | {done} | {f'{median(good):.2f}' if good else '-'} | {peak:.4f} | {jump:.0f} | {latched} |"
 
 
 def main() -> None:
@@ -57,7 +67,9 @@ def main() -> None:
     parser.add_argument("--seeds", default="200000:200060", help="scenes (%(default)s)")
     parser.add_argument("--delay-ms", type=float, default=50.0, help="of inference (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
+    harness.add_arguments(parser)
     args = parser.parse_args()
+    bench = harness.begin(args, "switching/second-task")
     jobs = [
         (way, Job(bundle=args.bundle, robot="panda", seed=seed, setting=setting))
         for way, stop_first in WAYS.items()
@@ -72,11 +84,11 @@ def main() -> None:
     print("| second task | success | median s | largest acceleration / limit | median jump mrad | latched |")
     print("|---|---|---|---|---|---|")
     for way, episodes in found.items():
-        print(row(way, episodes))
+        print(row(bench, way, episodes))
         if way != "asked from the start":
             for holding in (False, True):
                 part = [episode for episode in episodes if episode.held is holding]
-                print(row(f"{way}, {'an item' if holding else 'nothing'} in the gripper", part))
+                print(row(bench, f"{way}, {'an item' if holding else 'nothing'} in the gripper", part))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from random_policies import CAMERAS
 
-from tendon.policies.bundle import Bundle
-from tendon.policies.parity import CASES_FILE, read_cases
+from tendon.policies.bundle.bundle import Bundle
+from tendon.policies.parity.graph import CASES_FILE, read_cases
 
 Modules = Mapping[str, Any]
 Chunk = Callable[[Modules], Any]
@@ -66,7 +66,7 @@ def own_modules(bundle: Bundle) -> tuple[Any, dict[str, Any]]:
 
 def act_modules(source: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Returns names of inputs, and LeRobot's ACT behind its normalisation of pixels."""
-    from tendon.policies.export.act import ActGraph
+    from tendon.policies.export.networks.act import ActGraph
 
     names, pixels, policy = lerobot_parts(source)
     return names, {"model": ActGraph(policy.model, pixels).eval()}
@@ -74,7 +74,7 @@ def act_modules(source: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
 
 def diffusion_modules(source: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Returns names of inputs, and both parts of LeRobot's Diffusion Policy."""
-    from tendon.policies.export.diffusion import ContextGraph, DenoiseGraph
+    from tendon.policies.export.networks.diffusion import ContextGraph, DenoiseGraph
 
     names, pixels, policy = lerobot_parts(source)
     network = policy.diffusion
@@ -84,9 +84,9 @@ def diffusion_modules(source: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
 
 def lerobot_parts(folder: Path) -> tuple[tuple[str, ...], list[Any], Any]:
     """Returns names of inputs as the bundle has them, their normalisation of pixels, and LeRobot's policy."""
-    from tendon.policies.export.lerobot_policy import lerobot_policy
-    from tendon.policies.export.lerobot_source import read_source
-    from tendon.policies.export.pixels import Pixels, camera_inputs
+    from tendon.policies.export.lerobot.pixels import Pixels, camera_inputs
+    from tendon.policies.export.lerobot.policy import lerobot_policy
+    from tendon.policies.export.lerobot.source import read_source
 
     source = read_source(folder)
     views = camera_inputs(source, CAMERAS)
@@ -98,7 +98,7 @@ def lerobot_whole(folder: Path, device: str) -> Callable[[], Any]:
     """Returns LeRobot's own way from what a robot measures to actions in its units: ACT's whole chunk."""
     import torch
 
-    from tendon.policies.export.lerobot_packages import lerobot_module
+    from tendon.policies.export.lerobot.packages import lerobot_module
 
     policy = lerobot_module("policies.act.modeling_act").ACTPolicy.from_pretrained(folder).to(device)
     pipeline: Any = lerobot_module("processor").PolicyProcessorPipeline

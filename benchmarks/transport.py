@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import harness
 import numpy as np
+from harness import Number
 
 SETTINGS = {
     "default, single-threaded": "single",
@@ -41,22 +42,26 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="per cell (%(default)s)")
     parser.add_argument("--rate", type=float, default=60.0, help="of each camera [Hz] (%(default)s)")
     parser.add_argument("--role", nargs=3, metavar=("ROLE", "SETTING", "SIZE"), help=argparse.SUPPRESS)
+    harness.add_arguments(parser)
     args = parser.parse_args()
     if args.role:
         role, setting, size = args.role
         {"publish": publish, "subscribe": subscribe}[role](setting, size, args.rate, args.seconds)
         return
-    print(f"{platform.platform()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {args.rate:g} Hz a camera")
+    bench = harness.begin(args, "transport/settings")
+    print(f"{args.rate:g} Hz a camera")
     print("| setting | images | p50 ms | p99 ms | max ms | lost |")
     print("|---|---|---|---|---|---|")
     for size in SIZES:
         for name, setting in SETTINGS.items():
-            result = measure(setting, size, args.rate, args.seconds)
-            print(f"| {name} | {size} | {result} |", flush=True)
+            found = measure(setting, size, args.rate, args.seconds)
+            cells = [f"{found[column].value:.2f}" if column in found else "-" for column in ("p50", "p99", "max")]
+            print(f"| {name} | {size} | {' | '.join(cells)} | {found['lost'].value:.1f} % |", flush=True)
+            bench.add({"images": size, "setting": name}, found)
 
 
-def measure(setting: str, size: str, rate: float, seconds: float) -> str:
-    """Returns the cells of one row."""
+def measure(setting: str, size: str, rate: float, seconds: float) -> dict[str, Number]:
+    """Returns p50, p99 and max, when anything arrived, and what was lost."""
     environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     environment.pop("FASTRTPS_DEFAULT_PROFILES_FILE", None)
     if "shm" in setting:
@@ -69,10 +74,7 @@ def measure(setting: str, size: str, rate: float, seconds: float) -> str:
     received, _ = subscriber.communicate(timeout=60)
     first_ns, count = map(int, sent.stdout.split())
     latencies = np.array([(arrived - stamp) * 1e-6 for stamp, arrived in json.loads(received) if stamp >= first_ns])
-    if not len(latencies):
-        return "- | - | - | 100 %"
-    p50, p99, most = np.percentile(latencies, [50, 99, 100])
-    return f"{p50:.2f} | {p99:.2f} | {most:.2f} | {100 * (1 - len(latencies) / count):.1f} %"
+    return {**harness.spread_of(latencies, "ms"), "lost": Number(100 * (1 - len(latencies) / count), "%")}
 
 
 def start(setting: str) -> None:
@@ -92,7 +94,7 @@ def publish(setting: str, size: str, rate: float, seconds: float) -> None:
     from sensor_msgs.msg import Image as ImageMessage
 
     from tendon.core.types import Image
-    from tendon.ros2_nodes import conversion, qos
+    from tendon.ros2_nodes import qos, wire
 
     node = rclpy.create_node("camera")
     topics = [node.create_publisher(ImageMessage, f"image{k}", qos.STREAM) for k in range(len(SIZES[size]))]
@@ -105,7 +107,7 @@ def publish(setting: str, size: str, rate: float, seconds: float) -> None:
         time.sleep(max(0.0, begin + k / rate - time.monotonic()))
         for topic, pixels in zip(topics, frames, strict=True):
             stamps.append(time.monotonic_ns())
-            topic.publish(conversion.image_message(Image(stamp_ns=stamps[-1], pixels=pixels), "camera"))
+            topic.publish(wire.image_message(Image(stamp_ns=stamps[-1], pixels=pixels), "camera"))
     counted = stamps[round(WARM_UP_S * rate) * len(topics) :]
     time.sleep(0.5)
     print(counted[0], len(counted))
@@ -121,13 +123,13 @@ def subscribe(setting: str, size: str, rate: float, seconds: float) -> None:
     from rclpy.experimental import EventsExecutor
     from sensor_msgs.msg import Image as ImageMessage
 
-    from tendon.ros2_nodes import conversion, qos
+    from tendon.ros2_nodes import qos, wire
 
     node = rclpy.create_node("policy")
     arrivals: list[tuple[int, int]] = []
 
     def take(message: ImageMessage) -> None:
-        picture = conversion.image(message)
+        picture = wire.image(message)
         arrivals.append((picture.stamp_ns, time.monotonic_ns()))
 
     for k in range(len(SIZES[size])):

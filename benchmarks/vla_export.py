@@ -1,21 +1,22 @@
 """SmolVLA, pi0 and pi0.5 with random weights: export, then the graphs against LeRobot's eager modules, in one run.
 
-Run: `python benchmarks/vla_export.py [--policy smolvla|pi0|pi05] [--size tiny|true] [--cameras 2] [--engine cpu]`. It
-needs LeRobot (`make setup-lerobot`). True SmolVLA takes 6 GiB of memory, true pi0 17 GiB and 12 GiB
-of disk. LeRobot and its export have a process of their own, the graphs another, each with its own peak.
-`--repeats 0` makes each call once, the first one, and no chunk: where minutes count. `--layers 6` builds pi0 or pi0.5
-at true width with 6 of 18 layers: where memory does.
+It needs LeRobot (`make setup-lerobot`). True SmolVLA takes 6 GiB of memory, true pi0 17 GiB and 12 GiB of disk.
+LeRobot and its export have a process of their own, the graphs another, each with its own peak. `--repeats 0` makes
+each call once, the first one, and no chunk: where minutes count. `--layers 6` builds pi0 or pi0.5 at true width with 6
+of 18 layers: where memory does.
 
 Other load on the machine slows wall time, and hardly CPU time: both are printed. "prefix" is all that LeRobot does once
 a chunk, pictures included; "step" is one of its denoising steps. What is done goes to stderr while it is done.
+
+Examples:
+  python benchmarks/vla_export.py
+  python benchmarks/vla_export.py --policy smolvla --size true --repeats 3
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import resource
 import subprocess
 import sys
@@ -26,7 +27,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import harness
 import numpy as np
+from harness import Number
 
 POLICIES = ("smolvla", "pi0", "pi05")
 GIB = 2**30
@@ -121,8 +124,8 @@ def fill(built: Any) -> Any:
 
 
 def _smolvla(cameras: int) -> Any:
-    from tendon.policies.export.lerobot_packages import lerobot_module
-    from tendon.policies.export.smolvla import local_files
+    from tendon.policies.export.lerobot.packages import lerobot_module
+    from tendon.policies.export.networks.smolvla import local_files
 
     configuration: Any = lerobot_module("policies.smolvla.configuration_smolvla")
     modeling: Any = lerobot_module("policies.smolvla.modeling_smolvla")
@@ -134,8 +137,8 @@ def _smolvla(cameras: int) -> Any:
 
 
 def _pi(policy: str, cameras: int, layers: int) -> Any:
-    from tendon.policies.export.lerobot_packages import lerobot_module
-    from tendon.policies.export.pi import build_pi
+    from tendon.policies.export.lerobot.packages import lerobot_module
+    from tendon.policies.export.networks.pi import build_pi
 
     configuration: Any = lerobot_module(f"policies.{policy}.configuration_{policy}")
     modeling: Any = lerobot_module(f"policies.{policy}.modeling_{policy}")
@@ -151,7 +154,7 @@ def _pi(policy: str, cameras: int, layers: int) -> Any:
 
 
 def _features(cameras: int, height: int, width: int) -> dict[str, Any]:
-    from tendon.policies.export.lerobot_packages import lerobot_module
+    from tendon.policies.export.lerobot.packages import lerobot_module
 
     types: Any = lerobot_module("configs.types")
     feature, kinds = types.PolicyFeature, types.FeatureType
@@ -167,13 +170,13 @@ def make(policy: str, size: str, cameras: int, layers: int, repeats: int, folder
     """Builds a policy, times it, writes its graphs, and what it was asked and answered, to a folder."""
     import torch
 
-    from tendon.policies.export import pi, smolvla
     from tendon.policies.export.cases import random_observations
+    from tendon.policies.export.lerobot.pixels import Pixels
+    from tendon.policies.export.lerobot.statistics import identity
+    from tendon.policies.export.networks import pi, smolvla
+    from tendon.policies.export.networks.vla import vla_cases
     from tendon.policies.export.onnx_graph import write_graph
-    from tendon.policies.export.pixels import Pixels
-    from tendon.policies.export.statistics import identity
-    from tendon.policies.export.vla import vla_cases
-    from tendon.policies.manifest import CameraInput
+    from tendon.policies.spec.manifest import CameraInput
 
     clock = Clock()
     source = build(policy, size, cameras, layers)
@@ -185,7 +188,8 @@ def make(policy: str, size: str, cameras: int, layers: int, repeats: int, folder
         key: CameraInput(name=str(index), width=shape[2], height=shape[1])
         for index, (key, shape) in enumerate(shapes.items())
     }
-    context = kind.ContextGraph(source, views, [Pixels(identity(3)) for _ in views]).eval()
+    prompt = () if policy == "smolvla" else (policy,)
+    context = kind.ContextGraph(source, views, [Pixels(identity(3)) for _ in views], *prompt).eval()
     denoise = kind.DenoiseGraph(source).eval()
     state = source.config.robot_state_feature.shape[0]
     case = vla_cases(context, source.config, random_observations(tuple(views.values()), state, count=1))[0]
@@ -257,7 +261,7 @@ def run(repeats: int, engine: str, folder: Path) -> dict[str, Any]:
 
 def _load(folder: Path, name: str, engine: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     if engine != "cpu":
-        from tendon.policies.runtime import Engine, load_graph
+        from tendon.policies.engines.loading import Engine, load_graph
 
         content = {path.name: path.read_bytes() for path in folder.glob("*.onnx*")}
         return load_graph(content, name, Engine.parse(engine), THREADS).run
@@ -272,7 +276,7 @@ def _load(folder: Path, name: str, engine: str) -> Callable[[Mapping[str, Any]],
 
 
 def _difference(found: Any, wanted: Any) -> dict[str, float]:
-    from tendon.policies.parity import difference
+    from tendon.policies.parity.graph import difference
 
     return dict(zip(("max_abs", "cosine", "relative"), difference(wanted, found), strict=True))
 
@@ -280,27 +284,36 @@ def _difference(found: Any, wanted: Any) -> dict[str, float]:
 def main() -> None:
     """Runs the stages and prints what they found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policy", choices=POLICIES, default="smolvla")
-    parser.add_argument("--size", choices=("tiny", "true"), default="tiny")
-    parser.add_argument("--cameras", type=int, default=2)
+    parser.add_argument("--policy", choices=POLICIES, default="smolvla", help="(%(default)s)")
+    parser.add_argument("--size", choices=("tiny", "true"), default="tiny", help="of the network (%(default)s)")
+    parser.add_argument("--cameras", type=int, default=2, help="(%(default)s)")
     parser.add_argument("--layers", type=int, default=0, help="of pi0 and pi0.5 at true size; 0 for all 18")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--engine", default="cpu", help="what runs the graphs, see `tendon.policies.engine`")
+    parser.add_argument("--repeats", type=int, default=3, help="of each call (%(default)s)")
+    parser.add_argument("--engine", default="cpu", help="what runs the graphs, see `tendon.policies.engines.engine`")
     parser.add_argument("--folder", type=Path, help="where the graphs go, and stay")
     parser.add_argument("--stage", choices=("make", "run"), help=argparse.SUPPRESS)
+    harness.add_arguments(parser)
     given = parser.parse_args()
     if given.stage == "make":
         print(json.dumps(make(given.policy, given.size, given.cameras, given.layers, given.repeats, given.folder)))
     elif given.stage == "run":
         print(json.dumps(run(given.repeats, given.engine, given.folder)))
     else:
+        bench = harness.begin(given, "lerobot/vla")
         with tempfile.TemporaryDirectory() as scratch:
             folder = given.folder or Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
             print(f"{given.policy}, {given.size} size, {given.cameras} cameras, engine {given.engine}", flush=True)
-            print(f"{platform.processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+            policy, everything = f"{given.policy}, {given.size} size", dict[str, Any]()
             for stage in ("make", "run"):
-                _print(_stage(stage, folder))
+                found = _stage(stage, folder)
+                _print(found)
+                _add(bench, policy, given.engine, found)
+                everything |= found
+            if "eager chunk" in everything and "graph chunk" in everything:
+                gain = Number(everything["eager chunk"][0] / everything["graph chunk"][0])
+                case = {"policy": policy, "who": given.engine, "what": "gain of a chunk over eager"}
+                bench.add(case, {"ratio": gain})
 
 
 def _stage(stage: str, folder: Path) -> dict[str, Any]:
@@ -310,6 +323,23 @@ def _stage(stage: str, folder: Path) -> dict[str, Any]:
         raise SystemExit(f"stage {stage} ended with {done.returncode}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def _add(bench: harness.Bench, policy: str, engine: str, found: Mapping[str, Any]) -> None:
+    for name, value in found.items():
+        what = name.replace("peak_gib", "peak of memory").removesuffix(" gib").removesuffix(" MiB").strip()
+        values: dict[str, harness.Value] = {}
+        if isinstance(value, list):
+            values = {"wall": Number(value[0], "s"), "CPU": Number(value[1], "s")}
+        elif isinstance(value, dict):
+            values = {key.replace("_", " "): Number(number) for key, number in value.items()}
+        elif "gib" in name.lower() or "MiB" in name:
+            values = {"memory or size": Number(value, "MiB" if "MiB" in name else "GiB")}
+        else:
+            values = {"count": Number(value)}
+        # What LeRobot did is the same whatever runs the graphs.
+        who = "LeRobot" if "eager" in name or name == "built" else "export" if "export" in name else engine
+        bench.add({"policy": policy, "who": who, "what": what}, values)
 
 
 def _print(found: Mapping[str, Any]) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from tendon.core.profile import load_profile
-from tendon.policies.bundle import write_bundle
-from tendon.policies.manifest import CameraInput, InstructionInput, Manifest
-from tendon.policies.policy import BundlePolicy
-from tendon.policies.spaces import ActionSpace, StateItem
+from tendon.policies.bundle.bundle import write_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.spec.manifest import CameraInput, InstructionInput, Manifest
+from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.robots.profile import load_profile
 
 ROWS, STEP_S, TOKENS, SPEED_M_S = 16, 0.1, 4, 0.1
 PLACES = {"left": (0.45, 0.2, 0.25), "right": (0.45, -0.2, 0.25)}

@@ -6,13 +6,15 @@ Example:
 
 from __future__ import annotations
 
-import contextlib
 import math
+import signal
 
 import rclpy
 from builtin_interfaces.msg import Duration
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -45,10 +47,16 @@ class OwnPolicy(Node):
 
 
 def main() -> None:
-    """Runs until Ctrl-C."""
-    rclpy.init()
-    with contextlib.suppress(KeyboardInterrupt):
-        rclpy.spin(OwnPolicy())
+    """Runs until Ctrl-C, SIGTERM or a terminal that is closed, at whatever moment they come."""
+    requests: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+            signal.signal(number, lambda number, _: requests.append(number))
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    executor = SingleThreadedExecutor()
+    executor.add_node(OwnPolicy())
+    while not requests:
+        executor.spin_once(timeout_sec=0.1)
 
 
 if __name__ == "__main__":

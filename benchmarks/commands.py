@@ -1,0 +1,67 @@
+"""How long a command takes until it answers: what somebody types first, and what is refused before anything starts.
+
+Each is typed some times, in a ROS domain without a graph; the first time is left out, as it warms the disk.
+
+Examples:
+  python benchmarks/commands.py
+  python benchmarks/commands.py --repeats 3 --busy --rows /tmp/rows
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+
+import harness
+
+from tendon.graph.domain import free_domain
+
+CASES = {
+    "tendon --version": 0,
+    "tendon --help": 0,
+    "tendon status": 2,
+    "tendon say left": 2,
+    "tendon safety stop": 2,
+    "tendon run robot:=pnada": 2,
+    "tendon run robot:=ur5e": 2,
+    "tendon run robto:=ur5e": 2,
+    "tendon run policy:=bundles/none": 2,
+}
+"""What is typed, and the exit code that it must have."""
+
+
+def seconds(line: str, code: int, environment: dict[str, str]) -> float:
+    """Returns how long a command took [s].
+
+    Raises:
+        SystemExit: it ended with another exit code.
+    """
+    begin_s = time.perf_counter()
+    command = [sys.executable, "-m", "tendon.cli", *line.split()[1:]]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    took_s = time.perf_counter() - begin_s
+    if ended.returncode != code:
+        raise SystemExit(f"{line}: exit code {ended.returncode}, expected {code}\n{ended.stdout}{ended.stderr}")
+    return took_s
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=10, help="of each command (%(default)s)")
+    harness.add_arguments(parser)
+    args = parser.parse_args()
+    bench = harness.begin(args, "commands/answer")
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    for line, code in CASES.items():
+        took_s = [seconds(line, code, environment) for _ in range(1 + args.repeats)][1:]
+        values = harness.spread_of(took_s, "s")
+        bench.add({"typed": line, "exit code": str(code)}, {"p50": values["p50"], "max": values["max"]})
+        print(f"{line}: p50 {values['p50'].value:.2f} s, max {values['max'].value:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""Success of a policy through the whole ROS graph, beside the loop without ROS on the same seeds.
+
+Starts `tendon run` once in simulated time, with detector, safety monitor and filter. For each seed it loads the scene,
+resets and arms, says the instruction, and asks the simulator whether the task is done, as `tendon eval` does. A stop
+that nobody asked for ends the episode and is counted by its cause. Episodes are kept in a file: an interrupted run
+goes on.
+
+Examples:
+  python benchmarks/graph_success.py --seeds 200000:200240
+  python benchmarks/graph_success.py --seeds 200000:200003 --busy --rows /tmp/rows --kept /tmp/graph.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import harness
+from harness import Number
+from harness.pages import value_text
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tendon.core.errors import StoppedError
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.node_status import SimulationStatus
+from tendon.evaluation.statistics import paired_difference, wilson
+from tendon.graph.domain import free_domain
+from tendon.safety.reports import MonitorState, TaskState
+from tendon.safety.response import Response
+from tendon.sim.scene import sample_scene
+
+LIMIT_S, HOLD_CHECKS, PATIENCE_S = 12.0, 3, 120.0
+DELAY_MS = 50.0
+NUMBERS = re.compile(r" \([^)]*\)|, alarm \d+")
+"""What differs between reasons of one kind."""
+IMAGE_NS = 10_000_000
+"""Simulated time from an exposure to its picture in the graph: a tick."""
+
+
+class Graph:
+    """A running graph that plays one episode after the other."""
+
+    def __init__(self, bundle: str, delay_ms: float, speed: float, log: Path) -> None:
+        from diagnostic_msgs.msg import DiagnosticArray
+        from rcl_interfaces.srv import SetParametersAtomically
+
+        from tendon.ros2_nodes import qos, wire
+        from tendon.ros2_nodes.operator import Operator
+
+        arguments = [f"policy:={bundle}", f"inference_delay_ms:={delay_ms:g}", f"speed:={speed:g}"]
+        with log.open("w") as output:
+            self._run = subprocess.Popen(
+                [sys.executable, "-m", "tendon.cli", "run", "--plain", *arguments],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._decode, self._log = wire.TASK.decode, log
+        self._task: TaskState | None = None
+        self._seen = 0
+        self.operator = Operator("graph_success", simulated_time=True)
+        node = self.operator.node
+        node.create_subscription(DiagnosticArray, wire.TASK.name, self._judged, qos.EACH)
+        self._set = node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
+        names = ("sim_node", "camera_node", "control_node", "safety_monitor", "policy_node")
+        self._wait(lambda: all(self.operator.reports.status(name) for name in names), "all nodes")
+
+    def _judged(self, message: object) -> None:
+        self._task = self._decode(message)  # type: ignore[arg-type]
+        self._seen += 1
+
+    def _wait(self, condition: Callable[[], object], what: str) -> None:
+        def over() -> bool:
+            if self._run.poll() is not None:
+                raise SystemExit(f"the graph has ended with code {self._run.returncode}: see {self._log}")
+            return bool(condition())
+
+        if not self.operator.wait(over, PATIENCE_S):
+            raise SystemExit(f"not within {PATIENCE_S:.0f} s: {what}")
+
+    def _monitor(self) -> MonitorState | None:
+        return self.operator.reports.newest(MonitorState)
+
+    def episode(self, seed: int) -> dict[str, object]:
+        """Plays one episode and returns what came of it."""
+        scene = sample_scene(seed)
+        self._load(seed, f"{scene.task.family}/{seed}")
+        self._arm()
+        begin_ns, done = self.operator.time.now_ns(), 0
+        self.operator.say(scene.instruction)
+        seen, stop, slow_ns, last_ns = self._seen, "", 0, begin_ns
+        reasons: set[str] = set()
+        while done < HOLD_CHECKS and not stop:
+            now_ns = self.operator.time.now_ns()
+            if now_ns - begin_ns > LIMIT_S * 1e9:
+                break
+            if self._seen > seen:
+                seen = self._seen
+                task = self._task
+                done = done + 1 if task is not None and task.done and task.instruction == scene.instruction else 0
+            monitor = self._monitor()
+            if monitor is not None and monitor.permission.state is PermissionState.LATCHED:
+                stop = monitor.permission.reason
+            if monitor is not None and monitor.response in (Response.SLOW, Response.HOLD):
+                slow_ns += now_ns - last_ns
+                reasons.add(f"{monitor.response.word}: {NUMBERS.sub('', monitor.permission.reason)}")
+            last_ns = now_ns
+            time.sleep(0.001)
+        duration_s = (self.operator.time.now_ns() - begin_ns) * 1e-9
+        return {
+            "seed": seed,
+            "success": done >= HOLD_CHECKS,
+            "stop": stop,
+            "duration_s": round(duration_s, 2),
+            "slowed_s": round(slow_ns * 1e-9, 2),
+            "reasons": sorted(reasons),
+        }
+
+    def _load(self, seed: int, label: str) -> None:
+        from rcl_interfaces.srv import SetParametersAtomically
+        from rclpy.parameter import Parameter
+
+        with contextlib.suppress(StoppedError):
+            self.operator.stop(10.0)
+        self.operator.say("stop")  # no task: the next one begins with its own words
+        self._wait(lambda: self.operator.permission() is PermissionState.LATCHED, "a stop")
+        values = [Parameter("scene", value=seed), Parameter("family", value="")]
+        request = SetParametersAtomically.Request(parameters=[value.to_parameter_msg() for value in values])
+
+        def loaded() -> bool:
+            future = self._set.call_async(request)
+            return self.operator.wait(future.done, 10.0) and future.result().result.successful
+
+        self._wait(loaded, f"scene {seed} at rest")
+        self._wait(lambda: self._task is not None and self._task.scene == label, f"scene {label}")
+
+    def _arm(self) -> None:
+        def armed() -> bool:
+            for request in (self.operator.reset, self.operator.arm):
+                with contextlib.suppress(StoppedError):
+                    request(10.0)
+            return self.operator.wait(
+                lambda: self.operator.mode() is Mode.ARMED and self.operator.permission() is PermissionState.ARMED,
+                1.0,
+            )
+
+        self._wait(armed, f"armed; {self._monitor()}")
+
+    def factor(self) -> float:
+        """Returns the newest real-time factor."""
+        status = self.operator.reports.newest(SimulationStatus)
+        return float("nan") if status is None or status.real_time_factor is None else status.real_time_factor
+
+    def end(self) -> None:
+        """Ends the graph."""
+        self._run.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._run.wait(30)
+        self._run.kill()
+        self.operator.close()
+
+
+def play(seeds: range, bundle: str, delay_ms: float, speed: float, kept: Path) -> list[dict]:
+    """Plays what is missing in the file of kept episodes; returns all, by seed."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    known = {row["seed"] for row in rows}
+    missing = [seed for seed in seeds if seed not in known]
+    if missing:
+        graph = Graph(bundle, delay_ms, speed, kept.with_suffix(".log"))
+        try:
+            with kept.open("a") as file, _bar(len(missing)) as advance:
+                for seed in missing:
+                    rows.append(graph.episode(seed))
+                    file.write(json.dumps(rows[-1]) + "\n")
+                    file.flush()
+                    advance(f"real-time factor {graph.factor():.2f}")
+        finally:
+            graph.end()
+    return sorted((row for row in rows if row["seed"] in seeds), key=lambda row: row["seed"])
+
+
+@contextlib.contextmanager
+def _bar(total: int) -> Iterator[Callable[[str], None]]:
+    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, TimeRemainingColumn()) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda text: bar.update(task, advance=1, description=text)
+
+
+def without_ros(seeds: range, bundle: str, delay_ns: int) -> dict[int, bool]:
+    """Returns the success of `tendon eval` by seed, with the delay that the graph has."""
+    from tendon.evaluation.detection.tracing import TraceJob, run_traces
+    from tendon.graph.description import find_bundle
+
+    folder = find_bundle(bundle)
+    jobs = [TraceJob(bundle=folder, robot="panda", seed=seed, delay_ns=delay_ns) for seed in seeds]
+    return {one.job.seed: one.episode.success for one in run_traces(jobs, os.cpu_count() or 1)}
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundle", default="bundles/tabletop", help="policy (%(default)s)")
+    parser.add_argument("--seeds", default="200000:200240", help="first:last+1 (%(default)s)")
+    parser.add_argument("--delay-ms", type=float, default=DELAY_MS, help="of an inference (%(default)s)")
+    parser.add_argument("--speed", type=float, default=0.0, help="of simulated time; 0 is as fast as it goes")
+    parser.add_argument("--kept", type=Path, default=Path("outputs/graph-success.jsonl"), help="(%(default)s)")
+    harness.add_arguments(parser)
+    args = parser.parse_args()
+    bench = harness.begin(args, "success/graph")
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
+    os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
+    first, last = map(int, args.seeds.split(":"))
+    seeds = range(first, last)
+    episodes = play(seeds, args.bundle, args.delay_ms, args.speed, args.kept)
+    alone = without_ros(seeds, args.bundle, round(args.delay_ms * 1e6) + IMAGE_NS)
+    graph = [bool(row["success"]) for row in episodes]
+    stops = Counter(str(row["stop"]) for row in episodes if row["stop"])
+
+    def tell(measure: str, value: harness.Value) -> None:
+        print(f"{measure}: {value_text(value)}")
+        bench.add({"measure": measure}, {"result": value})
+
+    tell("through the whole graph", wilson(sum(graph), len(graph)))
+    tell("without ROS, same seeds and delay", wilson(sum(alone.values()), len(alone)))
+    difference = paired_difference([alone[seed] for seed in seeds], graph)
+    tell("graph less loop, paired, points", Number(100 * difference.difference))
+    tell("95 % lower bound of it, points", Number(100 * difference.lower))
+    tell("stops that nobody asked for", Number(sum(stops.values())))
+    for cause, count in stops.most_common():
+        tell(f"stopped: {cause}", Number(count))
+
+
+if __name__ == "__main__":
+    main()
