@@ -36,7 +36,7 @@ demo: $(INSTALLED)  ## a simulated Panda does what it is told; leaves a video, a
 	$(BIN)/tendon demo
 
 test: $(INSTALLED)  ## run every test, on two processes
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 test-train: $(TRAINING)  ## the tests of training and export, with torch
 	$(BIN)/python -m pytest tests/training

@@ -24,6 +24,7 @@ DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.3
 DEV = [
     *OPENVINO,
     "pytest>=8",
+    "pytest-timeout>=2.4",
     "pytest-xdist>=3.6",
     "hypothesis>=6.100",
     "example-robot-data>=4.1",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,7 @@ class OpenVinoGraph:
     def __init__(self, content: Mapping[str, bytes], name: str, engine: Engine, threads: int) -> None:
         self.engine = engine
         self.provider = f"OpenVINO {DEVICE}"
-        core = openvino.Core()
-        capabilities = core.get_property(DEVICE, "OPTIMIZATION_CAPABILITIES")
+        capabilities = _core().get_property(DEVICE, "OPTIMIZATION_CAPABILITIES")
         if engine.precision == "bf16" and "BF16" not in capabilities:
             raise ConfigError(
                 f"engine {engine} needs a CPU with bfloat16 (AVX512_BF16 or AMX), this one has "
@@ -50,7 +49,7 @@ class OpenVinoGraph:
         locations = listed_locations(content, name)
         self.inputs, self.outputs = declared(content[name], name)
         try:
-            compiled = core.compile_model(_read(core, content, name, locations), DEVICE, options(engine, threads))
+            compiled = _core().compile_model(_read(content, name, locations), DEVICE, options(engine, threads))
         except (RuntimeError, UnicodeDecodeError) as error:  # the latter where a name is damaged
             raise IntegrityError(f"OpenVINO cannot load {name}: {error}; export the bundle again") from error
         self._request = compiled.create_infer_request()
@@ -102,13 +101,24 @@ def options(engine: Engine, threads: int) -> dict[str, Any]:
     }
 
 
-def _read(core: openvino.Core, content: Mapping[str, bytes], name: str, locations: list[str]) -> openvino.Model:
+@cache
+def _core() -> openvino.Core:
+    """Returns this process's only one, which is never taken down.
+
+    Each gives the calling thread a signal stack on a CPU with AMX and unmaps it when it goes. Of two that go in the
+    order they came, the thread keeps a stack that is unmapped: the next signal, such as Ctrl-C, is a segmentation fault
+    (OpenVINO 2026.4, `SigAltStackSetup` of its CPU plugin).
+    """
+    return openvino.Core()
+
+
+def _read(content: Mapping[str, bytes], name: str, locations: list[str]) -> openvino.Model:
     """Reads a graph. External data goes through files of our own: from memory, OpenVINO looks in the working folder."""
     if not locations:
-        return core.read_model(content[name], b"")
+        return _core().read_model(content[name], b"")
     with tempfile.TemporaryDirectory(prefix="tendon-") as scratch:
         for file in (name, *locations):
             path = Path(scratch) / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content[file])
-        return core.read_model(Path(scratch) / name)
+        return _core().read_model(Path(scratch) / name)

@@ -385,3 +385,18 @@ time.sleep(1)
         )
         assert (done.returncode, done.stdout) == (0, b""), done.stderr.decode()
         assert list(tmp_path.iterdir()) == []
+
+    def test_a_signal_after_two_graphs_are_gone_is_heard(self) -> None:
+        """On a CPU with AMX it was a segmentation fault: Ctrl-C on the policy node."""
+        program = """
+import signal, sys
+from tendon.policies.engines.loading import Engine, load_graph
+model = sys.stdin.buffer.read()
+graphs = [load_graph({"m": model}, "m", Engine("openvino")) for _ in range(2)]
+graphs.pop(0)
+graphs.pop(0)
+signal.signal(signal.SIGINT, lambda *_: print("heard"))
+signal.raise_signal(signal.SIGINT)
+"""
+        done = subprocess.run([sys.executable, "-c", program], input=step(), capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (0, b"heard\n"), done.stderr.decode()
