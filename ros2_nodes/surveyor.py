@@ -17,6 +17,7 @@ from rclpy.qos import (
     ReliabilityPolicy,
     qos_check_compatible,
 )
+from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image, JointState
@@ -28,7 +29,7 @@ from tendon.graph.domain import domain_id
 from tendon.graph.expectations import Expectation, expected_nodes, expected_topics
 from tendon.graph.running.state import ALWAYS
 from tendon.graph.survey import Endpoint, Seen, Survey
-from tendon.robots.profile import load_profile
+from tendon.robots.profile import RobotProfile, load_profile
 from tendon.ros2_nodes.operator import Operator
 from tendon.ros2_nodes.wire import read_stamp_ns, time_ns
 
@@ -46,6 +47,8 @@ TYPES = {
 WINDOW_S = 2.0
 SETTLE_S = 1.2
 """Endpoints become known after nodes do, reports come twice a second."""
+LOOKS = 3
+"""At most: a node that is found late, as on a busy machine, changes what is expected of the topics."""
 WATCHED = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=100,
@@ -68,7 +71,7 @@ class Surveyor:
         self._clock: list[tuple[int, int]] = []
 
     def survey(self, robot: str | None, nodes: Iterable[str] | None) -> Survey:
-        """Looks for about `WINDOW_S`.
+        """Looks for about `WINDOW_S`, and again if a node was found meanwhile.
 
         Args:
             robot: the profile; by default what the nodes say.
@@ -92,16 +95,27 @@ class Surveyor:
             if robot is not None:
                 raise
             raise ConfigError(f"the graph's robot {name} is not on this machine, give robot:=: {error}") from error
-        present = self._operator.nodes() | self._operator.reports.nodes()
-        wanted = tuple(expected_nodes(present) if nodes is None else nodes)
+        for _ in range(LOOKS):
+            wanted = self._expected_nodes() if nodes is None else tuple(nodes)
+            survey = self._look(profile, wanted)
+            if nodes is not None or self._expected_nodes() == wanted:
+                break
+        return survey
+
+    def _expected_nodes(self) -> tuple[str, ...]:
+        return expected_nodes(self._operator.nodes() | self._operator.reports.nodes())
+
+    def _look(self, profile: RobotProfile, wanted: tuple[str, ...]) -> Survey:
+        self._messages.clear()
         expected = expected_topics(profile, wanted)
         known = self._types()
-        for expectation in expected:
-            self._watch(expectation, known.get(expectation.topic, ()))
+        watches = [self._watch(each) for each in expected if each.type in known.get(each.topic, ())]
         simulated = bool(self._node.get_publishers_info_by_topic(self._node.resolve_topic_name("/clock")))
         if simulated:
-            self._node.create_subscription(Clock, "/clock", self._tick, WATCHED)
+            watches.append(self._node.create_subscription(Clock, "/clock", self._tick, WATCHED))
         self._operator.wait(lambda: False, WINDOW_S)
+        for watch in watches:
+            self._node.destroy_subscription(watch)
         state = self._operator.reports.state(wanted)
         known = self._types()
         seen = {each.topic: self._seen(each, known.get(each.topic, ()), simulated) for each in expected}
@@ -123,18 +137,16 @@ class Surveyor:
         prefix = self._node.get_namespace().rstrip("/") + "/"
         return name.removeprefix(prefix)
 
-    def _watch(self, expected: Expectation, types: tuple[str, ...]) -> None:
-        self._messages[expected.topic] = []
-        if expected.type in types:
-            heard = partial(self._heard, expected)
-            self._node.create_subscription(TYPES[expected.type], expected.topic, heard, WATCHED, raw=True)
+    def _watch(self, expected: Expectation) -> Subscription:
+        heard = partial(self._heard, expected)
+        return self._node.create_subscription(TYPES[expected.type], expected.topic, heard, WATCHED, raw=True)
 
     def _heard(self, expected: Expectation, data: bytes) -> None:
         try:
             stamp_ns = read_stamp_ns(data) if expected.stamped else None
         except InvalidDataError:
             stamp_ns = None
-        self._messages[expected.topic].append((time.time_ns(), stamp_ns))
+        self._messages.setdefault(expected.topic, []).append((time.time_ns(), stamp_ns))
 
     def _tick(self, message: Clock) -> None:
         self._clock.append((time.time_ns(), time_ns(message.clock)))
@@ -144,7 +156,7 @@ class Surveyor:
         here = self._node.get_name()
         publishers = [each for each in self._node.get_publishers_info_by_topic(name) if each.node_name != here]
         subscribers = [each for each in self._node.get_subscriptions_info_by_topic(name) if each.node_name != here]
-        messages = self._messages[expected.topic]
+        messages = self._messages.get(expected.topic, [])
         stamps = [stamp for _, stamp in messages if stamp is not None]
         return Seen(
             types=types,
