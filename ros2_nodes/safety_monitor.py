@@ -50,6 +50,10 @@ STILL_S = 120.0
 """Wall time that an armed robot's simulated clock may stand still; a host that sleeps itself does not count."""
 LOOK_S = 0.1
 """What one look at the standing clock counts at most."""
+ARRIVAL_S = 0.5
+"""Wall time for which simulated time waits for what is under way, before an age latches. Messages of several nodes
+overtake one another where this process hardly runs: the clock may be heard before a heartbeat that was sent 100 ms
+(simulated) earlier."""
 
 
 class SafetyMonitorNode(NodeShell):
@@ -75,6 +79,8 @@ class SafetyMonitorNode(NodeShell):
         self._count = 0
         self._last_ns = 0
         self._still_s, self._looked_s = 0.0, time.monotonic()
+        self._held_ns: int | None = None
+        self._held_s = 0.0
         self._answered = ""
         self._permissions = self.create_publisher(DiagnosticArray, wire.PERMISSION.name, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
@@ -176,13 +182,26 @@ class SafetyMonitorNode(NodeShell):
         elif (node := wire.unreadable_request(message)) and node != self.get_name():
             self._inputs.requests.ask(node, Response.STOP, problem, self._awake.now_ns())
 
+    def live(self, now_ns: int) -> None:
+        """Does what is due at a new simulated time, when what motion needs has arrived or does not come."""
+        overdue = self._permission.armed and self._monitor.overdue(self._awake.now_ns())
+        if overdue and self._held_s < ARRIVAL_S:
+            self._held_ns = now_ns
+            return
+        self._held_ns, self._held_s = None, 0.0
+        super().live(now_ns)
+
     def check(self) -> None:
-        """Looks, besides, whether simulated time goes on."""
+        """Looks, besides, whether simulated time goes on, and whether it waited long enough for a late message."""
         super().check()
         self._awake.now_ns()
         now_s = time.monotonic()
-        self._still_s += min(now_s - self._looked_s, LOOK_S)
+        passed_s = min(now_s - self._looked_s, LOOK_S)
         self._looked_s = now_s
+        if self._held_ns is not None:
+            self._held_s += passed_s
+            self.live(self._held_ns)
+        self._still_s += passed_s
         if self.time.simulated and self._still_s > STILL_S and self._permission.armed:
             self._monitor.stop(f"simulated time has stood still for {STILL_S:.0f} s of wall time")
             self._publish()

@@ -120,7 +120,7 @@ class NodeShell(Node):
         else:
             self.create_timer(period_s, work, clock=self._steady)
 
-    def _live(self, now_ns: int) -> None:
+    def live(self, now_ns: int) -> None:
         """Does what is due at a new simulated time, and says so."""
         for each in self._periodic:
             if now_ns >= each.due_ns or now_ns < each.due_ns - 2 * each.period_ns:  # the clock went back
@@ -165,7 +165,7 @@ class NodeShell(Node):
 
     def join_time(self) -> None:
         """Takes part in simulated time from here on: it waits for this node."""
-        self.time.listen(self._live)
+        self.time.listen(self.live)
 
     def check(self) -> None:
         """Publishes diagnostics twice a second, and at once when the health changes."""

@@ -7,7 +7,10 @@ import os
 import shutil
 import tempfile
 
+from tendon.graph.domain import claim_domain
+
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+domain, claim = claim_domain()
+os.environ["ROS_DOMAIN_ID"] = str(domain)
 os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
 atexit.register(shutil.rmtree, os.environ["TENDON_STATE"], ignore_errors=True)

@@ -166,6 +166,17 @@ class SafetyMonitor:
         """
         self._report, self._obstacle = (mode, event, reason), obstacle
 
+    def overdue(self, now_ns: int) -> bool:
+        """Returns whether a heartbeat or the joint state that motion needs has come, and is now too old."""
+        beats = [self._beats[node] for node in self._required]
+        return any(beat and self._old(beat[1], now_ns, self._limits.heartbeat_ns) for beat in beats) or (
+            self._joints_ns is not None and self._old(self._joints_ns, now_ns, self._limits.joint_state_ns)
+        )
+
+    @staticmethod
+    def _old(arrived_ns: int, now_ns: int, limit_ns: int) -> bool:
+        return abs(now_ns - arrived_ns) > limit_ns  # ahead of now: the clock went back
+
     def silent(self, now_ns: int) -> tuple[str, ...]:
         """Returns which of all nodes had a heartbeat and have none now."""
         beats = self._beats.items()
@@ -259,11 +270,11 @@ class SafetyMonitor:
             beat = self._beats[node]
             if beat is None:
                 causes.append(f"no heartbeat of {node} yet")
-            elif abs(now_ns - beat[1]) > self._limits.heartbeat_ns:  # ahead of now: the clock went back
+            elif self._old(beat[1], now_ns, self._limits.heartbeat_ns):
                 causes.append(f"no heartbeat of {node} for {self._limits.heartbeat_ns / 1e6:.0f} ms")
         if self._joints_ns is None:
             causes.append("no joint state yet")
-        elif abs(now_ns - self._joints_ns) > self._limits.joint_state_ns:
+        elif self._old(self._joints_ns, now_ns, self._limits.joint_state_ns):
             causes.append(f"no joint state for {self._limits.joint_state_ns / 1e6:.0f} ms")
         if self._breach:
             causes.append(self._breach)
