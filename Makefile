@@ -39,14 +39,14 @@ test: $(INSTALLED)  ## run every test, on two processes
 	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 test-train: $(TRAINING)  ## the tests of training and export, with torch
-	$(BIN)/python -m pytest tests/training
+	$(BIN)/python -m pytest tests/policies/training
 
 test-lerobot: $(LEROBOT)  ## policies of LeRobot, imported, against LeRobot itself
-	$(BIN)/python -m pytest tests/lerobot
+	$(BIN)/python -m pytest tests/policies/export/lerobot
 
 faults: $(INSTALLED)  ## break the running graph in every known way, 20 times each; table in outputs/faults (1-2 hours)
-	PYTHONPATH=tests/ros:benchmarks $(BIN)/python tests/faults/matrix.py --repeats $(REPEATS) --results $(BENCH)
-	PYTHONPATH=tests/ros:benchmarks $(BIN)/python tests/faults/kill.py --count $(KILLS) --results $(BENCH)
+	PYTHONPATH=.:benchmarks $(BIN)/python tests/faults/matrix.py --repeats $(REPEATS) --results $(BENCH)
+	PYTHONPATH=.:benchmarks $(BIN)/python tests/faults/kill.py --count $(KILLS) --results $(BENCH)
 
 lint: $(INSTALLED)  ## style, formatting, and who may import whom
 	$(BIN)/ruff check .

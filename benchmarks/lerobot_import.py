@@ -30,16 +30,16 @@ POLICIES = ("act", "diffusion", "smolvla")
 CLASSES = {"act": "ACT", "diffusion": "Diffusion", "smolvla": "SmolVLA"}
 CAMERAS = ("front", "wrist")
 JOINTS, GIB = 6, 2**30
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "lerobot"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
 def save(policy: str, pixels: int, folder: Path) -> None:
     """Saves a policy and its processors as LeRobot does, and the profile of its robot."""
     import torch
-    from so101 import write_so101
-    from vla_directories import save_processors
 
     from tendon.policies.export.lerobot.packages import lerobot_module
+    from tests.policies.export.lerobot.so101 import write_so101
+    from tests.policies.export.lerobot.vla_directories import save_processors
 
     torch.manual_seed(0)
     types: Any = lerobot_module("configs.types")
@@ -79,11 +79,11 @@ def save(policy: str, pixels: int, folder: Path) -> None:
 def _smolvla(config: Any, directory: Path) -> tuple[Any, Any]:
     """Returns policy and tokenizer; the language model's files are saved: its true configuration, a small tokenizer."""
     from transformers.models.smolvlm.configuration_smolvlm import SmolVLMConfig
-    from vla_directories import save_tokenizer
     from vla_export import SMOLVLM2_500M, fill
 
     from tendon.policies.export.lerobot.packages import lerobot_module
     from tendon.policies.export.networks.smolvla import local_files
+    from tests.policies.export.lerobot.vla_directories import save_tokenizer
 
     tokenizer, vlm = save_tokenizer(directory / "vlm", "smolvla"), SmolVLMConfig(**SMOLVLM2_500M)
     vlm.save_pretrained(directory / "vlm")

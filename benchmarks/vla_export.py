@@ -99,8 +99,8 @@ def build(policy: str, size: str, cameras: int, layers: int) -> Any:
 
     torch.set_num_threads(THREADS)
     if size == "tiny":
-        sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "lerobot"))
-        import vla_directories
+        sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+        from tests.policies.export.lerobot import vla_directories
 
         with tempfile.TemporaryDirectory() as folder:
             save = vla_directories.save_smolvla if policy == "smolvla" else vla_directories.save_pi

@@ -1,4 +1,4 @@
-"""What a driver of a robot must do: five calls from one thread, which `tests/robots/driver_conformance.py` tries."""
+"""What a driver of a robot must do: five calls from one thread, tried by `tests/robots/drivers`."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from limits_checker import PROFILE
 
 from tendon.robots.profile import RobotProfile
+from tests.control.limits_checker import PROFILE
 
 
 @pytest.fixture(scope="session")

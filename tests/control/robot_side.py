@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from limits_checker import PROFILE
 
 from tendon.control.controller import Controller, Tick
 from tendon.control.residual import BoundedResidual
 from tendon.core.modes import Mode
 from tendon.core.types import Array, Command, Observation
 from tendon.robots.trajectory_controller import TrajectoryController
+from tests.control.limits_checker import PROFILE
 
 MS = 1_000_000
 PERIOD_NS = 10 * MS

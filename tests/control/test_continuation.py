@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from limits_checker import PROFILE, make_chunk
 
 from tendon.control.continuation import ON_PLAN_SHARE, continuation, on_plan_tolerance
 from tendon.control.executor import Executor
 from tendon.core.types import ActionChunk, Array, Observation
+from tests.control.limits_checker import PROFILE, make_chunk
 
 MS = 1_000_000
 STEP_NS = 100 * MS

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from limits_checker import PROFILE, make_chunk
-from robot_side import MS, PERIOD_NS, Robot
 
 from tendon.control.controller import LEAD_TICKS
 from tendon.control.executor import Placement
@@ -15,6 +13,8 @@ from tendon.control.residual import BoundedResidual
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Array, Observation
+from tests.control.limits_checker import PROFILE, make_chunk
+from tests.control.robot_side import MS, PERIOD_NS, Robot
 
 HOME = PROFILE.vector("home")
 SWING = np.array([0.4, 0.3, 0.3, 0.4, 0.5, 0.5, 0.5, -0.03])

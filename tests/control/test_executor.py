@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from limits_checker import make_chunk
 
 from tendon.control.executor import FADE_NS, Executor, Placement
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import ActionChunk, Array
+from tests.control.limits_checker import make_chunk
 
 MS = 1_000_000
 STEP_NS = 100 * MS

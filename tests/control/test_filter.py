@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from limits_checker import PERIOD_S, TOLERANCE, assert_inside, assert_stops
 
 from tendon.control.filter import SafetyFilter
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
+from tests.control.limits_checker import PERIOD_S, TOLERANCE, assert_inside, assert_stops
 
 KINDS = ("uniform", "bang-bang", "walk", "huge", "garbage", "outside", "hold", "sine")
 Sent = tuple[object, object]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from limits_checker import PERIOD_S, PROFILE, assert_inside
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.filter import SafetyFilter, Verdict
 from tendon.core.types import Array
 from tendon.robots.environment import load_environment
 from tendon.robots.spline import hermite
+from tests.control.limits_checker import PERIOD_S, PROFILE, assert_inside
 
 CLEARANCE = Clearance(PROFILE, load_environment("tabletop"))
 HOME = PROFILE.vector("home")

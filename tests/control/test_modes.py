@@ -7,12 +7,12 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from limits_checker import PROFILE, make_chunk
-from robot_side import MS, Robot
 
 from tendon.control.mode_machine import Supervisor
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
+from tests.control.limits_checker import PROFILE, make_chunk
+from tests.control.robot_side import MS, Robot
 
 LEGAL = {
     Mode.STANDBY: {Mode.STANDBY, Mode.ARMED, Mode.STOPPING, Mode.LATCHED},

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from limits_checker import PROFILE, make_chunk
-from robot_side import MS, Robot
 
 from tendon.control.controller import Controller
 from tendon.control.executor import Placement
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Observation
+from tests.control.limits_checker import PROFILE, make_chunk
+from tests.control.robot_side import MS, Robot
 
 HOME = PROFILE.vector("home")
 

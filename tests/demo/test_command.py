@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tiny_bundle import write_tiny_bundle
 
 from tendon import cli
 from tendon.cli.tree import EXIT_ERROR
@@ -19,6 +18,7 @@ from tendon.demo.recording import Outcome, Recording
 from tendon.graph.description import describe
 from tendon.ros2_nodes import demo_performance
 from tendon.ros2_nodes.demo_performance import Performance
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 
 @pytest.fixture(scope="module")

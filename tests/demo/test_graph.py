@@ -13,7 +13,8 @@ from pathlib import Path
 
 import av
 import pytest
-from tiny_bundle import write_tiny_bundle
+
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 pytestmark = pytest.mark.graph
 PATIENCE_S = 240.0

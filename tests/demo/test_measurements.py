@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_bundle import write_tiny_bundle
 
 from tendon.demo.measurements import acceleration_share, measure
 from tendon.demo.recording import Outcome, Recording
@@ -16,6 +15,7 @@ from tendon.demo.summary import summarise_run
 from tendon.evaluation.statistics import spread
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.sim.scene import Scene
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 
 @pytest.fixture(scope="module")

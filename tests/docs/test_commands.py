@@ -13,8 +13,8 @@ import pytest
 from tendon.cli.tree import Group, load_command, walk
 from tendon.graph.arguments import ARGUMENTS
 from tendon.graph.parameters import find_parameter
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PATHS = {" ".join(path): path for path in walk(Group())}
 REFERENCE = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def options_of(path: tuple[str, ...]) -> frozenset[str]:
 def wrong_words(words: list[str]) -> list[str]:
     """Returns the options and `key:=` arguments of a command line that its command does not take."""
     path = next((PATHS[name] for k in (3, 2) if (name := " ".join(words[1:k])) in PATHS), None)
-    if path is None:  # `tendon --help`, a group, or what tests/core/test_mentions.py finds
+    if path is None:  # `tendon --help`, a group, or what tests/cli/test_mentions.py finds
         return []
     known = {argument.name for argument in ARGUMENTS}
     options = [word.split("=")[0] for word in words if word.startswith("--")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,9 @@ import pytest
 from tendon.policies.spec.manifest import Manifest
 from tendon.robots.profile import RobotProfile
 from tendon.robots.profile_parts import Camera, Controller, Human, Joint
+from tests import ROOT
 
-REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+REFERENCE = ROOT / "docs" / "reference"
 PAGES = {
     "robot-profile.md": (RobotProfile, Joint, Controller, Camera, Human),
     "bundle.md": (Manifest,),

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests import ROOT
+
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 
@@ -61,7 +62,7 @@ def test_every_page_that_is_cited_exists() -> None:
 
 
 def test_every_file_that_a_document_names_exists() -> None:
-    """Such as `tests/ros/` in CONTRIBUTING."""
+    """Such as `tests/ros2_nodes/` in CONTRIBUTING."""
     documents = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     wrong = [
         f"{file.relative_to(ROOT)}: {path}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +10,7 @@ from harness.pages import HEAD
 from harness.rows import RowError
 from harness.site_hooks import on_page_markdown, on_post_page
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests import ROOT
 
 
 def page(name: str) -> SimpleNamespace:

@@ -12,11 +12,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from disk import StateDisk
-from limits_check import Table
-from running_graph import STEP_NS, RunningGraph
-from tiny_bundle import write_tiny_bundle
-from witness import PROFILE, Witness
 
 from tendon.control.controller import REST_FRACTION
 from tendon.core.errors import StoppedError
@@ -25,6 +20,11 @@ from tendon.core.types import ActionChunk, Array
 from tendon.graph.description import RESPAWN_LIMIT, RESPAWN_WINDOW_S
 from tendon.robots.kinematics import Kinematics
 from tendon.ros2_nodes import wire
+from tests.faults.disk import StateDisk
+from tests.faults.limits_check import Table
+from tests.faults.witness import PROFILE, Witness
+from tests.ros2_nodes.running_graph import STEP_NS, RunningGraph
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 HIGH_M, LOW_M = (0.40, -0.25, 0.35), (0.55, 0.25, 0.05)
 """Ends of the path on which faults happen; the lower one is near the table."""

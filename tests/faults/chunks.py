@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from bench import Bench
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
-from witness import PROFILE
 
 from tendon.core.types import ActionChunk
 from tendon.ros2_nodes import wire
+from tests.faults.bench import Bench
+from tests.faults.witness import PROFILE
 
 HOUR_NS = 3_600_000_000_000
 SEND_S = 0.1

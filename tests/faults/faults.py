@@ -15,13 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
-import chunks
-import impostors
 import numpy as np
-from bench import Bench
-from witness import PROFILE
 
 from tendon.core.errors import StoppedError
+from tests.faults import chunks, impostors
+from tests.faults.bench import Bench
+from tests.faults.witness import PROFILE
 
 JAMMED = "panda_joint7"
 """It travels furthest in a swing."""

@@ -9,19 +9,19 @@ import time
 import weakref
 from collections.abc import Callable
 
-import chunks
-from bench import Bench
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
-from running_graph import RunningGraph
 from sensor_msgs.msg import Image, JointState
 from trajectory_msgs.msg import JointTrajectory
-from witness import PROFILE
 
 from tendon.ros2_nodes import qos, wire
+from tests.faults import chunks
+from tests.faults.bench import Bench
+from tests.faults.witness import PROFILE
+from tests.ros2_nodes.running_graph import RunningGraph
 
 FRAME_S, STATE_S = 0.05, 0.01
 SETTLE_S = 1.0

@@ -24,10 +24,11 @@ if __name__ == "__main__":
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
 
 import harness
-from bench import Bench
-from faults import Expect, Fault
 from harness import Number, Value
-from trial import AGREED_MS, Trial, try_fault
+
+from tests.faults.bench import Bench
+from tests.faults.faults import Expect, Fault
+from tests.faults.trial import AGREED_MS, Trial, try_fault
 
 OUTPUT = Path("outputs/faults/kill.json")
 VICTIMS = {

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pybullet
-from witness import PROFILE, Motion
 
 from tendon.core.types import Array
 from tendon.sim.scene import sample_scene
 from tendon.sim.world import World
+from tests.faults.witness import PROFILE, Motion
 
 TOLERANCE = 1e-3
 """Part of each limit that is forgiven: a period of the simulator is a whole number of nanoseconds."""

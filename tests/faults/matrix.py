@@ -28,11 +28,12 @@ if __name__ == "__main__":
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
 
 import harness
-import start_faults
-from bench import Bench
-from faults import FAULTS, Fault
 from harness import Number, Value
-from trial import AGREED_MS, Trial, try_fault
+
+from tests.faults import start_faults
+from tests.faults.bench import Bench
+from tests.faults.faults import FAULTS, Fault
+from tests.faults.trial import AGREED_MS, Trial, try_fault
 
 OUTPUT = Path("outputs/faults")
 PAIRWISE = "stop during every other fault"

@@ -16,11 +16,6 @@ from random import Random
 from typing import Any
 
 import yaml
-from limits_check import Worst
-from running_graph import RunningGraph
-from tiny_bundle import write_tiny_bundle
-from trial import Trial
-from witness import PROFILE, Witness
 
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
@@ -28,6 +23,11 @@ from tendon.graph.description import EXIT_REFUSED
 from tendon.policies.adapter.matching import robot_digests
 from tendon.policies.bundle.bundle import load_bundle, sign_bundle, write_bundle
 from tendon.policies.bundle.signature import DEMAND_VARIABLE, generate_keys
+from tests.faults.limits_check import Worst
+from tests.faults.trial import Trial
+from tests.faults.witness import PROFILE, Witness
+from tests.ros2_nodes.running_graph import RunningGraph
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 Run = Callable[[Random, Path], Trial]
 

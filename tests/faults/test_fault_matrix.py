@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import start_faults
-from bench import Bench
-from faults import FAULTS, Fault
-from kill import fault_of
-from trial import AGREED_MS, Trial, try_fault
+
+from tests.faults import start_faults
+from tests.faults.bench import Bench
+from tests.faults.faults import FAULTS, Fault
+from tests.faults.kill import fault_of
+from tests.faults.trial import AGREED_MS, Trial, try_fault
 
 pytestmark = pytest.mark.graph
 

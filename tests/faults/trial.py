@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import impostors
 import numpy as np
-from bench import Bench
-from faults import Expect, Fault, stopping
-from limits_check import Worst, worst_of
-from witness import PROFILE, Motion, Sign
 
 from tendon.core.modes import Mode
 from tendon.core.types import Array
+from tests.faults import impostors
+from tests.faults.bench import Bench
+from tests.faults.faults import Expect, Fault, stopping
+from tests.faults.limits_check import Worst, worst_of
+from tests.faults.witness import PROFILE, Motion, Sign
 
 SETTLE_NS = 350_000_000
 """After arming the robot settles from where it was held to where it is measured, outside the laws of motion."""

@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from load_probe import ROOT
+
+from tests import ROOT
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,5 @@
 """What packaging tests run in each kind of installation."""
 
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-
 # Run outside the checkout: where the package came from, and whether its data files came along.
 LOAD = """
 import tendon, tendon.policies, tendon.sim, tendon.ros2_nodes

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from load_probe import LOAD
 
 import tendon
+from tests.packaging.load_probe import LOAD
 
 NODES = ("safety_monitor", "control_node")
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from load_probe import ROOT
 
 from tendon.commands import doctor
 from tendon.graph.arguments import ARGUMENTS
 from tendon.graph.description import describe
 from tendon.graph.node_imports import BACKEND_NODES, NODES, import_failures
+from tests import ROOT
 
 NEEDED: Mapping[str, tuple[str, str]] = {
     "coal": ("coal", "coal"),

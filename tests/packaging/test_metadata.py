@@ -8,10 +8,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from load_probe import ROOT
 
 import tendon
 from tendon.core.distribution import DISTRIBUTION
+from tests import ROOT
 
 CORE_MAY_IMPORT = {"numpy", "pinocchio", "coal", "yaml"}
 

@@ -7,9 +7,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from load_probe import LOAD
 
 import tendon
+from tests.packaging.load_probe import LOAD
 
 RELEASE = f"tendon_vla-{tendon.__version__}"
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]

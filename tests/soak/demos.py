@@ -27,15 +27,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT)]
 
 import harness  # noqa: E402
-from conditions import CONDITIONS, beside, pause, start  # noqa: E402
 from harness import Number  # noqa: E402
 from harness.pages import value_text  # noqa: E402
 from rich.progress import Progress  # noqa: E402
 
 from tendon.evaluation.statistics import wilson  # noqa: E402
+from tests.soak.conditions import CONDITIONS, beside, pause, start  # noqa: E402
 
 PATIENCE_S = 900.0
 CHANGING = ("idle", "busy", "one-core", "no-realtime")

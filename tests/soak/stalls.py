@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests/ros")]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT)]
 
 import harness  # noqa: E402
 import numpy as np  # noqa: E402
@@ -37,7 +37,7 @@ if __name__ == "__main__":
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
     os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
 
-from running_graph import RunningGraph  # noqa: E402
+from tests.ros2_nodes.running_graph import RunningGraph  # noqa: E402
 
 PAUSED = ("control_node", "safety_monitor", "camera_node")
 APART_S = 11.0

@@ -1,7 +1,8 @@
 """What folders of newer LeRobots have that the one we build with has not: fields, steps and conventions.
 
-The exporters run LeRobot 0.4.4's modules. Folders of 0.5.0, 0.5.1 and 0.6.1 are tried (`tests/lerobot/versions`): what
-is named here is all that sets them apart for the policy types that can be imported.
+The exporters run LeRobot 0.4.4's modules. Folders of 0.5.0, 0.5.1 and 0.6.1 are tried
+(`tests/policies/export/lerobot/versions`): what is named here is all
+that sets them apart for the policy types that can be imported.
 """
 
 from __future__ import annotations

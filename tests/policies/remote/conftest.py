@@ -11,9 +11,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from fake_servers import Handler, StartServer, echo_actions
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
+
+from tests.policies.remote.fake_servers import Handler, StartServer, echo_actions
 
 
 @pytest.fixture

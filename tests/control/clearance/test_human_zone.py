@@ -1,0 +1,88 @@
+"""People: the robot rests before they can reach it, and goes on when they have left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tendon.control.clearance.model import Clearance
+from tendon.control.clearance.people import HumanZone
+from tendon.control.filter import SafetyFilter
+from tendon.core.errors import ConfigError, InvalidDataError
+from tendon.robots.profile import Human
+from tests.control.limits_checker import PROFILE
+
+HUMAN = Human(topic="people", radius=0.3, speed=1.6, separation=0.1)
+HOME = PROFILE.vector("home")
+FAR, NEAR = np.array([6.0, 0.0, 0.5]), np.array([1.1, 0.0, 0.5])
+MS = 1_000_000
+
+
+def make() -> tuple[SafetyFilter, HumanZone]:
+    clearance = Clearance(PROFILE)
+    filter_, zone = SafetyFilter(PROFILE, clearance), HumanZone(clearance, HUMAN)
+    filter_.guards = (zone,)
+    filter_.reset(HOME)
+    return filter_, zone
+
+
+def speed(filter_: SafetyFilter, zone: HumanZone, begin_ns: int, ticks: int = 60) -> float:
+    """Runs back and forth and returns the speed at the end."""
+    fastest = 0.0
+    for k in range(ticks):
+        zone.pass_time(begin_ns + k * 10 * MS)
+        target = HOME.copy()
+        target[0] += 1.0 if (k // 40) % 2 == 0 else -1.0
+        fastest = float(np.abs(filter_.step(target).velocity).max())
+    return fastest
+
+
+def test_it_moves_with_people_far_away_or_none_and_rests_when_one_is_near() -> None:
+    filter_, zone = make()
+    zone.see([FAR], 0)
+    assert speed(filter_, zone, 0, 30) > 0.5
+    zone.see([FAR, NEAR], 300 * MS)
+    assert speed(filter_, zone, 300 * MS, 40) == 0.0
+    zone.see([], 700 * MS)
+    assert speed(filter_, zone, 700 * MS, 15) > 0.5
+
+
+def test_it_does_not_move_before_people_were_looked_for_nor_when_that_is_long_ago() -> None:
+    filter_, zone = make()
+    assert speed(filter_, zone, 0) == 0.0
+    zone.see([], 0)
+    assert speed(filter_, zone, 0, 40) > 0.5
+    assert speed(filter_, zone, 600 * MS, 60) == 0.0
+    assert "for 500 ms" in filter_.step(HOME + 0.1).reasons[-1]
+
+
+def test_it_has_come_to_rest_before_a_person_walking_up_arrives() -> None:
+    filter_, zone = make()
+    for k in range(300):
+        now_ns = k * 10 * MS
+        person = np.array([3.0 - HUMAN.speed * now_ns * 1e-9, 0.0, 0.5])
+        zone.see([person], now_ns)
+        zone.pass_time(now_ns)
+        target = HOME.copy()
+        target[0] += 0.5 * np.sin(k * 0.1)
+        verdict = filter_.step(target)
+        gap = zone._clearance.distances_to(verdict.position, person, HUMAN.radius).min()
+        if gap <= HUMAN.separation:
+            assert not verdict.velocity.any(), "in motion where the person is"
+            return
+    raise AssertionError("the person never arrived")
+
+
+def test_a_position_that_is_no_number_is_an_error_and_changes_nothing() -> None:
+    filter_, zone = make()
+    zone.see([NEAR], 0)
+    with pytest.raises(InvalidDataError, match="person"):
+        zone.see([np.array([np.nan, 0, 0])], 10 * MS)
+    assert speed(filter_, zone, 0, 20) == 0.0
+
+
+def test_a_robot_without_a_collision_model_cannot_keep_away() -> None:
+    with pytest.raises(ConfigError, match="collisions"):
+        HumanZone(Clearance(replace(PROFILE, collisions=None)), HUMAN)

@@ -1,0 +1,1 @@
+"""Breaks the running graph in every known way, with real processes."""

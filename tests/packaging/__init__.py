@@ -1,0 +1,1 @@
+"""Tests of wheel, colcon package and dependencies."""

@@ -1,0 +1,1 @@
+"""Tiny policies as newer LeRobots saved them."""

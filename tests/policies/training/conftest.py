@@ -1,0 +1,17 @@
+"""Training needs torch, which deployment does not have: these tests run with `make test-train`."""
+
+from __future__ import annotations
+
+import importlib.util
+
+TORCH = importlib.util.find_spec("torch") is not None
+collect_ignore = [] if TORCH else ["test_training.py", "test_two_graphs.py"]
+
+
+def pytest_report_header() -> str:
+    """Says so when they are left out."""
+    return (
+        ""
+        if TORCH
+        else "tests of training are left out: torch is not installed; `make test-train` installs it and runs them"
+    )

@@ -1,0 +1,205 @@
+"""The whole graph as real processes on real DDS: it comes up, obeys, stops, and survives what dies."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tendon.core.errors import StoppedError
+from tendon.core.modes import Mode
+from tendon.core.node_status import Level, SimulationStatus
+from tendon.graph.description import EXIT_REFUSED
+from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
+
+pytestmark = pytest.mark.graph
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
+    """A simulated robot without a policy: the tests make chunks by hand."""
+    running = RunningGraph(tmp_path_factory.mktemp("graph") / "log", "policy:=none")
+    running.ready()
+    yield running
+    running.end()
+
+
+@pytest.fixture
+def stopped(graph: RunningGraph) -> Iterator[RunningGraph]:
+    yield graph
+    graph.hold_still()
+    graph.wait(graph.operator.at_rest, "rest")
+
+
+def test_it_moves_only_when_armed_and_the_stop_service_stops_and_latches(stopped: RunningGraph) -> None:
+    graph = stopped
+    graph.wave()
+    time.sleep(1.0)
+    assert graph.operator.at_rest(), "it moved without being armed"
+    graph.set_in_motion()
+    graph.operator.stop()
+    graph.wait(graph.operator.at_rest, "rest after a stop")
+    graph.wait(lambda: graph.mode() is Mode.LATCHED, "latched")
+    with pytest.raises(StoppedError, match="reset first"):
+        graph.operator.arm()
+    graph.operator.reset()
+    time.sleep(0.5)
+    assert graph.operator.at_rest(), "reset moved it"
+    graph.check_limits()
+
+
+def test_a_chunk_with_wrong_joint_names_moves_nothing_and_latches_when_it_keeps_coming(stopped: RunningGraph) -> None:
+    graph = stopped
+    graph.arm()
+    graph.wave(names=(*PROFILE.joint_names[:-1], "panda_finger_joint9"))
+    graph.wait(lambda: graph.mode() is Mode.LATCHED, "latched")
+    graph.wait(lambda: "panda_finger_joint9" in graph.reason(), "the reason")
+    assert graph.operator.at_rest()
+
+
+def test_when_chunks_end_the_robot_comes_to_rest_and_goes_on_with_the_next(stopped: RunningGraph) -> None:
+    graph = stopped
+    graph.set_in_motion()
+    graph.hold_still()
+    graph.wait(graph.operator.at_rest, "rest by starvation")
+    assert graph.mode() is Mode.RUNNING
+    graph.wave()
+    graph.wait(graph.moving, "motion again")
+
+
+@pytest.mark.parametrize("victim", ["control_node", "safety_monitor"])
+def test_killed_in_motion_the_robot_comes_to_rest_and_no_restart_moves_it(stopped: RunningGraph, victim: str) -> None:
+    graph = stopped
+    graph.set_in_motion()
+    pid = graph.pid(victim)
+    graph.signal(victim, signal.SIGKILL)
+    graph.wait(graph.operator.at_rest, "rest")
+    graph.wait(lambda: graph.pid(victim) not in (None, pid), "the restart")
+    graph.wait(lambda: graph.mode() is Mode.LATCHED, "latched after the restart")
+    time.sleep(1.0)
+    assert graph.operator.at_rest(), "a restart moved the robot"
+    graph.check_limits()
+
+
+def test_another_scene_is_loaded_by_parameter_at_rest(stopped: RunningGraph) -> None:
+    from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+    from rcl_interfaces.srv import SetParametersAtomically
+
+    operator = stopped.operator
+    client = operator.node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
+    stopped.wait(client.service_is_ready, "parameter service")
+    request = SetParametersAtomically.Request()
+    value = ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=100_008)
+    request.parameters = [Parameter(name="scene", value=value)]
+    future = client.call_async(request)
+    stopped.wait(future.done, "answer")
+    assert future.result().result.successful, future.result().result.reason
+    stopped.wait(
+        lambda: (status := operator.reports.newest(SimulationStatus)) is not None and status.scene.endswith("/100008"),
+        "the scene",
+    )
+
+
+def test_a_second_graph_in_the_same_domain_is_refused_with_a_free_one(graph: RunningGraph) -> None:
+    command = [sys.executable, "-m", "tendon.cli", "run", "policy:=none"]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert second.returncode == EXIT_REFUSED
+    assert f"ROS domain {os.environ['ROS_DOMAIN_ID']} is busy" in second.stderr
+    assert "ROS_DOMAIN_ID=" in second.stderr
+
+
+@pytest.fixture(scope="module")
+def policy_graph(tmp_path_factory: pytest.TempPathFactory, graph: RunningGraph) -> Iterator[RunningGraph]:
+    """With a policy, in simulated time, so that a busy machine changes nothing; the other graph is ended first."""
+    graph.end()
+    folder = tmp_path_factory.mktemp("policy")
+    bundle = write_tiny_bundle(folder / "tiny")
+    running = RunningGraph(folder / "log", f"policy:={bundle}", "engine:=openvino", "instruction:=left")
+    running.ready()
+    yield running
+    running.end()
+
+
+def _drift(graph: RunningGraph) -> float:
+    """Returns how fast joint 1 turns: positive to the left."""
+    recent = graph.states[-30:]
+    return float((recent[-1][1][0] - recent[0][1][0]) / (recent[-1][0] - recent[0][0]))
+
+
+def test_a_policy_moves_the_robot_and_a_new_instruction_turns_it_in_motion(policy_graph: RunningGraph) -> None:
+    graph = policy_graph
+    graph.arm()
+    graph.wait(lambda: _drift(graph) > 0.02, "motion to the left")
+    graph.wait(lambda: graph.policy().engine == "openvino", "the engine's name")
+    graph.operator.say("right")
+    graph.wait(lambda: _drift(graph) < -0.02, "motion to the right")
+    assert graph.mode() is Mode.RUNNING
+
+
+def test_an_unknown_word_is_an_error_and_the_robot_stops_by_starvation(policy_graph: RunningGraph) -> None:
+    graph = policy_graph
+    graph.operator.say("rigth")
+    graph.wait(lambda: "right" in graph.policy().text, "the error")
+    status = graph.policy()
+    assert "rigth" in status.refusal and status.level is Level.ERROR, status
+    graph.wait(lambda: abs(_drift(graph)) < 0.002, "rest")
+    assert graph.mode() is Mode.RUNNING
+    graph.operator.say("left")
+    graph.wait(lambda: _drift(graph) > 0.02, "motion after a known instruction")
+
+
+def test_a_missing_camera_ends_inference_and_is_named(policy_graph: RunningGraph) -> None:
+    graph = policy_graph
+    graph.signal("camera_node", signal.SIGSTOP)
+    try:
+        graph.wait(lambda: "camera scene: nothing" in graph.policy().text, "the error")
+        graph.wait(lambda: abs(_drift(graph)) < 0.002, "rest")
+    finally:
+        graph.signal("camera_node", signal.SIGCONT)
+    graph.arm()  # on a busy machine it was away for so long that the monitor latched
+    graph.wait(lambda: abs(_drift(graph)) > 0.02, "motion when the camera is back")
+
+
+def test_a_killed_policy_is_a_stop_and_its_restart_does_not_go_on(policy_graph: RunningGraph) -> None:
+    graph = policy_graph
+    pid = graph.pid("policy_node")
+    graph.signal("policy_node", signal.SIGKILL)
+    graph.wait(graph.operator.at_rest, "rest")
+    graph.wait(lambda: "policy_node was restarted" in graph.reason(), "latched")
+    assert graph.pid("policy_node") not in (None, pid)
+    assert graph.operator.at_rest()
+    graph.check_limits()
+
+
+def test_when_tendon_run_is_killed_its_nodes_end_by_themselves(policy_graph: RunningGraph) -> None:
+    graph = policy_graph
+    pids = [pid for node in ("sim_node", "control_node", "policy_node") if (pid := graph.pid(node)) is not None]
+    assert len(pids) == 3
+    graph.kill()
+    graph.wait(lambda: not any(Path(f"/proc/{pid}/stat").exists() for pid in pids), "no node left")
+
+
+def test_an_end_on_request_is_exit_code_zero_and_stops_the_robot_first(tmp_path: Path) -> None:
+    running = RunningGraph(tmp_path / "log", "policy:=none")
+    running.ready()
+    assert running.end() == 0, running.log.read_text()
+    text = running.log.read_text()
+    assert re.search("stop was requested.*the robot is at rest", text, re.DOTALL), text
+
+
+def test_a_bundle_for_another_robot_ends_the_graph_with_one_clear_error(tmp_path: Path) -> None:
+    bundle = write_tiny_bundle(tmp_path / "other", robot="ur5e")
+    environment = {**os.environ, "ROS_DOMAIN_ID": "101"}
+    command = [sys.executable, "-m", "tendon.cli", "run", f"policy:={bundle}"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment)
+    assert result.returncode == EXIT_REFUSED, result.stdout
+    assert "bundle tiny: robot is ur5e, expected panda" in result.stderr
+    assert not result.stdout, "a process was started"

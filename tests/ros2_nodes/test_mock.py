@@ -1,0 +1,146 @@
+"""`backend:=mock`: every shipped profile moves through monitor, control node and filter, and stops with Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import CameraInfo
+from sensor_msgs.msg import Image as ImageMessage
+from std_msgs.msg import Float64MultiArray, String
+
+from tendon.robots.profile import load_profile
+from tendon.ros2_nodes import qos, wire
+from tests import ROOT
+from tests.ros2_nodes.running_graph import RunningGraph
+
+pytestmark = pytest.mark.graph
+
+EXAMPLE = str(ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml")
+PROFILES = ("panda", "fr3", "ur5e", "so101", "g1_arms", EXAMPLE)
+
+SWUNG = {"g1_arms": 10}
+"""The joint that is swung, by robot: the elbow of group "arm" of the G1, whose shoulder is next to its torso."""
+
+
+@pytest.fixture(params=PROFILES)
+def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningGraph]:
+    profile = load_profile(request.param)
+    arguments = [f"robot:={request.param}", "backend:=mock", "policy:=none"]
+    running = RunningGraph(
+        tmp_path / "log", *arguments, profile=profile, source="teleop", joint=SWUNG.get(profile.name, 0)
+    )
+    yield running
+    with contextlib.suppress(ProcessLookupError):
+        running.end()
+
+
+def test_a_teleoperated_robot_moves_inside_its_limits_goes_home_and_is_stopped_first_by_ctrl_c(
+    graph: RunningGraph,
+) -> None:
+    """Chunks on teleop/action_chunk lead it; limits of position and speed are measured on joint_states."""
+    home = graph.profile.vector("home")
+    graph.ready()
+    np.testing.assert_allclose(graph.states[-1][1], home, atol=1e-5)
+    source = graph.operator.node.create_publisher(String, "control/source", qos.LATCHED)
+    source.publish(String(data="teleop"))
+    graph.set_in_motion()
+    seen = len(graph.states)
+    graph.wait(lambda: len(graph.states) > seen + 250, "two and a half seconds of motion")
+    swung = np.ptp([state[1][graph.joint] for state in graph.states[seen:]])
+    assert swung > 0.1, f"it swung by {swung:.3f} rad only"
+    graph.hold_still()
+    graph.operator.home()
+    graph.wait(graph.operator.at_home, "home")
+    source.publish(String(data="teleop"))
+    graph.set_in_motion()
+    graph.check_limits()
+    assert graph.end() == 0
+    assert "stopping the robot" in graph.log.read_text() and "the robot is at rest" in graph.log.read_text()
+    assert np.abs(graph.states[-1][2]).max() < 0.02, "it ended in motion"
+
+
+@pytest.mark.parametrize("graph", ["so101"], indirect=True)
+def test_cameras_show_test_pictures_at_the_profiles_size_rate_and_frame(graph: RunningGraph) -> None:
+    frames: dict[str, list[ImageMessage]] = {camera.name: [] for camera in graph.profile.cameras}
+    infos: dict[str, list[CameraInfo]] = {camera.name: [] for camera in graph.profile.cameras}
+    node = graph.operator.node
+    for name in frames:
+        node.create_subscription(ImageMessage, f"camera/{name}/image_raw", frames[name].append, qos.STREAM)
+        node.create_subscription(CameraInfo, f"camera/{name}/camera_info", infos[name].append, qos.STREAM)
+    graph.wait(lambda: all(len(each) > 60 for each in (*frames.values(), *infos.values())), "60 frames of each camera")
+    for camera in graph.profile.cameras:
+        got = frames[camera.name]
+        assert {(m.width, m.height, m.encoding, m.header.frame_id) for m in got} == {
+            (camera.width, camera.height, "rgb8", camera.frame)
+        }
+        stamps = np.array([wire.time_ns(m.header.stamp) for m in got]) * 1e-9
+        assert np.median(np.diff(stamps)) == pytest.approx(1 / camera.rate_hz, rel=0.2)
+        pixels = [wire.image(message).pixels for message in got]
+        assert all((a != b).any() for a, b in itertools.pairwise(pixels))
+        info = infos[camera.name][-1]
+        assert (info.width, info.height, info.header.frame_id) == (camera.width, camera.height, camera.frame)
+        assert info.k[0] == info.k[4] == camera.width
+
+
+@pytest.mark.parametrize("graph", ["ur5e"], indirect=True)
+def test_a_lag_set_while_it_runs_is_seen_in_motion_and_a_wild_one_latches(graph: RunningGraph) -> None:
+    """Half a second of lag is more than `tracking_tolerance` allows: the control node stops and says why."""
+    graph.ready()
+    graph.operator.node.create_publisher(String, "control/source", qos.LATCHED).publish(String(data="teleop"))
+    graph.set_in_motion()
+    client = graph.operator.node.create_client(SetParameters, "mock_node/set_parameters")
+    graph.wait(client.service_is_ready, "parameters of mock_node")
+    answers = []
+    for value in (5.0, 0.5):
+        request = SetParameters.Request(parameters=[Parameter("lag_s", value=value).to_parameter_msg()])
+        future = client.call_async(request)
+        graph.wait(future.done, "an answer")
+        answers.append(future.result().results[0])
+    assert not answers[0].successful and "lag_s is 5.0, must be a finite number" in answers[0].reason
+    assert answers[1].successful
+    graph.wait(lambda: "tracking" in graph.reason(), "a stop because of tracking")
+
+
+def test_a_forward_command_controller_is_followed_and_nonsense_on_it_is_refused(tmp_path: Path) -> None:
+    """A profile whose hand takes positions; NaN on its topic is refused by the mock, which says so."""
+    import yaml
+
+    folder = Path(EXAMPLE).parent
+    values = yaml.safe_load(Path(EXAMPLE).read_text())
+    values |= {key: str(folder / values[key]) for key in ("urdf", "collisions")}
+    values["controllers"][0] |= {"type": "forward_command", "timeout_s": 0.1}
+    path = tmp_path / "profile.yaml"
+    path.write_text(yaml.safe_dump(values))
+    graph = RunningGraph(
+        tmp_path / "log",
+        f"robot:={path}",
+        "backend:=mock",
+        "policy:=none",
+        profile=load_profile(path),
+        source="teleop",
+    )
+    try:
+        graph.ready()
+        graph.operator.node.create_publisher(String, "control/source", qos.LATCHED).publish(String(data="teleop"))
+        graph.set_in_motion()
+        graph.check_limits()
+        graph.hold_still()
+        graph.wait(graph.operator.at_rest, "rest")
+        wrong = graph.operator.node.create_publisher(Float64MultiArray, "arm_controller/commands", qos.NEWEST)
+
+        def refused() -> bool:
+            wrong.publish(Float64MultiArray(data=[float("nan"), 0.0]))
+            return "must be finite" in graph.log.read_text()
+
+        graph.wait(refused, "a refusal")
+        assert np.isfinite(graph.states[-1][1]).all()
+    finally:
+        assert graph.end() in (0, -signal.SIGINT)

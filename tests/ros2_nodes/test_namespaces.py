@@ -1,0 +1,121 @@
+"""Two graphs in one ROS domain, in two namespaces, run beside each other and know nothing of one another."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tendon.core.errors import ConfigError, StoppedError
+from tendon.core.modes import Mode
+from tendon.graph.description import EXIT_REFUSED, describe
+from tendon.graph.namespace import NAMESPACE_VARIABLE, own_namespace, parse_namespace, place_name
+from tendon.safety.latch import state_folder
+from tests.ros2_nodes.running_graph import RunningGraph
+
+
+@pytest.mark.parametrize("text", ["left", "/left", "left/arm", "_a1", ""])
+def test_a_namespace_may_have_parts_and_a_slash_in_front(text: str) -> None:
+    assert parse_namespace(text) == text.removeprefix("/")
+
+
+@pytest.mark.parametrize("text", ["1st", "left arm", "left/", "//left", "a__b", "links-oben", "ü", "../x"])
+def test_a_namespace_that_ros_does_not_allow_is_refused_before_anything_starts(text: str) -> None:
+    with pytest.raises(ConfigError, match="namespace is"):
+        describe({"policy": "none", "namespace": text})
+
+
+def test_every_process_of_a_graph_gets_the_namespace_and_a_clock_of_its_own() -> None:
+    """ROS gives /clock no namespace, so two simulations in one domain would share their time."""
+    graph = describe({"policy": "none", "namespace": "left", "arm": "true"})
+    assert graph.environment[NAMESPACE_VARIABLE] == "left"
+    for process in graph.processes:
+        command = " ".join(process.command)
+        assert "-r __ns:=/left" in command and "-r /clock:=clock" in command
+    assert not describe({"policy": "none", "backend": "hardware", "namespace": "left"}).processes[0].remappings
+
+
+def test_without_the_argument_it_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAMESPACE_VARIABLE, "/right")
+    assert own_namespace() == "right"
+    assert describe({"policy": "none"}).processes[0].namespace == "right"
+    assert describe({"policy": "none", "namespace": "left"}).processes[0].namespace == "left"
+
+
+def test_files_of_one_graph_are_not_taken_for_those_of_another() -> None:
+    """The latch of one arm must not latch the other, and old logs are removed by the beginning of their names."""
+    names = [place_name("panda", 0, namespace) for namespace in ("/", "/left", "/left/arm", "/left_arm", "/right")]
+    assert len(set(names)) == len(names)
+    assert not any(other.startswith(f"{name}-") for name in names for other in names if other != name)
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningGraph, RunningGraph]]:
+    folder = tmp_path_factory.mktemp("namespaces")
+    running = [RunningGraph(folder / name, "policy:=none", f"namespace:={name}") for name in ("left", "right")]
+    for graph in running:
+        graph.ready()
+    yield running[0], running[1]
+    for graph in running:
+        graph.end()
+
+
+def latched(name: str) -> str:
+    """Returns the state that the latch file of a namespace holds."""
+    file = state_folder() / f"latch-{place_name('panda', int(os.environ['ROS_DOMAIN_ID']), name)}.json"
+    return str(json.loads(file.read_text())["state"])
+
+
+def stop(graph: RunningGraph) -> None:
+    """Stops a graph; on a machine with other work an answer may take longer than an operator waits."""
+
+    def latched() -> bool:
+        with contextlib.suppress(StoppedError):
+            graph.operator.stop()
+        return graph.operator.wait(lambda: graph.mode() is Mode.LATCHED, 1.0)
+
+    graph.wait(latched, "latched")
+
+
+def tendon(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tendon.cli", *arguments], capture_output=True, text=True, timeout=400, check=False
+    )
+
+
+@pytest.mark.graph
+def test_each_obeys_its_own_operator_only(graphs: tuple[RunningGraph, RunningGraph]) -> None:
+    """Arming, motion, a stop and its latch reach one robot, and the other stands as it stood."""
+    left, right = graphs
+    left.set_in_motion()
+    assert right.mode() is Mode.STANDBY and not right.moving()
+    right.set_in_motion()
+    stop(left)
+    left.wait(lambda: not left.moving(), "the left one at rest")
+    right.wait(right.moving, "the right one goes on")
+    assert right.mode() is Mode.RUNNING
+    left.wait(lambda: latched("left") == "latched", "the latch on disk")
+    assert latched("right") == "armed"
+    right.hold_still()
+
+
+@pytest.mark.graph
+def test_commands_reach_the_graph_of_their_namespace(graphs: tuple[RunningGraph, RunningGraph], tmp_path: Path) -> None:
+    """`tendon --namespace left safety reset`; without a namespace there is no graph here."""
+    left, right = graphs
+    left.hold_still()
+    stop(left)
+    before = right.mode()
+    left.wait(lambda: tendon("--namespace", "left", "safety", "reset").returncode == 0, "the reset")
+    left.wait(lambda: left.mode() is Mode.STANDBY, "standby")
+    assert right.mode() == before
+    assert tendon("safety", "reset").returncode == EXIT_REFUSED
+    again = tendon("run", "policy:=none", "namespace:=left")
+    assert again.returncode == EXIT_REFUSED
+    assert "namespace left, is busy" in again.stderr

@@ -1,0 +1,99 @@
+"""In mid-motion: another policy, a task the new one does not know, an interruption, and on from there."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tendon.cli import main
+from tendon.core.modes import Mode, PermissionState
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
+from tendon.policies.spec.manifest import InstructionInput
+from tests.faults.witness import PROFILE, Witness
+from tests.ros2_nodes.running_graph import RunningGraph
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
+
+pytestmark = pytest.mark.graph
+TOLERANCE = 1e-3
+
+
+def write_other_bundle(folder: Path) -> Path:
+    """Writes the tiny bundle under another name; it does not know the word `right`."""
+    bundle = load_bundle(write_tiny_bundle(folder))
+    reads = bundle.manifest.instruction
+    assert isinstance(reads, InstructionInput)
+    words = tuple("west" if word == "right" else word for word in reads.vocabulary)
+    manifest = replace(bundle.manifest, name="other", instruction=replace(reads, vocabulary=words))
+    write_bundle(folder, manifest, bundle.content)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
+    folder = tmp_path_factory.mktemp("switching")
+    first, other = write_tiny_bundle(folder / "tiny"), write_other_bundle(folder / "other")
+    running = RunningGraph(folder / "log", f"policy:={first}", f"standby:={other}", "instruction:=left")
+    running.ready()
+    yield running
+    running.end()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def moves(graph: RunningGraph) -> bool:
+    return bool(np.abs(graph.states[-1][2][:7]).max() > 0.05)
+
+
+def largest_acceleration(witness: Witness) -> float:
+    """Returns the largest commanded acceleration, as a part of its limit."""
+    motion = witness.motion()
+    step_s = np.diff(motion.time_ns)[:, None] * 1e-9
+    return float(np.abs(np.diff(motion.velocity, axis=0) / step_s / PROFILE.vector("acceleration")).max())
+
+
+def test_the_policy_changes_in_motion_without_a_jump(graph: RunningGraph) -> None:
+    graph.wait(lambda: (graph.policy().policy, graph.policy().standby) == ("tiny", ("other",)), "both policies")
+    graph.arm()
+    graph.wait(lambda: moves(graph), "motion")
+    witness = Witness(graph.operator.node)
+    for name in ("other", "tiny", "other"):
+        graph.operator.select(name)
+        graph.wait(lambda name=name: graph.policy().policy == name, f"policy {name}")
+        graph.wait(lambda: len(witness.motion().time_ns) > 0, "commands")
+        time.sleep(0.5)
+        assert moves(graph)
+    assert graph.mode() is Mode.RUNNING
+    assert largest_acceleration(witness) <= 1.0 + TOLERANCE
+
+
+def test_a_policy_that_does_not_know_the_task_or_is_not_there_is_not_taken(graph: RunningGraph) -> None:
+    graph.arm()
+    graph.operator.select("tiny")
+    graph.wait(lambda: graph.policy().policy == "tiny", "tiny")
+    graph.operator.say("right")
+    graph.wait(lambda: graph.policy().instruction == "right", "the task")
+    for name, why in (("other", "does not know 'right'"), ("nobody", "loaded are: tiny, other")):
+        graph.operator.select(name)
+        graph.wait(lambda why=why: why in graph.policy().text, why)
+        assert graph.policy().policy == "tiny"
+
+
+def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(graph: RunningGraph) -> None:
+    graph.arm()
+    graph.operator.say("left")
+    graph.wait(lambda: graph.policy().instruction == "left" and moves(graph), "motion")
+    witness = Witness(graph.operator.node)
+    graph.operator.say("stop")
+    graph.wait(graph.operator.at_rest, "rest")
+    graph.wait(lambda: graph.policy().instruction == "", "no task")
+    assert main(["say", "stop"]) == 0, "it is taken, though no task comes of it"
+    assert graph.mode() in (Mode.ARMED, Mode.RUNNING)
+    assert graph.state() is PermissionState.ARMED
+    graph.operator.say("right")
+    graph.wait(lambda: moves(graph), "motion again, without being armed again")
+    assert largest_acceleration(witness) <= 1.0 + TOLERANCE
