@@ -55,7 +55,7 @@ lint: $(INSTALLED)  ## style, formatting, and who may import whom
 
 types: $(INSTALLED)  ## mypy, strict on what motion and its check are made of
 	$(BIN)/mypy -p tendon
-	$(BIN)/mypy --strict -p tendon.core -p tendon.robots -p tendon.control -p tendon.safety
+	$(BIN)/mypy --strict --follow-imports=silent -p tendon.core -p tendon.robots -p tendon.control -p tendon.safety
 
 docs: $(DOCS)  ## build the documentation as a site in outputs/site; a broken link or a page outside its menu fails
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=benchmarks $(BIN)/python -m mkdocs build --strict --clean

@@ -64,7 +64,7 @@ setup(
     maintainer_email="team@tendon.invalid",
     python_requires=">=3.10",
     packages=find_packages(include=["tendon", "tendon.*"]),
-    package_data={"": ["*.xml"]},
+    package_data={"": ["*.xml", "py.typed"]},
     include_package_data=False,
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/tendon"]),

@@ -202,7 +202,7 @@ def _bar(total: int) -> Iterator[Callable[[str], None]]:
 def without_ros(seeds: range, bundle: str, delay_ns: int) -> dict[int, bool]:
     """Returns the success of `tendon eval` by seed, with the delay that the graph has."""
     from tendon.evaluation.detection.tracing import TraceJob, run_traces
-    from tendon.graph.description import find_bundle
+    from tendon.policies.bundle.places import find_bundle
 
     folder = find_bundle(bundle)
     jobs = [TraceJob(bundle=folder, robot="panda", seed=seed, delay_ns=delay_ns) for seed in seeds]

@@ -22,8 +22,8 @@ from harness import Number
 from rich.progress import track
 
 from tendon.cli.seeds import parse_seeds
-from tendon.commands.eval.run import END_SEED, FIRST_SEED
 from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.statistics import wilson
 from tendon.evaluation.switching import Switch

@@ -1,1 +1,22 @@
-"""The simulated robot: PyBullet world, language tasks, scripted expert, cameras and Gymnasium env."""
+"""The simulated robot: PyBullet world, language tasks, scripted expert, cameras and Gymnasium env.
+
+Needs the extra `sim`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from tendon.core.distribution import pip_install
+from tendon.core.errors import MissingDependencyError
+
+
+def require_sim() -> None:
+    """Checks that the simulator is installed. Call it before importing what uses it.
+
+    Raises:
+        MissingDependencyError: it is not; the message says how to get it.
+    """
+    for name in ("pybullet", "gymnasium"):
+        if importlib.util.find_spec(name) is None:
+            raise MissingDependencyError(f"the simulator needs {name}, which is missing: {pip_install('sim')}")

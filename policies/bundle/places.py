@@ -27,3 +27,17 @@ def find_bundle(policy: str | Path) -> Path:
     known = ", ".join(sorted(file.parent.name for file in (shipped / "bundles").glob(f"*/{MANIFEST_FILE}")))
     tried = " or ".join(dict.fromkeys(map(str, places[:2])))  # one place for an absolute path
     raise ConfigError(f"no policy bundle at {tried}: name its folder, or one that comes with Tendon: {known}")
+
+
+def find_policy(policy: str | Path) -> Path:
+    """Returns the folder of a bundle, or the file that names a policy server (docs/how-to/remote.md).
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    file = Path(policy).expanduser()
+    if file.suffix not in (".yaml", ".yml"):
+        return find_bundle(policy)
+    if not file.is_file():
+        raise ConfigError(f"no file {file}: name a file with kind and url of a policy server, or a bundle")
+    return file.resolve()

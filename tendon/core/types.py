@@ -93,6 +93,18 @@ class ActionChunk:
         start_ns: when row 0 is due.
         step_ns: time between rows.
         observation_stamp_ns: stamp of the observation the chunk was inferred from.
+
+    Example:
+        >>> import numpy as np
+        >>> from tendon import ActionChunk
+        >>> rows = np.array([[0.1, 0.0], [0.2, 0.0]])
+        >>> chunk = ActionChunk(actions=rows, start_ns=100_000_000, step_ns=100_000_000, observation_stamp_ns=0)
+        >>> chunk.end_ns
+        200000000
+        >>> chunk.actions[0, 0] = 1.0
+        Traceback (most recent call last):
+            ...
+        ValueError: assignment destination is read-only
     """
 
     actions: Array

@@ -1,4 +1,4 @@
-"""Many episodes in several processes, each with its own simulator and policy."""
+"""Many episodes, in this process or in several, each with its own simulator and policy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tendon.core.protocols import Policy
 from tendon.evaluation.episode import Episode, Runner, Setting, Timing
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.spec.manifest import Continuation
 from tendon.robots.environment import load_environment
-from tendon.robots.profile import load_profile
+from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import ENVIRONMENT, sample_scene
 from tendon.sim.world import World
@@ -35,14 +36,37 @@ class Job:
     setting: Setting
 
 
+def run_here(policy: Policy | Path, robot: str, seeds: Sequence[int], setting: Setting) -> list[Episode]:
+    """Returns an episode for each scene, run one after the other in this process.
+
+    Args:
+        policy: one that is loaded, or the folder of a bundle.
+        robot: profile.
+        seeds: of the scenes.
+        setting: of all episodes.
+    """
+    profile = load_profile(robot)
+    loaded = _load(policy, profile, setting.timing) if isinstance(policy, Path) else policy
+    backend = SimBackend(World(sample_scene(ANY_SEED), profile))
+    try:
+        runner = Runner(backend, loaded, load_environment(ENVIRONMENT))
+        return [runner.run(sample_scene(seed), setting) for seed in seeds]
+    finally:
+        backend.close()
+
+
+def _load(bundle: Path, profile: RobotProfile, timing: Timing) -> BundlePolicy:
+    """Returns the policy of a bundle, which continues a plan as the timing says."""
+    continued = timing not in (Timing.OVERWRITE, Timing.SYNCHRONOUS)
+    continuation = Continuation(timing.value) if continued else None
+    return BundlePolicy(load_bundle(bundle), profile, threads=1, continuation=continuation)
+
+
 @functools.lru_cache(maxsize=1)
 def _runner(bundle: Path, robot: str, timing: Timing) -> Runner:
     profile = load_profile(robot)
-    continued = timing not in (Timing.OVERWRITE, Timing.SYNCHRONOUS)
-    continuation = Continuation(timing.value) if continued else None
-    policy = BundlePolicy(load_bundle(bundle), profile, threads=1, continuation=continuation)
     world = World(sample_scene(ANY_SEED), profile)
-    return Runner(SimBackend(world), policy, load_environment(ENVIRONMENT))
+    return Runner(SimBackend(world), _load(bundle, profile, timing), load_environment(ENVIRONMENT))
 
 
 def _run(job: Job) -> tuple[Job, Episode]:

@@ -43,6 +43,10 @@ def wilson(successes: int, total: int) -> Proportion:
 
     Raises:
         ValueError: no episodes, or more successes than episodes.
+
+    Example:
+        >>> print(wilson(9, 10))
+        90.0 % [59.6, 98.2] (9/10)
     """
     if not 0 <= successes <= total or total == 0:
         raise ValueError(f"{successes} successes of {total} episodes: need 0 <= successes <= total and total > 0")

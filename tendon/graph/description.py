@@ -7,14 +7,13 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from tendon.core.errors import ConfigError
 from tendon.graph.arguments import STAND_IN_BACKENDS, complete
 from tendon.graph.namespace import CLOCK_REMAPPING, NAMESPACE_VARIABLE, parse_namespace
 from tendon.graph.parameters import parameters_of
 from tendon.graph.params_file import Value
-from tendon.policies.bundle.places import find_bundle
+from tendon.policies.bundle.places import find_policy
 from tendon.policies.engines.engine import BEST
 from tendon.robots.profile import load_profile
 
@@ -76,20 +75,6 @@ class Graph:
     processes: tuple[Process, ...]
     environment: Mapping[str, str]
     simulated_time: bool = False
-
-
-def find_policy(policy: str) -> Path:
-    """Returns the folder of a bundle, or the file that names a policy server (docs/how-to/remote.md).
-
-    Raises:
-        ConfigError: there is neither.
-    """
-    file = Path(policy).expanduser()
-    if file.suffix not in (".yaml", ".yml"):
-        return find_bundle(policy)
-    if not file.is_file():
-        raise ConfigError(f"no file {file}: policy:= names a file with kind and url of a policy server, or a bundle")
-    return file.resolve()
 
 
 def describe(given: Mapping[str, str]) -> Graph:

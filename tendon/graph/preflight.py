@@ -12,10 +12,11 @@ from tendon.control.clearance.people import HumanZone
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError, MissingDependencyError
 from tendon.graph.arguments import ARGUMENTS, complete
-from tendon.graph.description import Graph, describe, environment_of, find_policy
+from tendon.graph.description import Graph, describe, environment_of
 from tendon.policies.adapter.matching import check_profile
 from tendon.policies.bundle.bundle import parse, read_manifest, read_signer
 from tendon.policies.bundle.files import inside
+from tendon.policies.bundle.places import find_policy
 from tendon.policies.engines.engine import engine_named, require
 from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics

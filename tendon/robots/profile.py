@@ -207,7 +207,7 @@ def profile_file(robot: str | Path) -> Path:
 
 
 def load_profile(robot: str | Path, *, without_collisions: bool = False) -> RobotProfile:
-    """Loads a robot profile.
+    """Loads a robot profile. `tendon.load_robot` is this function.
 
     Args:
         robot: the name of a folder in `robots/`, or a path to a `profile.yaml`.
@@ -215,6 +215,18 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
 
     Raises:
         ConfigError: there is no such profile, or something in it is wrong.
+
+    Example:
+        >>> import tendon
+        >>> robot = tendon.load_robot("ur5e")
+        >>> robot.joint_names[:2]
+        ('shoulder_pan_joint', 'shoulder_lift_joint')
+        >>> robot.vector("velocity").tolist()[0]  # rad/s
+        3.1415
+        >>> tendon.load_robot("ur5")
+        Traceback (most recent call last):
+            ...
+        tendon.core.errors.ConfigError: no robot profile at ...; did you mean ur5e?
     """
     path = profile_file(robot)
     try:

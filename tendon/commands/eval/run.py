@@ -24,8 +24,6 @@ from tendon.cli.seeds import parse_seeds
 if TYPE_CHECKING:
     from tendon.evaluation.episode import Episode
 
-FIRST_SEED, END_SEED = 100_000, 300_000
-
 
 class TimingName(str, Enum):
     """How inference is timed; the values of `tendon.evaluation.episode.Timing`."""
@@ -51,6 +49,7 @@ def command(
 ) -> int:
     """Evaluates and prints the summary."""
     from tendon.evaluation.episode import Setting, Timing
+    from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
     from tendon.evaluation.pool import Job, run_jobs
     from tendon.evaluation.report import lines, summarise
     from tendon.policies.bundle.bundle import load_bundle

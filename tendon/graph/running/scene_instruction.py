@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tendon.core.errors import InstructionError
-from tendon.graph.description import find_policy
 from tendon.policies.bundle.bundle import parse, read_manifest
+from tendon.policies.bundle.places import find_policy
 from tendon.policies.spec.manifest import InstructionInput
 from tendon.policies.spec.tokens import Tokenizer
 from tendon.sim.scene import sample_scene

@@ -1,0 +1,111 @@
+"""Counts the successes of a policy on scenes that it was not trained on: one call, one frozen answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tendon.core.config import check_count, check_number, closest
+from tendon.core.errors import ConfigError
+from tendon.core.protocols import Policy
+from tendon.evaluation.statistics import Proportion, wilson
+from tendon.sim import require_sim
+
+if TYPE_CHECKING:
+    from tendon.evaluation.episode import Episode
+
+FIRST_SEED, END_SEED = 100_000, 300_000
+"""Scenes from here to there; those before are for training."""
+MAX_WORKERS = 256
+"""More processes than any machine has cores to spare for are a typing error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What came of some episodes; as text, a summary of a few lines.
+
+    Attributes:
+        episodes: one a scene, in the order of the seeds that were asked for.
+    """
+
+    episodes: tuple[Episode, ...]
+
+    @property
+    def success(self) -> Proportion:
+        """How many episodes succeeded, with the 95 % Wilson interval of the rate."""
+        return wilson(sum(episode.success for episode in self.episodes), len(self.episodes))
+
+    def __str__(self) -> str:
+        from tendon.evaluation.report import lines, summarise
+
+        return "\n".join(lines(summarise(self.episodes)))
+
+
+def evaluate(
+    policy: Policy | str | Path,
+    seeds: Iterable[int],
+    *,
+    robot: str = "panda",
+    timing: str = "trained_prefix",
+    delay_s: float = 0.0,
+    blank: bool = False,
+    workers: int = 1,
+) -> Evaluation:
+    """Runs a policy once in each of some simulated scenes, without ROS: what `tendon eval run` does.
+
+    An episode goes through the same controller, safety filter and trajectory controller as on a robot, in lock-step:
+    the same seeds give the same answer on any machine. It ends with its task done, or after 12 s of simulated time.
+
+    Args:
+        policy: a bundle, as `load_policy` takes it, or any object that is a `Policy`.
+        seeds: of scenes: 100 000-199 999 for trying things, 200 000-299 999 for reported results only.
+        robot: profile; the simulator models a Panda only.
+        timing: how a chunk meets the running plan, see `tendon.evaluation.episode.Timing`.
+        delay_s: how long an inference takes in simulated time; what it takes really does not count.
+        blank: leave the instruction empty: the control run that shows that language matters.
+        workers: processes; more than one need a bundle, and a program whose main part is below
+            `if __name__ == "__main__":`.
+
+    Raises:
+        ConfigError: there is no such bundle or timing, a seed is one of training, or a number is out of its range.
+        MissingDependencyError: the simulator is not installed.
+        MismatchError: policy and robot do not fit each other.
+
+    Example:
+        >>> import tendon
+        >>> result = tendon.evaluate("tabletop", seeds=[100_004])
+        >>> result.success.successes, result.success.total
+        (1, 1)
+        >>> result.episodes[0].instruction
+        'put the green cube right of the red cube'
+    """
+    require_sim()
+    from tendon.evaluation.episode import Setting, Timing
+    from tendon.evaluation.pool import Job, run_here, run_jobs
+    from tendon.policies.bundle.places import find_bundle
+
+    scenes = list(seeds)
+    _check(scenes, workers)
+    check_number("delay_s", delay_s, least=0)
+    known = [each.value for each in Timing]
+    if timing not in known:
+        raise ConfigError(f"timing is {timing!r}{closest(timing, known)}")
+    setting = Setting(timing=Timing(timing), delay_ns=round(delay_s * 1e9), blank=blank)
+    named = find_bundle(policy) if isinstance(policy, str | Path) else policy
+    if workers == 1:
+        return Evaluation(episodes=tuple(run_here(named, robot, scenes, setting)))
+    if not isinstance(named, Path):
+        raise ConfigError(f"workers is {workers}, must be 1 for a policy that is no bundle: it is in this process only")
+    jobs = [Job(bundle=named, robot=robot, seed=seed, setting=setting) for seed in scenes]
+    done = {job.seed: episode for job, episode in run_jobs(jobs, workers)}
+    return Evaluation(episodes=tuple(done[seed] for seed in scenes))
+
+
+def _check(seeds: Sequence[int], workers: int) -> None:
+    if not seeds:
+        raise ConfigError("seeds is empty: name at least one scene, such as range(100_000, 100_006)")
+    if wrong := [seed for seed in seeds if not FIRST_SEED <= seed < END_SEED]:
+        raise ConfigError(f"seed {wrong[0]} is no scene to evaluate on: take {FIRST_SEED} to {END_SEED - 1}")
+    check_count("workers", workers, MAX_WORKERS)

@@ -1,0 +1,46 @@
+"""`tendon.evaluate`: the same episodes in this process as in several, and clear errors before any of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import tendon
+
+SCENES = [100_004, 100_002]
+
+
+def test_processes_make_no_difference() -> None:
+    here = tendon.evaluate("tabletop", SCENES)
+    assert here.episodes == tendon.evaluate("tabletop", SCENES, workers=2).episodes
+    assert [episode.seed for episode in here.episodes] == SCENES
+    assert here.success.total == 2
+    assert "95 % Wilson" in str(here)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"policy": "tabeltop"}, "no policy bundle"),
+        ({"seeds": []}, "seeds is empty"),
+        ({"seeds": [100_000, 99_999]}, "seed 99999 is no scene to evaluate on: take 100000 to 299999"),
+        ({"seeds": [300_000]}, "seed 300000"),
+        ({"timing": "inpaintin"}, "did you mean inpainting"),
+        ({"delay_s": -0.1}, "delay_s is -0.1"),
+        ({"delay_s": math.nan}, "delay_s is nan"),
+        ({"workers": 0}, "workers is 0"),
+        ({"robot": "pandaa"}, "did you mean panda"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_said(changes: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"policy": "tabletop", "seeds": SCENES, **changes}
+    with pytest.raises(tendon.ConfigError, match=message):
+        tendon.evaluate(**arguments)
+
+
+def test_a_policy_that_is_no_bundle_stays_in_this_process() -> None:
+    policy = tendon.load_policy("tabletop", "panda")
+    with pytest.raises(tendon.ConfigError, match="workers is 2, must be 1"):
+        tendon.evaluate(policy, SCENES, workers=2)
