@@ -19,12 +19,12 @@ PAGES = sorted(DOCS.rglob("*.md"))
 CITED = re.compile(r"(?<![\w/.-])docs/[\w./-]*\w")
 """A path below docs/, without the full stop or bracket after it."""
 
-PARTS = "benchmarks|bundles|docs|environments|launch|policies|recipes|robots|ros2_nodes|sim|tendon|tests"
+PARTS = "benchmarks|bundles|docs|environments|examples|launch|policies|recipes|robots|ros2_nodes|sim|tendon|tests"
 IN_CODE = re.compile(rf"`((?:{PARTS})/[\w./-]*)`")
 """What may be a path of the repository in a code span."""
 
-NO_PATH = re.compile(r".*[A-Z]{3}.*|(sim|tendon)/[a-z_]+")
-"""A place holder in capitals; a topic, or a key of the protocol of `tendon policy serve`."""
+NO_PATH = re.compile(r".*[A-Z]{3}.*|(sim|tendon)/[a-z_]+|examples/droid/main\.py")
+"""A place holder in capitals; a topic, or a key of the protocol of `tendon policy serve`; a file of openpi."""
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HISTORY = {"CHANGELOG.md"}

@@ -1,4 +1,4 @@
-"""The examples of docs/: an arm and a policy of one's own on the mock robot, as a newcomer would start them."""
+"""An arm and a policy of one's own on the mock robot, as a newcomer would start them: examples/own_policy.py."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests import ROOT
 
 pytestmark = pytest.mark.graph
 
-EXAMPLES = ROOT / "docs" / "examples"
-PROFILE = str(EXAMPLES / "two_joint_arm" / "profile.yaml")
+POLICY = str(ROOT / "examples" / "own_policy.py")
+PROFILE = str(ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml")
 TENDON = [sys.executable, "-m", "tendon.cli", "run"]
 
 
@@ -28,7 +28,7 @@ def processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """The terminals of docs/how-to/own-robot.md."""
     commands = {
         "graph": [*TENDON, f"robot:={PROFILE}", "backend:=mock", "policy:=none"],
-        "policy": [sys.executable, str(EXAMPLES / "own_policy.py")],
+        "policy": [sys.executable, POLICY],
     }
     running = {name: subprocess.Popen(command, start_new_session=True) for name, command in commands.items()}
     yield running
@@ -67,7 +67,7 @@ def test_the_example_arm_moves_under_the_example_policy_and_rests_without_it(
 @pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_example_policy_ends_without_a_traceback(request_to_end: signal.Signals) -> None:
     """Whether Ctrl-C, a service manager or a closed terminal asks for it."""
-    command = [sys.executable, str(EXAMPLES / "own_policy.py")]
+    command = [sys.executable, POLICY]
     policy = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     operator = Operator("test")
     try:

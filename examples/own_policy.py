@@ -1,7 +1,7 @@
 """A policy of one's own as a ROS node: no Tendon in it, only messages. Waves the joint `turn` of the example arm.
 
 Example:
-  python docs/examples/own_policy.py
+  python examples/own_policy.py
 """
 
 from __future__ import annotations
