@@ -28,13 +28,14 @@ from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
 from tendon.control.controller import Controller, Tick
 from tendon.control.executor import Placement
-from tendon.core.clock import MAX_STANDSTILL_NS, AwakeClock
+from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
 from tendon.core.modes import Mode, Source
 from tendon.core.node_status import ControlStatus, Level, NodeStatus
 from tendon.core.permission import PermissionFollower
 from tendon.core.types import Observation
 from tendon.robots.environment import load_environment
+from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.announcements import Announcements
 from tendon.ros2_nodes.runtime import Urgency, run_node
@@ -42,8 +43,6 @@ from tendon.ros2_nodes.shell import NodeShell
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10
-LATEST_NS = 15_000_000
-"""A command parts from the one before it 30 ms after its tick; the rest is for its way and the robot's own period."""
 FINISH_S = 2.0
 FINISH_WALL_S = 4.0
 """For a clock that has ended with the simulator; `ros2 launch` loses patience after 5 s."""
@@ -73,8 +72,12 @@ class ControlNode(NodeShell):
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
         self._reader = wire.JointStateReader(self.profile.joint_names)
         self._period_ns = round(wire.SECOND_NS / self.profile.control_hz)
-        self._awake = AwakeClock(self.time, self._period_ns, NOTICED_TICKS * self._period_ns, MAX_STANDSTILL_NS)
-        self._permissions = PermissionFollower(self._awake.now_ns)
+        settings = self.profile.safety
+        longest_ns, fresh_ns, self._late_ns = map(
+            nanoseconds, (settings.standstill_s, settings.permission_age_s, settings.command_late_s)
+        )
+        self._awake = AwakeClock(self.time, self._period_ns, NOTICED_TICKS * self._period_ns, longest_ns)
+        self._permissions = PermissionFollower(self._awake.now_ns, fresh_ns)
         self._event = 0
         self._refusal = ""
         self._observation: Observation | None = None
@@ -216,7 +219,7 @@ class ControlNode(NodeShell):
         messages = [(self._commands[controller.name], data) for controller, data in ready]
         late_ns = self.time.now_ns() - now_ns
         self._ready_meter.add(late_ns)
-        if messages and late_ns > LATEST_NS:
+        if messages and late_ns > self._late_ns:
             self._controller.abandon(late_ns)
             messages.clear()
         for publisher, data in messages:  # right after the check: a process can be held up anywhere

@@ -22,9 +22,10 @@ from tendon.core.errors import TendonError
 from tendon.core.node_status import Level, MockStatus, NodeStatus
 from tendon.robots.controllers import Controllers
 from tendon.robots.drivers.mock.driver import MockDriver, MockSettings
+from tendon.robots.rest import STILL_SPEED
 from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.stand_in import MOVING, StandIn
+from tendon.ros2_nodes.stand_in import StandIn
 
 LEAST_HZ = 100.0
 SENSOR_NOISE = 1e-6
@@ -103,7 +104,7 @@ class MockNode(StandIn):
         self._driver_time.sleep_until_ns(now_ns)
         self.obey(now_ns)
         position, velocity = self._controllers.sample(now_ns)
-        self._moving = bool(np.abs(velocity).max() > MOVING)
+        self._moving = bool(np.abs(velocity).max() > STILL_SPEED)
         try:
             self._driver.command(position, velocity)
             self.accepted("robot")

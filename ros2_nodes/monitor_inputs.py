@@ -29,7 +29,7 @@ from tendon.safety.event_log import EventLog
 from tendon.safety.joint_watch import JointWatch
 from tendon.safety.latency_watch import LatencyWatch
 from tendon.safety.laws import Breach, CommandLaws
-from tendon.safety.monitor import MonitorLimits
+from tendon.safety.monitor import position_slack
 from tendon.safety.reports import ControlState
 from tendon.safety.response import Requests, Watch
 from tendon.safety.sender_watch import BreachWatch, SourceWatch
@@ -54,14 +54,20 @@ class MonitorInputs:
     def __init__(self, node: NodeShell, profile: RobotProfile, log: EventLog, awake: AwakeClock) -> None:
         self._node, self._profile, self._log, self._awake = node, profile, log, awake
         self._period_ns = round(1e9 / profile.control_hz)
-        self.requests, self._latency, self._breaches = Requests(), LatencyWatch(), BreachWatch()
+        settings = profile.safety
+        self.requests, self._latency = Requests(settings), LatencyWatch(settings)
+        self._breaches = BreachWatch(settings)
         arm = [i for i, joint in enumerate(profile.joints) if joint.tracking_tolerance is not None]
         self._poses, self._joints = PoseHistory(arm), JointWatch(profile)
         self._measured: Array | None = None
         self._needed = dict.fromkeys((camera.name for camera in profile.cameras), False)
         self._cameras = {
             camera.name: CameraWatch(
-                camera, partial(self._needed.__getitem__, camera.name), lambda: self._poses.newest_ns, self._poses.at
+                camera,
+                partial(self._needed.__getitem__, camera.name),
+                lambda: self._poses.newest_ns,
+                self._poses.at,
+                settings,
             )
             for camera in profile.cameras
         }
@@ -71,11 +77,11 @@ class MonitorInputs:
         self._laws: dict[str, CommandLaws] = {}
         self._logged_ns: dict[str, int] = {}
         self._columns = {c.name: [profile.joint_names.index(name) for name in c.joints] for c in profile.controllers}
-        outside = MonitorLimits().position_slack(profile)
+        self._slack = position_slack(profile)
         for controller in profile.controllers:
             if controller.type == "joint_trajectory":
                 topic = f"{controller.name}/joint_trajectory"
-                self._laws[controller.name] = CommandLaws(profile, controller, outside)
+                self._laws[controller.name] = CommandLaws(profile, controller, self._slack)
                 node.create_subscription(
                     JointTrajectory, topic, partial(self._commanded, controller), qos.EACH, raw=True
                 )
@@ -83,7 +89,7 @@ class MonitorInputs:
                 topic = f"{controller.name}/commands"
                 node.create_subscription(Float64MultiArray, topic, partial(self._positioned, controller), qos.EACH)
             owners[topic] = "control_node"
-        self.sources = SourceWatch(owners, COUNTED, self._awake.now_ns())
+        self.sources = SourceWatch(owners, COUNTED, self._awake.now_ns(), settings)
         self._topics = {topic: node.resolve_topic_name(topic) for topic in owners}
         self._camera_topics = {name: node.resolve_topic_name(f"camera/{name}/image_raw") for name in self._cameras}
         for name in self._cameras:
@@ -133,7 +139,7 @@ class MonitorInputs:
         columns = self._columns[controller.name]
         position = np.array(message.data, dtype=np.float64)
         lower, upper = (self._profile.vector(bound)[columns] for bound in ("lower", "upper"))
-        slack = MonitorLimits().position_slack(self._profile)[columns]
+        slack = self._slack[columns]
         if len(position) != len(columns):
             text = f"command breaks the law of form: {len(position)} positions for {len(columns)} joints"
             self._broken(controller, Breach(law="form", reason=text))

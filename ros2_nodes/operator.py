@@ -23,6 +23,7 @@ from tendon.graph.domain import domain_id, in_use, no_graph
 from tendon.graph.namespace import CLOCK_REMAPPING, own_namespace
 from tendon.graph.parameters import STEERED
 from tendon.graph.running.state import ALWAYS, STAND_INS
+from tendon.robots.rest import STILL_SPEED
 from tendon.ros2_nodes import qos
 from tendon.ros2_nodes.clock import RosClock
 from tendon.ros2_nodes.reports import Reports
@@ -32,9 +33,6 @@ GRAPH_NODES = frozenset((*ALWAYS, "policy_node", *STAND_INS, *STAND_INS.values()
 DISCOVERY_S, BUSY_DISCOVERY_S, COMPANY_S = 0.5, 20.0, 4.0
 """How long a graph is looked for; longer while nothing is seen of participants that this machine has in the domain,
 and then for as long as it takes until all of them are seen."""
-
-REST = 0.02
-"""A robot whose joints all move slower than this [rad/s or m/s] is at rest."""
 
 
 class Operator:
@@ -169,7 +167,7 @@ class Operator:
         if not self._watching_motion:
             self._watching_motion = True
             self.node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
-        return self._speed is not None and self._speed[0] < REST and time.monotonic() - self._speed[1] < 0.5
+        return self._speed is not None and self._speed[0] < STILL_SPEED and time.monotonic() - self._speed[1] < 0.5
 
     def wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Returns whether a condition came true in time."""

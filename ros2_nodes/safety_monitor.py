@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
-from tendon.core.clock import MAX_STANDSTILL_NS, AwakeClock
+from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level, MonitorStatus, NodeStatus
@@ -27,6 +27,7 @@ from tendon.core.permission import Permission
 from tendon.graph.domain import domain_id
 from tendon.graph.namespace import place_name
 from tendon.graph.running.state import STAND_INS
+from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.monitor_inputs import MonitorInputs
 from tendon.ros2_nodes.runtime import Urgency, run_node
@@ -46,14 +47,8 @@ LOOP_NS, HELD_UP_NS = 20_000_000, 45_000_000
 """The monitor looks at its clock this often when it runs, and was held up when it did not for so long."""
 FINISH_S = 2.0
 """Wall time in which a robot that was stopped because this process ends should be at rest."""
-STILL_S = 120.0
-"""Wall time that an armed robot's simulated clock may stand still; a host that sleeps itself does not count."""
 LOOK_S = 0.1
 """What one look at the standing clock counts at most."""
-ARRIVAL_S = 0.5
-"""Wall time for which simulated time waits for what is under way, before an age latches. Messages of several nodes
-overtake one another where this process hardly runs: the clock may be heard before a heartbeat that was sent 100 ms
-(simulated) earlier."""
 
 
 class SafetyMonitorNode(NodeShell):
@@ -64,10 +59,11 @@ class SafetyMonitorNode(NodeShell):
         place = place_name(self.profile.name, domain_id(), self.get_namespace())
         self._file = LatchFile(state_folder() / f"latch-{place}.json")
         self._log = EventLog(state_folder() / "log", place, self._header())
-        self._awake = AwakeClock(self.time, LOOP_NS, HELD_UP_NS, MAX_STANDSTILL_NS)
+        longest_ns = nanoseconds(self.profile.safety.standstill_s)
+        self._awake = AwakeClock(self.time, LOOP_NS, HELD_UP_NS, longest_ns)
         self._inputs = MonitorInputs(self, self.profile, self._log, self._awake)
         inherited = self._file.inherited()
-        watches = (*self._inputs.watches, HostWatch(self._awake))
+        watches = (*self._inputs.watches, HostWatch(self._awake, self.profile.safety))
         self._monitor = SafetyMonitor(self.profile, REQUIRED, WATCHED, watches=watches, latched=inherited)
         self._log.put("start", latched=inherited)
         self._reader = wire.JointStateReader(self.profile.joint_names)
@@ -104,6 +100,7 @@ class SafetyMonitorNode(NodeShell):
             "environment": self.setting("environment", ""),
             "joints": list(profile.joint_names),
             "control_hz": profile.control_hz,
+            "safety": profile.safety.changed,
             "limits": limits,
         }
 
@@ -185,7 +182,7 @@ class SafetyMonitorNode(NodeShell):
     def live(self, now_ns: int) -> None:
         """Does what is due at a new simulated time, when what motion needs has arrived or does not come."""
         overdue = self._permission.armed and self._monitor.overdue(self._awake.now_ns())
-        if overdue and self._held_s < ARRIVAL_S:
+        if overdue and self._held_s < self.profile.safety.clock_waits_s:
             self._held_ns = now_ns
             return
         self._held_ns, self._held_s = None, 0.0
@@ -202,8 +199,9 @@ class SafetyMonitorNode(NodeShell):
             self._held_s += passed_s
             self.live(self._held_ns)
         self._still_s += passed_s
-        if self.time.simulated and self._still_s > STILL_S and self._permission.armed:
-            self._monitor.stop(f"simulated time has stood still for {STILL_S:.0f} s of wall time")
+        longest_s = self.profile.safety.clock_still_s
+        if self.time.simulated and self._still_s > longest_s and self._permission.armed:
+            self._monitor.stop(f"simulated time has stood still for {longest_s:.0f} s of wall time")
             self._publish()
 
     def _publish(self) -> None:

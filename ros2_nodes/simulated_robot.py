@@ -9,13 +9,11 @@ import numpy as np
 from tendon.core.errors import StoppedError
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import RobotProfile
+from tendon.robots.rest import STILL_SPEED
 from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.sim.scene import Scene
 from tendon.sim.tasks import parse_instruction
 from tendon.sim.world import World
-
-MOVING = 0.02
-"""A commanded speed above this [rad/s or m/s] is motion."""
 
 
 class SimulatedRobot:
@@ -82,7 +80,7 @@ class SimulatedRobot:
     @property
     def moving(self) -> bool:
         """Whether a controller commands motion."""
-        return bool(np.abs(self._target_velocity).max() > MOVING)
+        return bool(np.abs(self._target_velocity).max() > STILL_SPEED)
 
     def commanded(self) -> tuple[Array, Array]:
         """Returns (n,) position and (n,) velocity that the controllers commanded in the last step."""

@@ -24,8 +24,6 @@ from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.shell import NodeShell
 from tendon.ros2_nodes.simulated_time import ClockPublisher, KeptClock
 
-MOVING = 0.02
-"""A commanded speed above this [rad/s or m/s] is motion."""
 FINISH_S = 2.0
 SLICE_S = 0.02
 """How long the clock is waited for at once."""

@@ -19,23 +19,9 @@ from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Array, Command, Observation
 from tendon.robots.profile import RobotProfile
+from tendon.robots.rest import Rest
+from tendon.robots.safety_settings import nanoseconds
 
-SETTLE_NS = 300_000_000
-"""Time the robot gets after arming to settle from what it held to the measured pose."""
-JOINT_STATE_LIMIT_NS = 40_000_000
-"""Oldest joint state to move on."""
-REST_FRACTION = 0.05
-"""Measured speed, as a part of the limit, below which a joint counts as at rest."""
-INVALID_LIMIT = 3
-"""Invalid chunks in a row that latch a stop."""
-INVALID_NS = 1_000_000_000
-"""How long after the last of them their cause counts as present: a policy at rest sends no valid one either."""
-LATE_LIMIT = 5
-"""Late ticks in a row that latch a stop."""
-GAP_TICKS = 10
-"""More ticks missed at once are a standstill: the robot plays its stop to the end before it goes on."""
-HELD_SHARE = 0.1
-"""Part of the tracking tolerance that a robot may be off the point where it is held and still count as there."""
 HOME_TOLERANCE = 1e-3
 """How near to home [rad or m] counts as there."""
 
@@ -97,7 +83,11 @@ class Controller:
         self._tolerance = np.array(
             [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
         )
-        self._rest_speed = REST_FRACTION * profile.vector("velocity")
+        settings = self._settings = profile.safety
+        self._settle_ns, self._joint_state_ns, self._invalid_counts_ns = map(
+            nanoseconds, (settings.arm_settle_s, settings.joint_state_age_s, settings.invalid_s)
+        )
+        self._rest = Rest(profile)
         self._residual = residual
         self._executor = Executor(len(self._names))
         self._filter = SafetyFilter(profile, clearance)
@@ -112,7 +102,7 @@ class Controller:
         self._settled_ns = 0
         self._invalid_in_a_row, self._invalid_ns = 0, 0
         self._late_in_a_row = 0
-        self._standstill = Standstill()
+        self._standstill = Standstill(settings)
         self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
 
     @property
@@ -186,10 +176,10 @@ class Controller:
         return self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
 
     def reject(self, reason: str) -> None:
-        """Counts a message that was no valid chunk; `INVALID_LIMIT` in a row latch a stop."""
+        """Counts a message that was no valid chunk; `invalid_chunks` in a row latch a stop."""
         self._invalid_in_a_row += 1
         self._invalid_ns = self._now_ns or 0
-        if self._invalid_in_a_row >= INVALID_LIMIT and self.mode.moving:
+        if self._invalid_in_a_row >= self._settings.invalid_chunks and self.mode.moving:
             self.stop(f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}")
 
     def arm(self) -> None:
@@ -198,7 +188,7 @@ class Controller:
         Each joint starts from the point where an earlier motion left it and it is held, where it still is but for what
         gravity pulls it off: measured positions would lead it down a little each time. Else from the measured one.
 
-        The first chunk from an observation after `SETTLE_NS` sets it in motion; earlier ones are `OLDER`, as
+        The first chunk from an observation after `arm_settle_s` sets it in motion; earlier ones are `OLDER`, as
         the plan would be under way before the robot is.
 
         Raises:
@@ -213,13 +203,15 @@ class Controller:
         self._supervisor.arm(self._standing_causes())
         start = np.array(observation.joint_position)
         if self._held is not None:
-            there = np.isfinite(self._tolerance) & (np.abs(start - self._held) < HELD_SHARE * self._tolerance)
+            there = np.isfinite(self._tolerance) & (
+                np.abs(start - self._held) < self._settings.held_share * self._tolerance
+            )
             start[there] = self._held[there]
         self._reference.start(start, now_ns)
         self._late_in_a_row = 0
         self._standstill.end()
         self._stops = (None, None)
-        self._settled_ns = now_ns + SETTLE_NS
+        self._settled_ns = now_ns + self._settle_ns
         self._executor.clear(self._settled_ns)
 
     def stop(self, reason: str) -> None:
@@ -322,11 +314,11 @@ class Controller:
         tick = self._reference.nearest(now_ns)
         late = max(0, tick - self._reference.tick - 1)
         back = before_ns is not None and now_ns < before_ns
-        if self._standstill.until_ns is not None and not back and late <= GAP_TICKS:
+        if self._standstill.until_ns is not None and not back and late <= self._settings.gap_ticks:
             self._reference.tick = max(tick, self._reference.tick)
             return late
         self._late_in_a_row = self._late_in_a_row + 1 if late else 0
-        if back or late > GAP_TICKS:
+        if back or late > self._settings.gap_ticks:
             # The robot follows its stop alone; where it is on it is not known, so nothing is sent before its end.
             rest_ns = self._reference.time_ns(self._reference.committed + int(self._reference.newest.stop.ticks[-1]))
             cause = "the clock went back" if back else self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
@@ -336,7 +328,7 @@ class Controller:
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
             return late
-        if self._late_in_a_row > LATE_LIMIT:
+        if self._late_in_a_row > self._settings.late_ticks:
             self._supervisor.stop(f"{self._late_in_a_row} late control ticks in a row")
         self._reference.tick = max(tick, self._reference.tick)
         return late
@@ -346,7 +338,7 @@ class Controller:
         if self._observation is None or (now_ns < until_ns and not self._stale()):
             return False
         away = np.abs(self._observation.joint_position - self._filter.position)
-        moving = np.abs(self._observation.joint_velocity) > self._rest_speed
+        moving = self._rest.moving(self._observation.joint_velocity)
         wrong = np.flatnonzero((away > self._tolerance) | moving)
         if len(wrong) and not self._stale():
             i = int(wrong[0])
@@ -402,10 +394,10 @@ class Controller:
         """Returns what would stop it again at once, while the reference is at rest."""
         causes = self._stale()
         if self._observation is not None:
-            moving = np.flatnonzero(np.abs(self._observation.joint_velocity) > self._rest_speed)
+            moving = np.flatnonzero(self._rest.moving(self._observation.joint_velocity))
             causes += [f"{self._names[i]} moves" for i in moving]
-        recent = self._now_ns is not None and self._now_ns - self._invalid_ns < INVALID_NS
-        if self._invalid_in_a_row >= INVALID_LIMIT and recent:
+        recent = self._now_ns is not None and self._now_ns - self._invalid_ns < self._invalid_counts_ns
+        if self._invalid_in_a_row >= self._settings.invalid_chunks and recent:
             causes.append(f"{self._invalid_in_a_row} invalid chunks in a row and no valid one since")
         return causes
 
@@ -415,8 +407,8 @@ class Controller:
         if len(self._observation.joint_position) != len(self._names):
             return [f"joint state of {len(self._observation.joint_position)} joints, expected {len(self._names)}"]
         age_ns = self._standstill.age_ns(self._observation.stamp_ns, self._now_ns)
-        if abs(age_ns) > JOINT_STATE_LIMIT_NS:
-            return [f"stale joint state: {age_ns * 1e-6:.0f} ms old, allowed {JOINT_STATE_LIMIT_NS * 1e-6:.0f}"]
+        if abs(age_ns) > self._joint_state_ns:
+            return [f"stale joint state: {age_ns * 1e-6:.0f} ms old, allowed {self._joint_state_ns * 1e-6:.0f}"]
         return []
 
     def _causes(self) -> list[str]:

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tendon.core.clock import MAX_STANDSTILL_NS, STANDSTILL_APART_NS
 from tendon.core.types import Array
-
-SETTLE_NS = 100_000_000
-"""From the end of the stop until the robot has to be measured at rest there."""
+from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,9 +21,16 @@ class HeldStop:
 
 
 class Standstill:
-    """The control loop's part. Not thread-safe."""
+    """The control loop's part. Not thread-safe.
 
-    def __init__(self) -> None:
+    Args:
+        settings: how long a standstill may be, how far apart two, and how long the robot may take to settle.
+    """
+
+    def __init__(self, settings: SafetySettings) -> None:
+        self._longest_ns, self._apart_ns, self._settle_ns = map(
+            nanoseconds, (settings.standstill_s, settings.standstill_apart_s, settings.standstill_settle_s)
+        )
         self._began_ns: int | None = None
         self._woke_ns: int | None = None
         self._until_ns: int | None = None
@@ -41,12 +45,12 @@ class Standstill:
         """
         before_ns = self._woke_ns
         self._began_ns, self._woke_ns = now_ns - slept_ns, now_ns
-        if slept_ns > MAX_STANDSTILL_NS:
-            most_s = MAX_STANDSTILL_NS * 1e-9
+        if slept_ns > self._longest_ns:
+            most_s = self._longest_ns * 1e-9
             return f"the control loop stood still for {slept_ns * 1e-9:.2f} s, at most {most_s:.1f} is a hold"
-        if before_ns is not None and 0 <= now_ns - before_ns < STANDSTILL_APART_NS:
-            return f"the control loop stood still twice within {STANDSTILL_APART_NS / 1e9:.0f} s"
-        self._until_ns = max(rest_ns, now_ns) + SETTLE_NS
+        if before_ns is not None and 0 <= now_ns - before_ns < self._apart_ns:
+            return f"the control loop stood still twice within {self._apart_ns / 1e9:g} s"
+        self._until_ns = max(rest_ns, now_ns) + self._settle_ns
         return ""
 
     def end(self) -> None:

@@ -8,11 +8,6 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
-MAX_STANDSTILL_NS = 2_500_000_000
-"""A longer standstill latches: it is no hiccup of a scheduler or a virtual machine."""
-STANDSTILL_APART_NS = 10_000_000_000
-"""A second one within this time latches."""
-
 
 class Clock(Protocol):
     """A monotonic source of time in nanoseconds."""

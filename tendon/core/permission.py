@@ -10,9 +10,6 @@ from tendon.core.errors import InvalidDataError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level
 
-FRESH_NS = 100_000_000
-"""Oldest permission to move on."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Permission:
@@ -87,10 +84,11 @@ class PermissionFollower:
 
     Args:
         now_ns: the time in which a permission grows old.
+        fresh_ns: oldest permission to move on.
     """
 
-    def __init__(self, now_ns: Callable[[], int]) -> None:
-        self._now_ns = now_ns
+    def __init__(self, now_ns: Callable[[], int], fresh_ns: int) -> None:
+        self._now_ns, self._fresh_ns = now_ns, fresh_ns
         self._received: tuple[Permission, int] | None = None
         self._event: int | None = None
 
@@ -107,8 +105,8 @@ class PermissionFollower:
         if known is None:
             self._event = permission.event
         age_ns = self._now_ns() - arrived_ns
-        if age_ns > FRESH_NS:
-            reason = f"the safety monitor has been silent for {FRESH_NS / 1e6:.0f} ms"
+        if age_ns > self._fresh_ns:
+            reason = f"the safety monitor has been silent for {self._fresh_ns / 1e6:.0f} ms"
             return Demand(stop=reason, lapsed=True, event=self._event or 0)
         if permission.state is PermissionState.LATCHED:
             return Demand(stop=permission.reason or "latched", event=self._event or 0)

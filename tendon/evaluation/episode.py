@@ -16,13 +16,13 @@ from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.evaluation.switching import Switch, another_task
 from tendon.robots.environment import Environment
+from tendon.robots.rest import STILL_SPEED
 from tendon.sim.backend import SimBackend
 from tendon.sim.scene import Scene
 
 HOLD_CHECKS = 3
 CHECK_NS = 100_000_000
 STEP_NS = 100_000_000
-REST_SPEED = 0.02
 
 
 class Timing(Enum):
@@ -218,7 +218,7 @@ class Runner:
 
     def _at_rest(self) -> bool:
         _, velocity = self._backend.observe_joints()
-        return bool(np.abs(velocity[self._arm]).max() < REST_SPEED)
+        return bool(np.abs(velocity[self._arm]).max() < STILL_SPEED)
 
     def _joints(self) -> Observation:
         position, velocity = self._backend.observe_joints()

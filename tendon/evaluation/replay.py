@@ -16,7 +16,7 @@ from tendon.control.filter import SafetyFilter
 from tendon.core.errors import MismatchError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.safety.laws import TOLERANCE, Cubics
+from tendon.safety.laws import Cubics
 
 SAME = 1e-9
 """Difference [rad, m, rad/s or m/s] that is rounding."""
@@ -119,6 +119,7 @@ class _MotionLaws:
     def __init__(self, profile: RobotProfile, period_ns: int) -> None:
         self._names, self._h = profile.joint_names, np.array([[period_ns * 1e-9]])
         self._limits = [(law, profile.vector(law)) for law in ("velocity", "acceleration", "jerk")]
+        self._most = 1.0 + profile.safety.law_tolerance
         self.broken: list[str] = []
         self.start(profile.vector("home"))
 
@@ -131,7 +132,7 @@ class _MotionLaws:
         starts, ends = cubic.accelerations()
         values = (cubic.speeds(), np.maximum(np.abs(starts), np.abs(ends)), np.abs(cubic.jerk))
         for (law, limit), value in zip(self._limits, values, strict=True):
-            over = np.flatnonzero(~(value[0] <= (1.0 + TOLERANCE) * limit))
+            over = np.flatnonzero(~(value[0] <= self._most * limit))
             if len(over) and len(self.broken) < 10:
                 i = int(over[0])
                 bound = f"limit {limit[i]:.5g}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tendon.control.controller import JOINT_STATE_LIMIT_NS
 from tendon.graph.running.state import ALWAYS, STAND_INS
 from tendon.observation.buffer import Tolerances
 from tendon.robots.profile import Human, RobotProfile
@@ -100,7 +99,7 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
             receiver="control_node",
             flows=True,
             rate_hz=profile.control_hz,
-            age_ms=JOINT_STATE_LIMIT_NS / 1e6,
+            age_ms=profile.safety.joint_state_age_s * 1e3,
             alone=True,
         ),
         *cameras,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,9 +14,10 @@ from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 from tendon.robots.profile_parts import LEAST_CONTROL_HZ, MOST_HZ, Box, Camera, Controller, Human, Joint
+from tendon.robots.safety_settings import SafetySettings
 from tendon.robots.urdf import DRIVEN, read_urdf
 
-__all__ = ["Box", "Camera", "Controller", "Human", "Joint", "RobotProfile", "load_profile"]
+__all__ = ["Box", "Camera", "Controller", "Human", "Joint", "RobotProfile", "SafetySettings", "load_profile"]
 
 MAX_CAMERA_SKEW_S = 0.2
 """As old as a frame may be on arrival (`tendon.observation.buffer`): exposures further apart never meet."""
@@ -41,6 +42,7 @@ class RobotProfile:
         tool_speed: largest speed of the tool [m/s]; `None` leaves it to the joints' limits.
         human: how people are kept away from; `None` knows of none.
         camera_skew_s: largest time between exposures of one observation; `None` takes what free-running cameras need.
+        safety: when the robot is slowed, held or stopped.
 
     Raises:
         ConfigError: a value is wrong, or does not fit the others or the URDF.
@@ -60,6 +62,7 @@ class RobotProfile:
     tool_speed: float | None = None
     human: Human | None = None
     camera_skew_s: float | None = None
+    safety: SafetySettings = field(default_factory=SafetySettings)
 
     def __post_init__(self) -> None:
         check_file_name("profile name", self.name)
@@ -250,6 +253,8 @@ def _parts(path: Path, values: dict[str, Any]) -> dict[str, Any]:
             values[key] = tuple(build(kind, f"{path} {key}[{i}]", row) for i, row in enumerate(rows))
     if values.get("human") is not None:
         values["human"] = build(Human, f"{path} human", values["human"])
+    if "safety" in values:
+        values["safety"] = build(SafetySettings, f"{path} safety", {} if values["safety"] is None else values["safety"])
     if "workspace" in values:
         values["workspace"] = build(Box, f"{path} workspace", values["workspace"])
     if "groups" in values:

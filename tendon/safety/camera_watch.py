@@ -16,22 +16,13 @@ import numpy as np
 
 from tendon.core.types import Array
 from tendon.robots.profile import Camera
+from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.response import Finding, Response
 
-MISSED_PERIODS = 3
-EQUAL_FRAMES = 3
-SEEN_MOTION = 0.015
-"""Motion [rad], summed over the arm's joints, that every camera must show. In the noise-free simulation a wrist camera
-shows 0.0005 rad of any joint, and a fixed one 0.005 where it sees the robot at all; a real camera never sends the same
-picture twice."""
-DARKEST = 8
-FLATTEST = 6
-"""Grey values: a picture none of whose pixels is above the first is black, one of a smaller range is constant."""
 SAMPLE_STRIDE = 97
 """Bytes between those looked at for black and constant; a prime, so that all columns and colours have their turn."""
 HISTORY = 100
 """Joint states that are remembered: a second, longer than any camera takes."""
-LATCH_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +50,7 @@ class Frame:
 
 
 class CameraWatch:
-    """One camera. A fault holds the robot; one that lasts `LATCH_NS` stops it.
+    """One camera. A fault holds the robot; one that lasts stops it.
 
     Args:
         camera: its name and rate.
@@ -67,6 +58,7 @@ class CameraWatch:
         robot_ns: the robot's time: stamp of its newest joint state. Only with it is a simulation that goes slower
             than the wall clock no dead camera.
         pose_at: (n,) where the joints that a camera must see move were at a stamp; `None` while that is not known.
+        settings: what a fault is, and how long it may last.
     """
 
     def __init__(
@@ -75,10 +67,12 @@ class CameraWatch:
         required: Callable[[], bool],
         robot_ns: Callable[[], int],
         pose_at: Callable[[int], Array | None],
+        settings: SafetySettings,
     ) -> None:
         self.name = camera.name
         self._period_ns = round(1e9 / camera.rate_hz)
         self._required, self._robot_ns, self._pose_at = required, robot_ns, pose_at
+        self._settings, self._latch_ns = settings, nanoseconds(settings.camera_latch_s)
         self._last: Frame | None = None
         self._arrived = (0, 0)
         self._fault = ""
@@ -105,21 +99,20 @@ class CameraWatch:
             return "sends the same stamp again"
         return f"goes back in time by {(last.stamp_ns - frame.stamp_ns) * 1e-6:.1f} ms"
 
-    @staticmethod
-    def _flat_fault(frame: Frame) -> str:
-        if frame.brightest <= DARKEST:
+    def _flat_fault(self, frame: Frame) -> str:
+        if frame.brightest <= self._settings.camera_black:
             return "is black"
-        if frame.brightest - frame.darkest <= FLATTEST:
+        if frame.brightest - frame.darkest <= self._settings.camera_flat:
             return f"shows nothing but grey value {frame.darkest}"
         return ""
 
     def _frozen_fault(self, frame: Frame) -> str:
         pose, before = self._pose_at(frame.stamp_ns), self._equal_from
-        if self._equal < EQUAL_FRAMES or pose is None or before is None:
+        if self._equal < self._settings.camera_equal_frames or pose is None or before is None:
             return ""
-        if np.abs(pose - before).sum() <= SEEN_MOTION:
+        if np.abs(pose - before).sum() <= self._settings.camera_motion:
             return ""
-        return f"is frozen: {EQUAL_FRAMES} or more equal frames while the robot moved"
+        return f"is frozen: {self._settings.camera_equal_frames} or more equal frames while the robot moved"
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns what is wrong with the camera, when it is required."""
@@ -130,8 +123,8 @@ class CameraWatch:
             self._bad_since_ns = None
             return []
         self._bad_since_ns = now_ns if self._bad_since_ns is None else self._bad_since_ns
-        lasted = now_ns - self._bad_since_ns >= LATCH_NS
-        reason = f"camera {self.name} {fault}" + (f" for {LATCH_NS / 1e9:.0f} s" if lasted else "")
+        lasted = now_ns - self._bad_since_ns >= self._latch_ns
+        reason = f"camera {self.name} {fault}" + (f" for {self._latch_ns / 1e9:g} s" if lasted else "")
         response = Response.STOP if lasted else Response.HOLD
         return [Finding(source=f"camera {self.name}", response=response, reason=reason)]
 
@@ -140,8 +133,9 @@ class CameraWatch:
             self._needed_since = (now_ns, self._robot_ns())
         since = max(self._arrived, self._needed_since)
         silent_ns = min(now_ns - since[0], self._robot_ns() - since[1])
-        if silent_ns > MISSED_PERIODS * self._period_ns:
-            return f"has sent nothing for {MISSED_PERIODS} periods"
+        missed = self._settings.camera_missed_periods
+        if silent_ns > missed * self._period_ns:
+            return f"has sent nothing for {missed} periods"
         return self._fault
 
 

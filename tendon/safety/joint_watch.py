@@ -13,16 +13,11 @@ import numpy.typing as npt
 
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
+from tendon.robots.rest import Rest
+from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, Response
 
-FROZEN_NS = 80_000_000
-FROZEN_SHARE = 0.1
-"""Commanded motion, as a part of the tracking tolerance, that joint states must show."""
-IMPLIED_SHARE = 0.02
-"""Motion that the measured velocity itself implies, as a part of the same, that the measured position must show."""
 NEVER_NS = np.iinfo(np.int64).max // 2
-REST_SHARE = 0.05
-"""Measured velocity, as a part of the limit, that may be no more than an offset of the sensor."""
 
 
 class JointWatch:
@@ -31,14 +26,17 @@ class JointWatch:
     Only joints with a tracking tolerance are looked at, as others may rightly be held off their target.
 
     Args:
-        profile: the joints.
+        profile: the joints, and when they count as frozen.
     """
 
     def __init__(self, profile: RobotProfile) -> None:
         self._names = profile.joint_names
         tolerance = [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
-        self._motion, self._implied = FROZEN_SHARE * np.array(tolerance), IMPLIED_SHARE * np.array(tolerance)
-        self._speed, self._rest = np.zeros(len(tolerance)), REST_SHARE * profile.vector("velocity")
+        settings = profile.safety
+        self._frozen_ns = nanoseconds(settings.frozen_s)
+        self._motion = settings.frozen_share * np.array(tolerance)
+        self._implied = settings.implied_share * np.array(tolerance)
+        self._speed, self._rest = np.zeros(len(tolerance)), Rest(profile)
         self._followed = np.isfinite(self._motion)
         self._commanded: Array | None = None
         self._content = b""
@@ -61,7 +59,7 @@ class JointWatch:
         self._newest_ns = now_ns
         if content != self._content:
             self._content, self._since_ns, self._commanded_then = content, now_ns, self._commanded
-            self._speed = np.where(np.abs(velocity) > self._rest, np.abs(velocity), 0.0)
+            self._speed = np.where(self._rest.moving(velocity), np.abs(velocity), 0.0)
         begun = self._sent_on() > self._implied
         self._sent_since_ns = np.where(begun, np.minimum(self._sent_since_ns, now_ns), NEVER_NS)
         self._position = position
@@ -91,7 +89,7 @@ class JointWatch:
         The first command after the robot was moved by hand jumps to where it is: that is no motion.
         """
         for_ns = self._newest_ns - self._sent_since_ns
-        if self._commanded is None or (for_ns < FROZEN_NS).all():
+        if self._commanded is None or (for_ns < self._frozen_ns).all():
             return np.empty(0, np.int64)
         away = np.abs(self._commanded - self._position) > self._motion
-        return np.flatnonzero((for_ns >= FROZEN_NS) & (self._sent_on() > self._motion) & away)
+        return np.flatnonzero((for_ns >= self._frozen_ns) & (self._sent_on() > self._motion) & away)

@@ -6,26 +6,29 @@ from collections import deque
 from collections.abc import Iterable
 from statistics import median
 
+from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.response import Finding, Response
-
-SLOW_NS, HOLD_NS = 300_000_000, 700_000_000
-"""Above the first the robot slows down, above the second it holds."""
-MEDIAN_OF = 3
-"""One late chunk is no reason to slow down: the plan before it runs on."""
-FRESH_NS = 1_500_000_000
 
 
 class LatencyWatch:
-    """Ages of observations, by what arrived and by what nodes report of themselves."""
+    """Ages of observations, by what arrived and by what nodes report of themselves.
 
-    def __init__(self) -> None:
-        self._chunks: deque[int] = deque(maxlen=MEDIAN_OF)
+    Args:
+        settings: the budgets.
+    """
+
+    def __init__(self, settings: SafetySettings) -> None:
+        self._slow_ns, self._hold_ns, self._fresh_ns = map(
+            nanoseconds, (settings.latency_slow_s, settings.latency_hold_s, settings.latency_fresh_s)
+        )
+        self._median_of = settings.latency_median_of
+        self._chunks: deque[int] = deque(maxlen=self._median_of)
         self._chunk_ns = 0
         self._reported: dict[str, tuple[int, int]] = {}
 
     def chunk(self, age_ns: int, now_ns: int) -> None:
         """Takes how old the observation of a chunk was when the chunk arrived."""
-        if now_ns - self._chunk_ns > FRESH_NS:
+        if now_ns - self._chunk_ns > self._fresh_ns:
             self._chunks.clear()
         self._chunks.append(age_ns)
         self._chunk_ns = now_ns
@@ -36,16 +39,16 @@ class LatencyWatch:
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns what is over its budget."""
-        ages = {what: age_ns for what, (age_ns, at_ns) in self._reported.items() if now_ns - at_ns <= FRESH_NS}
-        if len(self._chunks) == MEDIAN_OF and now_ns - self._chunk_ns <= FRESH_NS:
+        ages = {what: age_ns for what, (age_ns, at_ns) in self._reported.items() if now_ns - at_ns <= self._fresh_ns}
+        if len(self._chunks) == self._median_of and now_ns - self._chunk_ns <= self._fresh_ns:
             ages["observation to chunk"] = int(median(self._chunks))
         return [
             Finding(
                 source="latency",
-                response=Response.HOLD if age_ns > HOLD_NS else Response.SLOW,
-                reason=f"{what} takes {age_ns * 1e-6:.0f} ms, slow above {SLOW_NS / 1e6:.0f}, hold above "
-                f"{HOLD_NS / 1e6:.0f}",
+                response=Response.HOLD if age_ns > self._hold_ns else Response.SLOW,
+                reason=f"{what} takes {age_ns * 1e-6:.0f} ms, slow above {self._slow_ns / 1e6:.0f}, hold above "
+                f"{self._hold_ns / 1e6:.0f}",
             )
             for what, age_ns in ages.items()
-            if age_ns > SLOW_NS
+            if age_ns > self._slow_ns
         ]

@@ -15,9 +15,6 @@ import numpy as np
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import Controller, RobotProfile
 
-TOLERANCE = 1e-3
-"""Part of each limit that is forgiven. It is not for the wire, which carries every bit of a float64, but for what two
-implementations may understand differently: a period in whole nanoseconds, or a limit on the point or beside it."""
 AGREED_PERIODS = 2
 """A new command may part from the one before only later than this after its stamp: the robot plays the old one until
 the new one has arrived, and must not notice when that was."""
@@ -45,7 +42,7 @@ class CommandLaws:
     is forgiven as far as the motion came from there, and `outside` allows for a robot that was found there.
 
     Args:
-        profile: the limits and the control rate.
+        profile: the limits, what is forgiven of them, and the control rate.
         controller: whose commands.
         outside: (n,) in the profile's order, how far beyond its limits a joint may be found at the start, rad or m.
     """
@@ -54,11 +51,13 @@ class CommandLaws:
         self._names = controller.joints
         columns = [profile.joint_names.index(name) for name in controller.joints]
         lower, upper = profile.vector("lower")[columns], profile.vector("upper")[columns]
-        slack = TOLERANCE * 1e-3 * (upper - lower)
+        self._tolerance = profile.safety.law_tolerance
+        slack = self._tolerance * 1e-3 * (upper - lower)
         self._lower, self._upper = lower - slack, upper + slack
         self._found_lower, self._found_upper = lower - outside[columns], upper + outside[columns]
         self._velocity = profile.vector("velocity")[columns]
-        self._jump = TOLERANCE * self._velocity * (round(1e9 / profile.control_hz) * 1e-9), TOLERANCE * self._velocity
+        jump = self._tolerance * self._velocity
+        self._jump = jump * (round(1e9 / profile.control_hz) * 1e-9), jump
         self._acceleration = profile.vector("acceleration")[columns]
         self._jerk = profile.vector("jerk")[columns]
         self._period_ns = round(1e9 / profile.control_hz)
@@ -151,7 +150,7 @@ class CommandLaws:
             ("acceleration", 6.0 / seconds**2, self._acceleration),
         ):
             value = factor * np.abs(goal - start)
-            over = np.flatnonzero(~(value <= (1.0 + TOLERANCE) * limit))
+            over = np.flatnonzero(~(value <= (1.0 + self._tolerance) * limit))
             if len(over):
                 i = int(over[0])
                 words = f"{self._names[i]} would settle with {law} {value[i]:.4g}, limit {limit[i]:.4g}"
@@ -203,10 +202,10 @@ class CommandLaws:
         # Control points of Bezier curves enclose them, so where these are inside nothing has to be computed exactly.
         hull, rates = cubics.hulls()
         usage = np.concatenate(
-            [np.concatenate([starts, ends, step / TOLERANCE]) / self._acceleration, rates / self._velocity]
+            [np.concatenate([starts, ends, step / self._tolerance]) / self._acceleration, rates / self._velocity]
         )
         usage = np.concatenate([usage, cubics.jerk / self._jerk])
-        if np.abs(usage).max() <= 1.0 + TOLERANCE and ((hull >= lower) & (hull <= upper)).all():
+        if np.abs(usage).max() <= 1.0 + self._tolerance and ((hull >= lower) & (hull <= upper)).all():
             return None
         for extreme in cubics.positions():
             if not ((extreme >= lower) & (extreme <= upper)).all():
@@ -217,13 +216,13 @@ class CommandLaws:
             ("acceleration", np.maximum(np.abs(starts), np.abs(ends)), self._acceleration),
             ("jerk", np.abs(cubics.jerk), self._jerk),
         ):
-            if not (value <= (1.0 + TOLERANCE) * limit).all():
-                k, i = (int(index) for index in np.argwhere(~(value <= (1.0 + TOLERANCE) * limit))[0])
+            if not (value <= (1.0 + self._tolerance) * limit).all():
+                k, i = (int(index) for index in np.argwhere(~(value <= (1.0 + self._tolerance) * limit))[0])
                 return self._breach(law, f"{self._names[i]} {law} {value[k, i]:.5g}, limit {limit[i]:.5g}")
-        if not (step <= TOLERANCE * self._acceleration).all():
-            k, i = (int(index) for index in np.argwhere(~(step <= TOLERANCE * self._acceleration))[0])
+        if not (step <= self._tolerance * self._acceleration).all():
+            k, i = (int(index) for index in np.argwhere(~(step <= self._tolerance * self._acceleration))[0])
             words = f"{self._names[i]} acceleration jumps by {step[k, i]:.4g} at point {k + 1}"
-            return self._breach("smooth", f"{words}, allowed {TOLERANCE * self._acceleration[i]:.2g}")
+            return self._breach("smooth", f"{words}, allowed {self._tolerance * self._acceleration[i]:.2g}")
         return None
 
     def _position_breach(self, i: int, value: Array, bounds: tuple[Array, Array]) -> Breach:

@@ -8,7 +8,6 @@ so a dead monitor stops the robot too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,53 +16,27 @@ from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
+from tendon.robots.rest import Rest
+from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, GradedResponse, Response, Watch
 
 POLICY_NODE = "policy_node"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MonitorLimits:
-    """When the monitor takes permission away.
-
-    Attributes:
-        heartbeat_ns: largest age of a heartbeat.
-        silent_ns: age of a heartbeat, one comes every 20 ms, from which a node is said to be silent.
-        joint_state_ns: largest age of a joint state.
-        report_ns: how long a controller may take to follow a permission.
-        position_share: how far a measured position may pass its limit, as a share of the joint's range,
-        position_least: but at least this far, rad or m: fingers are short and overshoot.
-        velocity_factor: largest measured speed, in speed limits. A joint without a tracking tolerance, such as a
-            gripper, is not judged by it: what it touches moves it.
-        velocity_ns: how long a measured speed must be too large; contacts make single samples jump.
-        rest_share: a joint below this share of its speed limit is at rest.
-    """
-
-    heartbeat_ns: int = 100_000_000
-    silent_ns: int = 70_000_000
-    joint_state_ns: int = 100_000_000
-    report_ns: int = 500_000_000
-    position_share: float = 0.01
-    position_least: float = 0.005
-    velocity_factor: float = 1.2
-    velocity_ns: int = 50_000_000
-    rest_share: float = 0.05
-
-    def position_slack(self, profile: RobotProfile) -> Array:
-        """Returns (n,) how far measured positions may pass their limits, rad or m."""
-        span = self.position_share * (profile.vector("upper") - profile.vector("lower"))
-        return np.asarray(np.maximum(span, self.position_least))
+def position_slack(profile: RobotProfile) -> Array:
+    """Returns (n,) how far measured positions may pass their limits, rad or m."""
+    span = profile.safety.position_slack_share * (profile.vector("upper") - profile.vector("lower"))
+    return np.asarray(np.maximum(span, profile.safety.position_slack_least))
 
 
 class SafetyMonitor:
     """The latch. Times are of one monotonic clock, when a message arrived; called from one thread.
 
     Args:
-        profile: gives the limits of measured positions and velocities.
+        profile: gives the limits of measured positions and velocities, and says when permission is taken away.
         required: names of the nodes whose heartbeat motion needs.
         watched: names of nodes that may fall silent, but whose restart latches too: a policy that starts again
             may have another task in mind, a robot that is not real may stand elsewhere.
-        limits: when permission is taken away.
         watches: what else is looked at; a finding that calls for a stop latches while armed and refuses arm and reset.
         latched: starts latched for this reason, which a monitor before this one had; empty starts in standby.
     """
@@ -73,17 +46,25 @@ class SafetyMonitor:
         profile: RobotProfile,
         required: Iterable[str],
         watched: Iterable[str] = (),
-        limits: MonitorLimits | None = None,
         watches: Sequence[Watch] = (),
         latched: str = "",
     ) -> None:
-        self._limits = limits or MonitorLimits()
-        self._names = profile.joint_names
-        span = self._limits.position_slack(profile)
+        settings = self._settings = profile.safety
+        self._heartbeat_ns, self._silent_ns, self._joint_state_ns, self._follow_ns, self._fast_ns = map(
+            nanoseconds,
+            (
+                settings.heartbeat_age_s,
+                settings.heartbeat_silent_s,
+                settings.joint_state_silence_s,
+                settings.follow_s,
+                settings.velocity_lasts_s,
+            ),
+        )
+        self._names, self._rest = profile.joint_names, Rest(profile)
+        span = position_slack(profile)
         self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
-        self._speed = profile.vector("velocity")
         followed = np.array([joint.tracking_tolerance is not None for joint in profile.joints])
-        self._fastest = np.where(followed, self._limits.velocity_factor * self._speed, np.inf)
+        self._fastest = np.where(followed, settings.velocity_factor * profile.vector("velocity"), np.inf)
         self._required = tuple(required)
         self._beats: dict[str, tuple[str, int] | None] = dict.fromkeys((*self._required, *watched))
         self._beaten_ns: dict[str, int] = {}
@@ -94,7 +75,7 @@ class SafetyMonitor:
         self._report: tuple[Mode | None, int, str] | None = None
         self._obstacle = ""
         self._watches = tuple(watches)
-        self._graded = GradedResponse()
+        self._graded = GradedResponse(settings)
         self._findings: list[Finding] = []
         self._restriction: Finding | None = None
         state = PermissionState.LATCHED if latched else PermissionState.STANDBY
@@ -129,14 +110,14 @@ class SafetyMonitor:
             return
         last, clock_ns = self._beats[node], now_ns if clock_ns is None else clock_ns
         if last is not None and last[0] != instance and self._state is PermissionState.ARMED:
-            both = clock_ns - self._beaten_ns[node] <= self._limits.heartbeat_ns
+            both = clock_ns - self._beaten_ns[node] <= self._heartbeat_ns
             self._latch(f"two of {node} run at once" if both else f"{node} was restarted")
         self._beats[node], self._beaten_ns[node] = (instance, now_ns), clock_ns
 
     def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
         """Takes a joint state, (n,) each in the profile's joint order."""
         self._joints_ns = now_ns
-        self._at_rest = bool((np.abs(velocity) <= self._limits.rest_share * self._speed).all())
+        self._at_rest = not self._rest.moving(velocity).any()
         outside = np.flatnonzero(~((position >= self._lower) & (position <= self._upper)))
         fast = np.flatnonzero(~(np.abs(velocity) <= self._fastest))
         self._breach = ""
@@ -146,7 +127,7 @@ class SafetyMonitor:
         elif len(fast):
             i = int(fast[0])
             self._fast_since_ns = now_ns if self._fast_since_ns is None else self._fast_since_ns
-            if now_ns - self._fast_since_ns >= self._limits.velocity_ns:
+            if now_ns - self._fast_since_ns >= self._fast_ns:
                 self._breach = f"{self._names[i]} is measured at speed {velocity[i]:.3g}, above its limit"
         if not len(fast):
             self._fast_since_ns = None
@@ -169,8 +150,8 @@ class SafetyMonitor:
     def overdue(self, now_ns: int) -> bool:
         """Returns whether a heartbeat or the joint state that motion needs has come, and is now too old."""
         beats = [self._beats[node] for node in self._required]
-        return any(beat and self._old(beat[1], now_ns, self._limits.heartbeat_ns) for beat in beats) or (
-            self._joints_ns is not None and self._old(self._joints_ns, now_ns, self._limits.joint_state_ns)
+        return any(beat and self._old(beat[1], now_ns, self._heartbeat_ns) for beat in beats) or (
+            self._joints_ns is not None and self._old(self._joints_ns, now_ns, self._joint_state_ns)
         )
 
     @staticmethod
@@ -180,7 +161,7 @@ class SafetyMonitor:
     def silent(self, now_ns: int) -> tuple[str, ...]:
         """Returns which of all nodes had a heartbeat and have none now."""
         beats = self._beats.items()
-        return tuple(node for node, beat in beats if beat and abs(now_ns - beat[1]) > self._limits.silent_ns)
+        return tuple(node for node, beat in beats if beat and abs(now_ns - beat[1]) > self._silent_ns)
 
     def permission(self, now_ns: int) -> Permission:
         """Returns the permission now; anything wrong while armed latches here."""
@@ -198,7 +179,7 @@ class SafetyMonitor:
         restriction = self._restriction
         if restriction is not None and not causes and not latched:
             reason = restriction.reason
-        speed = 0.0 if latched else (restriction.response.speed if restriction is not None else 1.0)
+        speed = 0.0 if latched else (restriction.response.speed(self._settings) if restriction is not None else 1.0)
         policy = self._beats.get(POLICY_NODE)
         return Permission(
             state=self._state, event=self._event, reason=reason, speed=speed, policy=policy[0] if policy else ""
@@ -270,12 +251,12 @@ class SafetyMonitor:
             beat = self._beats[node]
             if beat is None:
                 causes.append(f"no heartbeat of {node} yet")
-            elif self._old(beat[1], now_ns, self._limits.heartbeat_ns):
-                causes.append(f"no heartbeat of {node} for {self._limits.heartbeat_ns / 1e6:.0f} ms")
+            elif self._old(beat[1], now_ns, self._heartbeat_ns):
+                causes.append(f"no heartbeat of {node} for {self._heartbeat_ns / 1e6:.0f} ms")
         if self._joints_ns is None:
             causes.append("no joint state yet")
-        elif self._old(self._joints_ns, now_ns, self._limits.joint_state_ns):
-            causes.append(f"no joint state for {self._limits.joint_state_ns / 1e6:.0f} ms")
+        elif self._old(self._joints_ns, now_ns, self._joint_state_ns):
+            causes.append(f"no joint state for {self._joint_state_ns / 1e6:.0f} ms")
         if self._breach:
             causes.append(self._breach)
         return causes + [finding.reason for finding in self._findings if finding.response is Response.STOP]
@@ -287,6 +268,6 @@ class SafetyMonitor:
             return []
         if event == self._event and mode is not None and mode.stopped:
             return [f"the controller stopped: {reason}"]
-        late = now_ns - self._since_ns > self._limits.report_ns
+        late = now_ns - self._since_ns > self._follow_ns
         said = f"{'silent' if mode is None else mode.value}: {reason or 'no reason'}"
         return [f"the controller did not arm, it is {said}"] if late else []

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
-RELEASE_NS = 500_000_000
-"""How long nothing may call for a restriction before it is released, so that the robot does not stutter."""
-REQUEST_NS = 1_000_000_000
-"""How long a node's own request counts."""
+from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
 
 class Response(IntEnum):
@@ -21,10 +18,9 @@ class Response(IntEnum):
     HOLD = 2
     STOP = 3
 
-    @property
-    def speed(self) -> float:
-        """Share of the velocity limits that remains."""
-        return {Response.FULL: 1.0, Response.SLOW: 0.3}.get(self, 0.0)
+    def speed(self, settings: SafetySettings) -> float:
+        """Returns the share of the velocity limits that remains."""
+        return {Response.FULL: 1.0, Response.SLOW: settings.slow_share}.get(self, 0.0)
 
     @property
     def word(self) -> str:
@@ -55,9 +51,14 @@ class Watch(Protocol):
 
 
 class Requests:
-    """What nodes ask for themselves, by the `response` they give on `safety/state`."""
+    """What nodes ask for themselves, by the `response` they give on `safety/state`.
 
-    def __init__(self) -> None:
+    Args:
+        settings: how long a request counts.
+    """
+
+    def __init__(self, settings: SafetySettings) -> None:
+        self._fresh_ns = nanoseconds(settings.request_s)
         self._asked: dict[str, tuple[Finding, int]] = {}
 
     def ask(self, node: str, response: Response, reason: str, now_ns: int) -> None:
@@ -70,19 +71,24 @@ class Requests:
         return [
             finding
             for finding, asked_ns in self._asked.values()
-            if finding.response is not Response.FULL and now_ns - asked_ns <= REQUEST_NS
+            if finding.response is not Response.FULL and now_ns - asked_ns <= self._fresh_ns
         ]
 
 
 class GradedResponse:
-    """Restricts at once, and releases by one finding's absence for `RELEASE_NS`."""
+    """Restricts at once, and releases when a finding has been absent for a while.
 
-    def __init__(self) -> None:
+    Args:
+        settings: for how long.
+    """
+
+    def __init__(self, settings: SafetySettings) -> None:
+        self._release_ns = nanoseconds(settings.release_s)
         self._active: dict[tuple[str, Response], tuple[Finding, int]] = {}
 
     def update(self, findings: Iterable[Finding], now_ns: int) -> Finding | None:
         """Takes what is wrong now; returns the most restrictive finding that counts, `None` when none does."""
         for finding in findings:
             self._active[finding.source, finding.response] = (finding, now_ns)
-        self._active = {key: kept for key, kept in self._active.items() if now_ns - kept[1] <= RELEASE_NS}
+        self._active = {key: kept for key, kept in self._active.items() if now_ns - kept[1] <= self._release_ns}
         return max((kept[0] for kept in self._active.values()), key=lambda finding: finding.response, default=None)

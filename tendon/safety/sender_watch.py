@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.response import Finding, Response
 
-UNKNOWN_NS = 300_000_000
-"""How long a publisher may be without a known name: discovery tells of the topic before the node."""
 REMEMBERED_NS = 25_000_000_000
 """How long the middleware may go on naming a killed node, as DDS does for its lease of 20 s."""
-TOGETHER_NS = 300_000_000
-"""For so long after two processes of one name were heard in turn they count as running at once."""
 NAMES = 256
 """Publishers whose names are remembered."""
 INSTANCES = 8
 """Processes of one name that are remembered."""
-BREACH_NS = 500_000_000
-"""How long a broken law counts as present."""
 
 
 class SourceWatch:
@@ -27,9 +22,11 @@ class SourceWatch:
         owners: topic to the name of the one node that may publish there; an empty name for whoever does it alone.
         nodes: whose heartbeats tell how many of them run.
         now_ns: a monotonic clock's time now: what ran before this start may be remembered for a while.
+        settings: how long a sender may be nameless, and two processes of one name count as running at once.
     """
 
-    def __init__(self, owners: Mapping[str, str], nodes: Iterable[str], now_ns: int) -> None:
+    def __init__(self, owners: Mapping[str, str], nodes: Iterable[str], now_ns: int, settings: SafetySettings) -> None:
+        self._unnamed_ns, self._doubled_ns = map(nanoseconds, (settings.unnamed_sender_s, settings.doubled_node_s))
         self._owners = dict(owners)
         self._heard: dict[str, list[str]] = {node: [] for node in (*nodes, *filter(None, owners.values()))}
         self._together_ns: dict[str, int] = {}
@@ -65,7 +62,7 @@ class SourceWatch:
         self._names |= {(topic, key): name for name, key in found if name}
         self._names = dict([*self._names.items()][-NAMES:])
         named = [(name or self._names.get((topic, key), ""), key) for name, key in found]
-        late = [(name, now_ns - self._seen[topic, key] > UNKNOWN_NS) for name, key in named]
+        late = [(name, now_ns - self._seen[topic, key] > self._unnamed_ns) for name, key in named]
         self._publishers[topic] = tuple(name or "a node without a name" for name, old in late if name or old)
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
@@ -84,16 +81,21 @@ class SourceWatch:
                 text = f"{topic} has {len(names)} publishers called {owner}"
                 found.append(Finding(source=f"topic {topic}", response=Response.STOP, reason=text))
         for node, at_ns in self._together_ns.items():
-            if now_ns - at_ns <= TOGETHER_NS:
+            if now_ns - at_ns <= self._doubled_ns:
                 text = f"two of {node} run at once"
                 found.append(Finding(source=f"node {node}", response=Response.STOP, reason=text))
         return found
 
 
 class BreachWatch:
-    """Laws that were broken a moment ago."""
+    """Laws that were broken a moment ago.
 
-    def __init__(self) -> None:
+    Args:
+        settings: how long one counts as present.
+    """
+
+    def __init__(self, settings: SafetySettings) -> None:
+        self._present_ns = nanoseconds(settings.breach_s)
         self._breaches: dict[str, tuple[str, int]] = {}
 
     def add(self, source: str, reason: str, now_ns: int) -> None:
@@ -105,5 +107,5 @@ class BreachWatch:
         return [
             Finding(source=source, response=Response.STOP, reason=f"{source}: {reason}")
             for source, (reason, at_ns) in self._breaches.items()
-            if now_ns - at_ns <= BREACH_NS
+            if now_ns - at_ns <= self._present_ns
         ]

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tendon.control.controller import REST_FRACTION
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Array
 from tendon.graph.description import RESPAWN_LIMIT, RESPAWN_WINDOW_S
 from tendon.robots.kinematics import Kinematics
+from tendon.robots.rest import Rest
 from tendon.ros2_nodes import wire
 from tests.faults.disk import StateDisk
 from tests.faults.limits_check import Table
@@ -26,6 +26,7 @@ from tests.faults.witness import PROFILE, Witness
 from tests.ros2_nodes.running_graph import STEP_NS, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
+REST = Rest(PROFILE)
 HIGH_M, LOW_M = (0.40, -0.25, 0.35), (0.55, 0.25, 0.05)
 """Ends of the path on which faults happen; the lower one is near the table."""
 SCENE = 100_062
@@ -197,7 +198,7 @@ class Bench:
         """Returns whether a fresh joint state is at rest as the controller has it: contacts keep a joint trembling."""
         stamp_s, _, velocity = self.graph.states[-1]
         fresh = self.graph.now_ns() * 1e-9 - stamp_s < FRESH_S
-        return fresh and bool((np.abs(velocity) < REST_FRACTION * PROFILE.vector("velocity")).all())
+        return fresh and not REST.moving(velocity).any()
 
     def stop(self) -> None:
         """Ends the motion by the stop service, if it answers."""

@@ -17,8 +17,9 @@ from tendon.control.mode_machine import Supervisor
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.robots.profile import load_profile
+from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.latch import KEPT, LatchFile, LatchRecord, state_folder
-from tendon.safety.latency_watch import HOLD_NS, SLOW_NS, LatencyWatch
+from tendon.safety.latency_watch import LatencyWatch
 from tendon.safety.monitor import SafetyMonitor
 from tendon.safety.response import Requests, Response
 from tendon.safety.sender_watch import REMEMBERED_NS, BreachWatch, SourceWatch
@@ -26,6 +27,7 @@ from tendon.safety.sender_watch import REMEMBERED_NS, BreachWatch, SourceWatch
 MS = 1_000_000
 PROFILE = load_profile("panda")
 HOME, STILL = PROFILE.vector("home"), np.zeros(8)
+SLOW_NS, HOLD_NS = map(nanoseconds, (PROFILE.safety.latency_slow_s, PROFILE.safety.latency_hold_s))
 TOPIC = "panda_arm_controller/joint_trajectory"
 
 
@@ -44,7 +46,7 @@ class MonitorAndController(RuleBasedStateMachine):
 
     def start_monitor(self) -> None:
         self.file = LatchFile(Path(self.folder.name) / "latch.json")
-        self.requests, self.breaches = Requests(), BreachWatch()
+        self.requests, self.breaches = Requests(PROFILE.safety), BreachWatch(PROFILE.safety)
         inherited = self.file.inherited()
         watches = (self.requests, self.breaches)
         self.monitor = SafetyMonitor(PROFILE, ("control_node",), watches=watches, latched=inherited)
@@ -128,7 +130,7 @@ class MonitorAndController(RuleBasedStateMachine):
         if wish is Response.STOP:
             assert not permission.armed
         elif permission.armed:
-            assert permission.speed <= wish.speed
+            assert permission.speed <= wish.speed(PROFILE.safety)
 
     @rule(clean=st.booleans())
     def monitor_restarts(self, clean: bool) -> None:
@@ -222,7 +224,7 @@ def test_where_state_is_kept() -> None:
 
 
 def senders() -> SourceWatch:
-    return SourceWatch({TOPIC: "control_node", "policy/action_chunk": ""}, ("policy_node",), 0)
+    return SourceWatch({TOPIC: "control_node", "policy/action_chunk": ""}, ("policy_node",), 0, PROFILE.safety)
 
 
 def test_a_second_publisher_of_commands_is_named() -> None:
@@ -285,7 +287,7 @@ def test_two_who_propose_chunks_are_named() -> None:
 
 
 def test_latency_over_its_budget_slows_and_far_over_it_holds() -> None:
-    watch = LatencyWatch()
+    watch = LatencyWatch(PROFILE.safety)
     watch.chunk(HOLD_NS + MS, 0)
     assert not list(watch.findings(0)), "one late chunk is none"
     for k in range(3):

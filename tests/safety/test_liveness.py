@@ -31,7 +31,9 @@ class Scene:
         self.poses = PoseHistory(list(range(7)))
         self.pose = HOME.copy()
         camera = Camera(name="wrist", width=32, height=32, rate_hz=20.0, frame="w")
-        self.watch = CameraWatch(camera, lambda: self.needed, lambda: self.poses.newest_ns, self.poses.at)
+        self.watch = CameraWatch(
+            camera, lambda: self.needed, lambda: self.poses.newest_ns, self.poses.at, PROFILE.safety
+        )
 
     def run(self, periods: int, speed: float = 0.0, frozen: bool = False, silent: bool = False, **image: int) -> int:
         """Returns after how many periods the first fault is seen, `periods` when none is."""
@@ -195,7 +197,7 @@ def test_a_servo_that_sticks_for_a_moment_after_a_rest_is_not_frozen() -> None:
 
 
 def test_the_most_restrictive_finding_counts_and_is_released_late() -> None:
-    requests, graded = Requests(), GradedResponse()
+    requests, graded = Requests(PROFILE.safety), GradedResponse(PROFILE.safety)
     requests.ask("policy_node", Response.SLOW, "unsure", 0)
     requests.ask("other", Response.HOLD, "far off", 0)
     assert graded.update(requests.findings(0), 0).response is Response.HOLD
@@ -206,7 +208,7 @@ def test_the_most_restrictive_finding_counts_and_is_released_late() -> None:
 
 
 def test_a_request_without_a_reason_says_what_it_asks_for() -> None:
-    requests = Requests()
+    requests = Requests(PROFILE.safety)
     requests.ask("policy_node", Response.STOP, "", 0)
     (finding,) = requests.findings(0)
     assert finding.response is Response.STOP and finding.reason == "policy_node: STOP"

@@ -11,13 +11,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
-from tendon.core.permission import FRESH_NS, PermissionFollower
+from tendon.core.permission import PermissionFollower
 from tendon.robots.profile import load_profile
+from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.safety.monitor import SafetyMonitor
 
 MS = 1_000_000
 PROFILE = load_profile("panda")
+FRESH_NS = nanoseconds(PROFILE.safety.permission_age_s)
 HOME, STILL = PROFILE.vector("home"), np.zeros(8)
 
 
@@ -201,7 +203,7 @@ class Following:
 
     def __init__(self) -> None:
         self.bench = Bench()
-        self.follower = PermissionFollower(lambda: self.bench.now_ns)
+        self.follower = PermissionFollower(lambda: self.bench.now_ns, FRESH_NS)
 
     def demand(self) -> object:
         self.follower.receive(self.bench.monitor.permission(self.bench.now_ns))
@@ -214,7 +216,7 @@ def test_a_follower_arms_once_on_an_event_and_not_on_a_state_it_finds() -> None:
     follow.bench.armed()
     assert follow.demand().arm
     assert not follow.demand().arm
-    restarted = PermissionFollower(lambda: follow.bench.now_ns)
+    restarted = PermissionFollower(lambda: follow.bench.now_ns, FRESH_NS)
     restarted.receive(follow.bench.monitor.permission(follow.bench.now_ns))
     assert not restarted.demand().arm
 

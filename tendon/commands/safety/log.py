@@ -67,7 +67,8 @@ def _words(event: dict[str, Any]) -> str:
     """Returns an event's values for a person."""
     kind = event["kind"]
     if kind == "header":
-        return f"{event['robot']}, profile {event['profile'][:12]}, {event['control_hz']:.0f} Hz"
+        changed = "".join(f", {name} {value:g}" for name, value in event.get("safety", {}).items())
+        return f"{event['robot']}, profile {event['profile'][:12]}, {event['control_hz']:.0f} Hz{changed}"
     if kind == "permission":
         speed = "" if event["speed"] == 1.0 else f" at speed {event['speed']:.2g}"
         return f"{event['state']}{speed}" + (f": {event['reason']}" if event["reason"] else "")

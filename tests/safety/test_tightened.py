@@ -1,0 +1,332 @@
+"""A threshold that a profile tightens makes its watch, or the controller, restrict the robot earlier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tendon.control.controller import Controller
+from tendon.control.standstill import Standstill
+from tendon.core.clock import AwakeClock, ManualClock
+from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.permission import Permission, PermissionFollower
+from tendon.core.types import ActionChunk, SentTrajectory
+from tendon.robots.profile import Camera, RobotProfile
+from tendon.robots.rest import Rest
+from tendon.robots.safety_settings import SafetySettings, nanoseconds
+from tendon.safety.camera_watch import CameraWatch, Frame
+from tendon.safety.host_watch import HostWatch
+from tendon.safety.joint_watch import JointWatch
+from tendon.safety.latency_watch import LatencyWatch
+from tendon.safety.laws import CommandLaws
+from tendon.safety.monitor import SafetyMonitor, position_slack
+from tendon.safety.response import GradedResponse, Requests, Response
+from tendon.safety.sender_watch import BreachWatch, SourceWatch
+from tests.control.limits_checker import PROFILE
+from tests.control.robot_side import MS, Robot
+
+HOME, STILL, SPEED = PROFILE.vector("home"), np.zeros(8), PROFILE.vector("velocity")
+NEVER = 10_000
+
+
+def monitor_ms(profile: RobotProfile, **fault: Any) -> int:
+    """Returns after how many milliseconds of a fault an armed monitor takes permission away."""
+    monitor, now_ns = SafetyMonitor(profile, ("control_node",)), 10**12
+    for k in range(100):
+        now_ns += 10 * MS
+        wrong = fault if k >= 20 else {}
+        if wrong.get("beats", True):
+            monitor.beat("control_node", "1", now_ns)
+        if wrong.get("joints", True):
+            monitor.measured(wrong.get("position", HOME), wrong.get("velocity", STILL), now_ns)
+        permission = monitor.permission(now_ns)
+        if k > 10 and not permission.armed:
+            return 10 * (k - 20)
+        follows = fault.get("follows", True) or not permission.armed
+        monitor.report(Mode(permission.state.value) if follows else Mode.STANDBY, permission.event, "")
+        if k == 10:
+            monitor.arm(now_ns)
+    return NEVER
+
+
+def permission_ms(profile: RobotProfile) -> int:
+    """Returns how old a permission is when a controller that follows it must stop."""
+    now = [0]
+    follower = PermissionFollower(lambda: now[0] * MS, nanoseconds(profile.safety.permission_age_s))
+    follower.receive(Permission(state=PermissionState.ARMED, event=1, reason=""))
+    while not follower.demand().stop:
+        now[0] += 10
+    return now[0]
+
+
+def silent_ms(profile: RobotProfile) -> int:
+    monitor = SafetyMonitor(profile, ("control_node",))
+    monitor.beat("control_node", "1", 0)
+    return next(ms for ms in range(0, NEVER, 5) if monitor.silent(ms * MS))
+
+
+def camera_ms(
+    profile: RobotProfile, frame_ms: int, grey: tuple[int, int], moves: float = 0.0, needs: Response = Response.HOLD
+) -> int:
+    """Returns when a camera of 20 Hz, that shows one picture while the robot moves, is found faulty."""
+    camera, now_ns, pose = Camera(name="wrist", width=32, height=32, rate_hz=20.0, frame="w"), 10**12, np.zeros(7)
+    watch = CameraWatch(camera, lambda: True, lambda: now_ns, lambda _: pose.copy(), profile.safety)
+    for k in range(300):
+        now_ns += 10 * MS
+        pose += moves / 7 * 0.01
+        if k * 10 % frame_ms == 0:
+            watch.take(Frame.of(now_ns, bytes(grey) * 500), now_ns)
+        if any(finding.response is needs for finding in watch.findings(now_ns)):
+            return 10 * k
+    return NEVER
+
+
+def frozen_ms(profile: RobotProfile, speed: float, said: float) -> int:
+    """Returns when joint states that stay equal are found frozen: sent on at `speed`, and saying that they move."""
+    watch, now_ns, measured = JointWatch(profile), 10**12, np.full(8, said)
+    columns = list(range(8))
+    watch.commanded(columns, HOME)
+    watch.measured(HOME, measured, now_ns)
+    for k in range(200):
+        now_ns += 5 * MS
+        watch.commanded(columns, HOME + speed * 0.005 * (k + 1))
+        watch.measured(HOME, measured, now_ns)
+        if list(watch.findings(now_ns)):
+            return 5 * (k + 1)
+    return NEVER
+
+
+def latency(profile: RobotProfile, age_ms: int, chunks: int) -> Response:
+    watch = LatencyWatch(profile.safety)
+    for k in range(chunks):
+        watch.chunk(age_ms * MS, k * MS)
+    return max((finding.response for finding in watch.findings(chunks * MS)), default=Response.FULL)
+
+
+def counts_ms(add: Callable[[], Any], findings: Callable[[int], Any]) -> int:
+    """Returns until when something that was added at 0 counts."""
+    add()
+    return max((ms for ms in range(0, NEVER, 100) if findings(ms * MS)), default=-1)
+
+
+def breach_ms(profile: RobotProfile) -> int:
+    watch = BreachWatch(profile.safety)
+    return counts_ms(lambda: watch.add("command", "too fast", 0), lambda ns: list(watch.findings(ns)))
+
+
+def request_ms(profile: RobotProfile) -> int:
+    watch = Requests(profile.safety)
+    return counts_ms(lambda: watch.ask("policy_node", Response.HOLD, "", 0), lambda ns: list(watch.findings(ns)))
+
+
+def release_ms(profile: RobotProfile) -> int:
+    requests, graded = Requests(profile.safety), GradedResponse(profile.safety)
+    requests.ask("policy_node", Response.HOLD, "", 0)
+    graded.update(requests.findings(0), 0)
+    return max(ms for ms in range(0, NEVER, 100) if graded.update([], ms * MS))
+
+
+def reported_ms(profile: RobotProfile) -> int:
+    watch = LatencyWatch(profile.safety)
+    return counts_ms(lambda: watch.report("observation", 10**9, 0), lambda ns: list(watch.findings(ns)))
+
+
+def doubled_ms(profile: RobotProfile) -> int:
+    watch = SourceWatch({}, ("policy_node",), 0, profile.safety)
+    beats = [lambda k=k: watch.beat("policy_node", "121"[k], 0) for k in range(3)]
+    return counts_ms(lambda: [beat() for beat in beats], lambda ns: list(watch.findings(ns)))
+
+
+def unnamed_ms(profile: RobotProfile) -> int:
+    watch = SourceWatch({"t": "control_node"}, (), 0, profile.safety)
+    for ms in range(0, 1000, 10):
+        watch.publishers("t", [("", "a")], ms * MS)
+        if list(watch.findings(ms * MS)):
+            return ms
+    return NEVER
+
+
+def host(profile: RobotProfile, sleeps_ms: list[int], awake_ms: int = 20) -> Response:
+    clock = ManualClock(10**12)
+    awake = AwakeClock(clock, 20 * MS, 45 * MS, 2500 * MS)
+    watch = HostWatch(awake, profile.safety)
+    for slept_ms in sleeps_ms:
+        clock.advance_ns(slept_ms * MS)
+        awake.now_ns()
+        for _ in range(awake_ms // 20 if slept_ms != sleeps_ms[-1] else 0):
+            clock.advance_ns(20 * MS)
+            awake.now_ns()
+    return max((finding.response for finding in watch.findings(awake.now_ns())), default=Response.FULL)
+
+
+def law(profile: RobotProfile, over: float) -> bool:
+    """Whether a joint that starts with too high a speed breaks a law."""
+    arm = profile.controllers[0]
+    velocity = np.zeros((2, 7))
+    velocity[0, 0] = SPEED[0] * (1.0 + over)
+    position = np.tile(HOME[:7], (2, 1))
+    position[1, 0] += 0.5 * velocity[0, 0] * 0.2
+    command = SentTrajectory(
+        stamp_ns=0, joint_names=arm.joints, times_ns=(0, 200 * MS), position=position, velocity=velocity
+    )
+    breach = CommandLaws(profile, arm, position_slack(profile)).check(command)
+    return breach is not None and breach.law == "velocity"
+
+
+def armed(profile: RobotProfile) -> Robot:
+    robot = Robot()
+    robot.controller = Controller(profile)
+    robot.tick()
+    robot.controller.arm()
+    for _ in range(3):
+        robot.tick()
+    return robot
+
+
+def stopped(robot: Robot) -> bool:
+    return robot.controller.mode.stopped
+
+
+def stale_stops(profile: RobotProfile) -> bool:
+    robot = armed(profile)
+    robot.stale_ns = 30 * MS
+    robot.tick()
+    return stopped(robot)
+
+
+def late_ticks(profile: RobotProfile) -> int:
+    robot = armed(profile)
+    return next((k for k in range(20) if robot.tick(skip=1) and stopped(robot)), NEVER)
+
+
+def gap_holds(profile: RobotProfile) -> bool:
+    return armed(profile).tick(skip=8).command is None
+
+
+def invalid_chunks(profile: RobotProfile) -> int:
+    robot = armed(profile)
+    chunk = ActionChunk(actions=np.zeros((4, 3)), start_ns=0, step_ns=MS, observation_stamp_ns=0)
+    for k in range(10):
+        with pytest.raises(InvalidDataError):
+            robot.controller.submit(chunk, robot.now_ns)
+        if stopped(robot):
+            return k + 1
+    return NEVER
+
+
+def arm_is_refused(profile: RobotProfile) -> bool:
+    """Whether a controller that was sent invalid chunks two seconds ago does not arm."""
+    robot = Robot()
+    robot.controller = Controller(profile)
+    robot.tick()
+    for _ in range(profile.safety.invalid_chunks):
+        robot.controller.reject("no numbers")
+    for _ in range(200):
+        robot.tick()
+    try:
+        robot.controller.arm()
+    except StoppedError:
+        return True
+    return False
+
+
+def starts_off(profile: RobotProfile) -> float:
+    """Returns how far a robot that sags from where it was held starts from there [rad]."""
+    robot = armed(profile)
+    robot.controller.stop("asked")
+    while robot.tick().mode is not Mode.LATCHED:
+        pass
+    robot.controller.reset()
+    robot.offset[0] = 0.05 * (PROFILE.joints[0].tracking_tolerance or 0.0)
+    robot.tick()
+    robot.controller.arm()
+    return float(abs(robot.tick().reference[0] - HOME[0]))
+
+
+def settles_ns(profile: RobotProfile) -> int:
+    robot = armed(profile)
+    command = robot.tick().command
+    return 0 if command is None else command.trajectory.time_from_start_ns[0]
+
+
+def standstill(profile: RobotProfile, slept_ms: int = 300, apart_ms: int = 0) -> str:
+    hold = Standstill(profile.safety)
+    cause = hold.begin(slept_ms * MS, 10**12, 10**12)
+    return hold.begin(slept_ms * MS, 10**12 + apart_ms * MS, 0) if apart_ms and not cause else cause
+
+
+def settled_ns(profile: RobotProfile) -> int:
+    hold = Standstill(profile.safety)
+    hold.begin(MS, 10**12, 10**12)
+    return hold.until_ns or 0
+
+
+def slowed(profile: RobotProfile) -> float:
+    return Response.SLOW.speed(profile.safety)
+
+
+TOP = PROFILE.vector("upper")
+FINGER = np.arange(8) == 7
+IN_PROCESSES = {"command_late_s", "clock_still_s", "clock_waits_s"}
+"""Only a running node reads these."""
+EARLIER = [
+    ("permission_age_s", 0.05, permission_ms),
+    ("heartbeat_silent_s", 0.05, silent_ms),
+    ("heartbeat_age_s", 0.05, lambda p: monitor_ms(p, beats=False)),
+    ("joint_state_silence_s", 0.05, lambda p: monitor_ms(p, joints=False)),
+    ("follow_s", 0.2, lambda p: monitor_ms(p, follows=False)),
+    ("velocity_factor", 1.05, lambda p: monitor_ms(p, velocity=1.1 * SPEED)),
+    ("velocity_lasts_s", 0.02, lambda p: monitor_ms(p, velocity=1.5 * SPEED)),
+    ("position_slack_share", 0.002, lambda p: monitor_ms(p, position=np.where(FINGER, HOME, TOP + 0.015))),
+    ("position_slack_least", 0.001, lambda p: monitor_ms(p, position=np.where(FINGER, TOP + 0.003, HOME))),
+    ("rest_share", 0.01, lambda p: not Rest(p).moving(0.03 * SPEED).all()),
+    ("frozen_s", 0.04, lambda p: frozen_ms(p, speed=1.0, said=0.0)),
+    ("frozen_share", 0.02, lambda p: frozen_ms(p, speed=0.1, said=0.0)),
+    ("implied_share", 0.005, lambda p: frozen_ms(p, speed=0.0, said=0.3)),
+    ("law_tolerance", 1e-4, lambda p: not law(p, over=5e-4)),
+    ("unnamed_sender_s", 0.2, unnamed_ms),
+    ("doubled_node_s", 5.0, lambda p: -doubled_ms(p)),
+    ("breach_s", 5.0, lambda p: -breach_ms(p)),
+    ("request_s", 5.0, lambda p: -request_ms(p)),
+    ("release_s", 5.0, lambda p: -release_ms(p)),
+    ("camera_missed_periods", 2, lambda p: camera_ms(p, 1000, (0, 200))),
+    ("camera_equal_frames", 2, lambda p: camera_ms(p, 50, (0, 200), moves=1.0)),
+    ("camera_motion", 0.005, lambda p: camera_ms(p, 50, (0, 200), moves=0.05)),
+    ("camera_black", 32, lambda p: camera_ms(p, 50, (0, 20))),
+    ("camera_flat", 32, lambda p: camera_ms(p, 50, (100, 120))),
+    ("camera_latch_s", 0.2, lambda p: camera_ms(p, 50, (0, 0), needs=Response.STOP)),
+    ("latency_slow_s", 0.1, lambda p: -latency(p, 200, 3)),
+    ("latency_hold_s", 0.4, lambda p: -latency(p, 500, 3)),
+    ("latency_median_of", 1, lambda p: -latency(p, 900, 1)),
+    ("latency_fresh_s", 5.0, lambda p: -reported_ms(p)),
+    ("slow_share", 0.1, slowed),
+    ("joint_state_age_s", 0.02, lambda p: not stale_stops(p)),
+    ("late_ticks", 1, late_ticks),
+    ("gap_ticks", 5, lambda p: not gap_holds(p)),
+    ("invalid_chunks", 1, invalid_chunks),
+    ("invalid_s", 10.0, lambda p: not arm_is_refused(p)),
+    ("held_share", 0.01, lambda p: -starts_off(p)),
+    ("arm_settle_s", 1.0, lambda p: -settles_ns(p)),
+    ("standstill_s", 0.2, lambda p: not standstill(p)),
+    ("standstill_apart_s", 600.0, lambda p: not standstill(p, apart_ms=60_000)),
+    ("standstill_settle_s", 0.05, settled_ns),
+    ("standstill_noticed_s", 0.05, lambda p: -host(p, [70])),
+    ("standstill_count", 1, lambda p: -host(p, [200])),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "measure"), EARLIER, ids=[name for name, _, _ in EARLIER])
+def test_a_tightened_threshold_restricts_earlier(
+    name: str, value: float, measure: Callable[[RobotProfile], float]
+) -> None:
+    tight = replace(PROFILE, safety=SafetySettings(**{name: value}))  # type: ignore[arg-type]
+    assert measure(tight) < measure(PROFILE)
+
+
+def test_every_threshold_was_tightened() -> None:
+    assert {name for name, _, _ in EARLIER} | IN_PROCESSES == {field.name for field in fields(SafetySettings)}
