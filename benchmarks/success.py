@@ -24,8 +24,9 @@ from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.report import lines, summarise
 from tendon.evaluation.statistics import wilson
+from tendon.policies.bundle.bundle import load_bundle
 
-PERIODS_S = (0.1, 0.2, 0.3, 0.4)
+REPLAN_STEPS = (1, 2, 3, 4)
 
 
 def episodes_of(bundle: Path, seeds: str, setting: Setting, workers: int, what: str) -> list[Episode]:
@@ -81,8 +82,9 @@ def main() -> None:
         found = episodes_of(args.bundle, args.blank_seeds, setting, args.workers, "without words")
         row = bench.add({"words": "none"}, {"success": rate(found)}, claim="success/blank", note=args.blank_seeds)
         print(f"without words: {row.values['success']}")
-    for period_s in PERIODS_S if args.replan_seeds else ():
-        setting = Setting(delay_ns=delay_ns, replan_ns=round(period_s * 1e9))
+    for steps in REPLAN_STEPS if args.replan_seeds else ():
+        period_s = steps * load_bundle(args.bundle).manifest.action.step_s
+        setting = Setting(delay_ns=delay_ns, replan_steps=steps)
         found = episodes_of(args.bundle, args.replan_seeds, setting, args.workers, f"replanned every {period_s:g} s")
         case, values = {"replanned every": f"{period_s:g} s"}, {"success": rate(found)}
         bench.add(case, values, claim="success/replan", note=f"scenes {args.replan_seeds}")

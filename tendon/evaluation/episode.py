@@ -22,7 +22,7 @@ from tendon.sim.scene import Scene
 
 HOLD_CHECKS = 3
 CHECK_NS = 100_000_000
-STEP_NS = 100_000_000
+REPLAN_STEPS = 2
 
 
 class Timing(Enum):
@@ -48,7 +48,7 @@ class Setting:
     Attributes:
         timing: see `Timing`.
         delay_ns: from observation to chunk, in simulated time; the policy's own compute time is not added.
-        replan_ns: shortest time between two observations.
+        replan_steps: steps of a chunk between two observations.
         limit_s: an episode longer than this failed.
         blank: leave the instruction empty: the control run that shows that language matters.
         synchronous_rows: rows that SYNCHRONOUS executes of each chunk.
@@ -57,7 +57,7 @@ class Setting:
 
     timing: Timing = Timing.TRAINED_PREFIX
     delay_ns: int = 0
-    replan_ns: int = 200_000_000
+    replan_steps: int = REPLAN_STEPS
     limit_s: float = 12.0
     blank: bool = False
     synchronous_rows: int = 8
@@ -114,21 +114,21 @@ class _Inference:
 
     def begin(self, observation: Observation, now_ns: int) -> None:
         """Infers from an observation; the answer is delivered later."""
-        prefix, frozen = None, 0
+        prefix, frozen, step_ns = None, 0, self._policy.step_ns
         if self._setting.timing not in (Timing.OVERWRITE, Timing.SYNCHRONOUS):
-            frozen = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / STEP_NS)
+            frozen = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / step_ns)
             frozen = min(frozen, self._policy.prefix_rows)
             rows = frozen + self._policy.overlap_rows
-            prefix = continuation(self._controller.window, observation, STEP_NS, rows, self._tolerance)
+            prefix = continuation(self._controller.window, observation, step_ns, rows, self._tolerance)
         chunk = self._policy.infer(observation, prefix, frozen)
         if self._setting.timing is Timing.SYNCHRONOUS:
             chunk = replace(
                 chunk,
                 actions=chunk.actions[: self._setting.synchronous_rows],
-                start_ns=now_ns + self._setting.delay_ns + STEP_NS,
+                start_ns=now_ns + self._setting.delay_ns + step_ns,
             )
         self._pending = (now_ns + self._setting.delay_ns, chunk)
-        self._next_ns = now_ns + self._setting.replan_ns
+        self._next_ns = now_ns + self._setting.replan_steps * step_ns
 
     def hurry(self) -> None:
         """Makes the next observation due at once, as a new instruction does."""
