@@ -27,7 +27,7 @@ from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.runtime import Urgency, run_node
 from tendon.ros2_nodes.stand_in import StandIn
 
-LEAST_HZ = 100.0
+MIN_HZ = 100.0
 SENSOR_NOISE = 1e-6
 """Of a good encoder [rad or m]. Readings that are equal to the last bit are what the safety monitor calls frozen."""
 
@@ -42,7 +42,7 @@ class MockNode(StandIn):
         self._driver = MockDriver(self.profile, self._driver_time, settings)
         self._driver.connect()
         self._controllers = Controllers(self.profile, self._driver.read().position)
-        self._steps = math.ceil(LEAST_HZ / self.profile.control_hz)
+        self._steps = math.ceil(MIN_HZ / self.profile.control_hz)
         self._moving = False
         self._states = self.create_publisher(JointState, "joint_states", qos.NEWEST)
         for controller in self.profile.controllers:

@@ -13,7 +13,7 @@ from tendon.core.config import build, check_file_name, check_names, check_number
 from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
-from tendon.robots.profile_parts import LEAST_CONTROL_HZ, MOST_HZ, Box, Camera, Controller, Human, Joint
+from tendon.robots.profile_parts import MAX_HZ, MIN_CONTROL_HZ, Box, Camera, Controller, Human, Joint
 from tendon.robots.safety_settings import SafetySettings
 from tendon.robots.urdf import DRIVEN, read_urdf
 
@@ -72,7 +72,7 @@ class RobotProfile:
             raise ConfigError(f"profile {self.name}: {error}") from error
 
     def _check(self) -> None:
-        check_number("control_hz", self.control_hz, least=LEAST_CONTROL_HZ, most=MOST_HZ)
+        check_number("control_hz", self.control_hz, least=MIN_CONTROL_HZ, most=MAX_HZ)
         if self.tool_speed is not None:
             check_number("tool_speed [m/s]", self.tool_speed, above=0)
         if self.camera_skew_s is not None:

@@ -9,14 +9,14 @@ from tendon.core.config import check_count, check_names, check_number, check_ros
 from tendon.core.errors import ConfigError
 
 CONTROLLER_TYPES = ("joint_trajectory", "forward_command")
-MOST_TIMEOUT_S = 0.5
+MAX_TIMEOUT_S = 0.5
 """A robot side that waits longer than this for its next command has no timeout worth the name."""
-MOST_PIXELS = 16_384
+MAX_PIXELS = 16_384
 """Of a side of an image; larger sensors exist, but no camera driver that sends them uncompressed."""
-MOST_HZ = 1000.0
-LEAST_CONTROL_HZ = 10.0
-"""Of the control loop: at less, a tick is as long as what counts as a standstill of the machine."""
+MAX_HZ = 1000.0
 """Of cameras and control loops."""
+MIN_CONTROL_HZ = 10.0
+"""Of the control loop: at less, a tick is as long as what counts as a standstill of the machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Controller:
         if self.type not in CONTROLLER_TYPES:
             raise ConfigError(f"controller {self.name} has type {self.type}{closest(str(self.type), CONTROLLER_TYPES)}")
         if self.timeout_s is not None:
-            check_number(f"controller {self.name}: timeout_s", self.timeout_s, above=0, most=MOST_TIMEOUT_S)
+            check_number(f"controller {self.name}: timeout_s", self.timeout_s, above=0, most=MAX_TIMEOUT_S)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +97,8 @@ class Camera:
     def __post_init__(self) -> None:
         check_ros_name("camera name", self.name)
         for key in ("width", "height"):
-            check_count(f"camera {self.name}: {key} [px]", getattr(self, key), MOST_PIXELS)
-        check_number(f"camera {self.name}: rate_hz", self.rate_hz, above=0, most=MOST_HZ)
+            check_count(f"camera {self.name}: {key} [px]", getattr(self, key), MAX_PIXELS)
+        check_number(f"camera {self.name}: rate_hz", self.rate_hz, above=0, most=MAX_HZ)
         check_text(f"camera {self.name}: frame", self.frame)
 
 

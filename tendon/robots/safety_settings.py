@@ -52,7 +52,7 @@ class SafetySettings:
     position_slack_share: float = field(default=0.01, metadata=bounds("of the range", tightest=0.001, loosest=0.01))
     """Part of a joint's range by which its measured position may pass a limit. A hand may have moved the arm there, or
     gravity pulls it off: stopping a robot that is a little outside would help nobody."""
-    position_slack_least: float = field(default=0.005, metadata=bounds("rad or m", tightest=0.001, loosest=0.01))
+    position_slack_min: float = field(default=0.005, metadata=bounds("rad or m", tightest=0.001, loosest=0.01))
     """At least so far may it pass a limit: fingers have a short range and overshoot. May be loosened for soft
     fingers."""
     velocity_factor: float = field(default=1.2, metadata=bounds("speed limits", tightest=1.02, loosest=1.5))

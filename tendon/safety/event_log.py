@@ -24,7 +24,7 @@ from tendon.safety.latch import state_folder
 
 QUEUE = 4096
 """Lines that wait at most: 20 s of a moving robot."""
-MOST_BYTES = 128 << 20
+MAX_BYTES = 128 << 20
 """A file larger than this is followed by another, whose first line holds the hash of the last."""
 FILES = 16
 """Files that are kept of a robot in a domain."""
@@ -99,7 +99,7 @@ class EventLog:
 
     def _write_all(self) -> None:
         """Writes what waits, in one call; a part that the disk did not take is cut off again and waits on."""
-        if self._file is None or self._size > MOST_BYTES:
+        if self._file is None or self._size > MAX_BYTES:
             self._open()
         file = self._file
         if file is None:

@@ -26,7 +26,7 @@ POLICY_NODE = "policy_node"
 def position_slack(profile: RobotProfile) -> Array:
     """Returns (n,) how far measured positions may pass their limits, rad or m."""
     span = profile.safety.position_slack_share * (profile.vector("upper") - profile.vector("lower"))
-    return np.asarray(np.maximum(span, profile.safety.position_slack_least))
+    return np.asarray(np.maximum(span, profile.safety.position_slack_min))
 
 
 class SafetyMonitor:

@@ -171,7 +171,7 @@ def test_a_full_disk_leaves_a_log_that_is_whole(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_large_file_is_followed_by_another_and_old_ones_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_log, "MOST_BYTES", 300)
+    monkeypatch.setattr(event_log, "MAX_BYTES", 300)
     monkeypatch.setattr(event_log, "FILES", 3)
     log = EventLog(tmp_path, "panda-0", {"robot": "panda"})
     for k in range(8):

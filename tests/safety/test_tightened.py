@@ -283,7 +283,7 @@ EARLIER = [
     ("velocity_factor", 1.05, lambda p: monitor_ms(p, velocity=1.1 * SPEED)),
     ("velocity_lasts_s", 0.02, lambda p: monitor_ms(p, velocity=1.5 * SPEED)),
     ("position_slack_share", 0.002, lambda p: monitor_ms(p, position=np.where(FINGER, HOME, TOP + 0.015))),
-    ("position_slack_least", 0.001, lambda p: monitor_ms(p, position=np.where(FINGER, TOP + 0.003, HOME))),
+    ("position_slack_min", 0.001, lambda p: monitor_ms(p, position=np.where(FINGER, TOP + 0.003, HOME))),
     ("rest_share", 0.01, lambda p: not Rest(p).moving(0.03 * SPEED).all()),
     ("frozen_s", 0.04, lambda p: frozen_ms(p, speed=1.0, said=0.0)),
     ("frozen_share", 0.02, lambda p: frozen_ms(p, speed=0.1, said=0.0)),
