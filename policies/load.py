@@ -37,7 +37,7 @@ def load_policy(
         MissingDependencyError: the engine, or what speaks to servers, is not installed.
         RemoteError: the server is out of reach.
 
-    Example:
+    Examples:
         >>> import tendon
         >>> policy = tendon.load_policy("tabletop", "panda")
         >>> [camera.name for camera in policy.cameras]

@@ -39,7 +39,7 @@ def make_env(
         MissingDependencyError: the simulator is not installed.
         ValueError: there is no such family.
 
-    Example:
+    Examples:
         >>> import tendon
         >>> env = tendon.make_env(images=False)
         >>> observation, info = env.reset(seed=100_003)

@@ -3,7 +3,7 @@
 What a program needs is here. A name is imported when it is first used, so `import tendon` itself costs nothing, and
 only what is used needs its extra (`sim`, `remote`).
 
-Example:
+Examples:
     >>> import tendon
     >>> robot = tendon.load_robot("panda")
     >>> policy = tendon.load_policy("tabletop", robot)

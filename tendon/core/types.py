@@ -94,7 +94,7 @@ class ActionChunk:
         step_ns: time between rows.
         observation_stamp_ns: stamp of the observation the chunk was inferred from.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from tendon import ActionChunk
         >>> rows = np.array([[0.1, 0.0], [0.2, 0.0]])

@@ -73,7 +73,7 @@ def evaluate(
         MissingDependencyError: the simulator is not installed.
         MismatchError: policy and robot do not fit each other.
 
-    Example:
+    Examples:
         >>> import tendon
         >>> result = tendon.evaluate("tabletop", seeds=[100_004])
         >>> result.success.successes, result.success.total

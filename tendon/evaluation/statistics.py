@@ -44,7 +44,7 @@ def wilson(successes: int, total: int) -> Proportion:
     Raises:
         ValueError: no episodes, or more successes than episodes.
 
-    Example:
+    Examples:
         >>> print(wilson(9, 10))
         90.0 % [59.6, 98.2] (9/10)
     """

@@ -219,7 +219,7 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
     Raises:
         ConfigError: there is no such profile, or something in it is wrong.
 
-    Example:
+    Examples:
         >>> import tendon
         >>> robot = tendon.load_robot("ur5e")
         >>> robot.joint_names[:2]
