@@ -18,7 +18,7 @@ KILLS ?= 200
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-train setup-lerobot demo test test-train test-lerobot faults lint types docs bench results clean
+.PHONY: help setup setup-train setup-lerobot demo test test-laws test-train test-lerobot faults lint types docs bench results clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,10 @@ demo: $(INSTALLED)  ## a simulated Panda does what it is told; leaves a video, a
 	$(BIN)/tendon demo
 
 test: $(INSTALLED)  ## run every test, on two processes
-	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+
+test-laws: $(INSTALLED)  ## the laws with ten times as many examples, and those that take long; before an issue is resolved
+	$(BIN)/python -m pytest -n 2 --max-worker-restart 0 --timeout 3600 -m "hypothesis or laws" --hypothesis-profile laws
 
 test-train: $(TRAINING)  ## the tests of training and export, with torch
 	$(BIN)/python -m pytest tests/policies/training

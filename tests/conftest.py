@@ -6,11 +6,24 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections import Counter
+
+import pytest
+from hypothesis import settings
 
 from tendon.graph.domain import claim_domain
+from tests.laws import THOROUGH
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 domain, claim = claim_domain()
 os.environ["ROS_DOMAIN_ID"] = str(domain)
 os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
 atexit.register(shutil.rmtree, os.environ["TENDON_STATE"], ignore_errors=True)
+
+settings.register_profile("laws", max_examples=THOROUGH, deadline=None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with the most tests on running graphs come first, so that no process is left with a long one in the end."""
+    graphs = Counter(item.path for item in items if item.get_closest_marker("graph"))
+    items.sort(key=lambda item: -graphs[item.path])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.controller import LEAD_TICKS
@@ -15,6 +15,7 @@ from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Array, Observation
 from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, PERIOD_NS, Robot
+from tests.laws import law_settings
 
 HOME = PROFILE.vector("home")
 SWING = np.array([0.4, 0.3, 0.3, 0.4, 0.5, 0.5, 0.5, -0.03])
@@ -71,7 +72,7 @@ def test_the_robot_is_where_the_plan_says_when_it_says() -> None:
     robot.assert_inside()
 
 
-@settings(max_examples=25, deadline=None)
+@law_settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), skips=st.booleans(), hostile=st.booleans())
 def test_late_commands_and_missed_ticks_never_break_a_limit_at_the_robot(seed: int, skips: bool, hostile: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.executor import FADE_NS, Executor, Placement
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import ActionChunk, Array
 from tests.control.limits_checker import make_chunk
+from tests.laws import law_settings
 
 MS = 1_000_000
 STEP_NS = 100 * MS
@@ -56,7 +57,7 @@ def test_a_smooth_motion_is_interpolated_closely_with_its_velocity() -> None:
         assert abs(motion[1][0] - 0.8 * np.cos(2e-9 * at_ns)) < 1e-2
 
 
-@settings(max_examples=60, deadline=None)
+@law_settings(max_examples=60)
 @given(delay_ms=st.integers(20, 500), offset_ms=st.integers(150, 900), jump=st.floats(-0.5, 0.5))
 def test_a_replacement_is_continuous_in_position_and_velocity(delay_ms: int, offset_ms: int, jump: float) -> None:
     executor = Executor(2)

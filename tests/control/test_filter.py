@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.filter import SafetyFilter
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 from tests.control.limits_checker import PERIOD_S, TOLERANCE, assert_inside, assert_stops
+from tests.laws import law_settings
 
 KINDS = ("uniform", "bang-bang", "walk", "huge", "garbage", "outside", "hold", "sine")
 Sent = tuple[object, object]
@@ -53,7 +54,7 @@ def stream(kind: str, rng: np.random.Generator, profile: RobotProfile, steps: in
             yield point + 0.3 * np.sin(phase), np.full(n, 0.3 * 0.2 / PERIOD_S * np.cos(phase))
 
 
-@settings(max_examples=60, deadline=None)
+@law_settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=6))
 def test_any_stream_stays_inside_every_limit_and_can_always_stop(
     profile: RobotProfile, seed: int, kinds: list[str]
@@ -75,7 +76,7 @@ def test_any_stream_stays_inside_every_limit_and_can_always_stop(
     assert_inside(positions, velocities, [PERIOD_S] * (len(positions) - 1))
 
 
-@settings(max_examples=60, deadline=None)
+@law_settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_target_at_rest_is_reached_without_overshoot_and_kept(profile: RobotProfile, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -149,7 +150,7 @@ def test_unusable_targets_follow_the_stop_exactly(profile: RobotProfile) -> None
     assert (filter_.velocity == 0).all()
 
 
-@settings(max_examples=40, deadline=None)
+@law_settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_start_outside_the_limits_only_moves_back_and_then_stays_inside(profile: RobotProfile, seed: int) -> None:
     rng = np.random.default_rng(seed)

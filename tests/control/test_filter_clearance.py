@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.clearance.model import Clearance
@@ -13,6 +13,7 @@ from tendon.core.types import Array
 from tendon.robots.environment import load_environment
 from tendon.robots.spline import hermite
 from tests.control.limits_checker import PERIOD_S, PROFILE, assert_inside
+from tests.laws import law_settings
 
 CLEARANCE = Clearance(PROFILE, load_environment("tabletop"))
 HOME = PROFILE.vector("home")
@@ -29,7 +30,7 @@ def motion(verdicts: list[Verdict], start: Array) -> tuple[list[Array], list[Arr
     return [start, *(v.position for v in verdicts)], [np.zeros_like(start), *(v.velocity for v in verdicts)]
 
 
-@settings(max_examples=12, deadline=None)
+@law_settings(max_examples=12)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_targets_never_bring_it_closer_than_the_margins_between_ticks_or_on_the_stop(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -13,6 +12,7 @@ from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
 from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, Robot
+from tests.laws import law_settings
 
 LEGAL = {
     Mode.STANDBY: {Mode.STANDBY, Mode.ARMED, Mode.STOPPING, Mode.LATCHED},
@@ -109,7 +109,7 @@ class Graph(RuleBasedStateMachine):
 
 
 TestGraph = Graph.TestCase
-TestGraph.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestGraph.settings = law_settings(max_examples=40, stateful_step_count=20)
 
 
 def test_the_first_reason_of_a_stop_is_kept() -> None:

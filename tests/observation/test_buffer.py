@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Image, Observation
 from tendon.observation.buffer import ObservationBuffer
 from tendon.robots.profile import RobotProfile, load_profile
+from tests.laws import law_settings
 
 MS = 10**6
 PROFILE = load_profile("panda")
@@ -150,7 +151,7 @@ class TestAlignment:
         feed.image("scene", 100)
         assert feed.take() is None
 
-    @settings(max_examples=60, deadline=None)
+    @law_settings(max_examples=60)
     @given(
         st.lists(st.tuples(st.sampled_from(["scene", "wrist", "joints"]), st.integers(1, 30)), max_size=60),
     )
@@ -198,7 +199,7 @@ class TestFreeRunningCameras:
         assert count >= 20 * 2.8
         assert not any(text for _, text in problems)
 
-    @settings(max_examples=40, deadline=None)
+    @law_settings(max_examples=40)
     @given(st.floats(0, 1), st.floats(0, 1), st.floats(30, 50), st.integers(0, 2**32 - 1))
     def test_jitter_and_another_rate_do_not_starve_the_policy(
         self, first: float, second: float, period_ms: float, seed: int

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -13,6 +13,7 @@ from tendon.core.errors import KinematicsError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
+from tests.laws import law_settings
 
 PROFILE = load_profile("panda")
 KINEMATICS = Kinematics(PROFILE)
@@ -53,7 +54,7 @@ def bullet_tool_pose(bullet: tuple[object, int, int], joints: Array) -> tuple[Ar
     return np.array(state[4]) + 0.1034 * rotation[:, 2], rotation
 
 
-@settings(deadline=None)
+@law_settings()
 @given(joints=JOINTS)
 def test_forward_kinematics_equals_pybullets_panda(bullet: tuple[object, int, int], joints: Array) -> None:
     """Our URDF has no meshes and other files; the tool is in the same place for every joint vector."""
@@ -63,7 +64,7 @@ def test_forward_kinematics_equals_pybullets_panda(bullet: tuple[object, int, in
     np.testing.assert_allclose(rotation, expected_rotation, atol=1e-5)
 
 
-@settings(deadline=None)
+@law_settings()
 @given(JOINTS)
 def test_a_rotation_is_a_rotation(joints: Array) -> None:
     """Orthonormal and right-handed."""
@@ -72,7 +73,7 @@ def test_a_rotation_is_a_rotation(joints: Array) -> None:
     assert np.linalg.det(rotation) == pytest.approx(1.0)
 
 
-@settings(deadline=None)
+@law_settings()
 @given(JOINTS, hnp.arrays(np.float64, len(LOWER), elements=st.floats(-1, 1)))
 def test_tool_velocity_is_the_derivative_of_tool_position(joints: Array, velocity: Array) -> None:
     """Against a central difference."""
@@ -82,7 +83,7 @@ def test_tool_velocity_is_the_derivative_of_tool_position(joints: Array, velocit
     np.testing.assert_allclose(KINEMATICS.tool_velocity(joints, velocity), (ahead - behind) / (2 * step), atol=1e-6)
 
 
-@settings(deadline=None)
+@law_settings()
 @given(JOINTS, st.floats(0.0, 0.04))
 def test_the_finger_does_not_move_the_tool(joints: Array, finger: float) -> None:
     """The tool frame is between the fingers."""
@@ -91,7 +92,7 @@ def test_the_finger_does_not_move_the_tool(joints: Array, finger: float) -> None
     np.testing.assert_array_equal(KINEMATICS.tool_pose(moved)[0], KINEMATICS.tool_pose(joints)[0])
 
 
-@settings(deadline=None)
+@law_settings()
 @given(st.lists(TABLE, min_size=1, max_size=4), st.floats(0.0, 0.04))
 def test_every_place_over_the_table_is_reached_from_home_and_from_another(places: list[Array], finger: float) -> None:
     """Each answer puts the tool there, inside the limits, and leaves the finger where the seed has it."""
@@ -107,7 +108,7 @@ def test_every_place_over_the_table_is_reached_from_home_and_from_another(places
         assert answer[-1] == finger
 
 
-@settings(deadline=None)
+@law_settings()
 @given(JOINTS, JOINTS)
 def test_an_answer_is_right_or_an_error(joints: Array, seed: Array) -> None:
     """Any pose of the robot, from any seed: a solution within tolerance and limits, or KinematicsError."""
@@ -123,7 +124,7 @@ def test_an_answer_is_right_or_an_error(joints: Array, seed: Array) -> None:
     assert (answer <= UPPER + 1e-12).all()
 
 
-@settings(deadline=None)
+@law_settings()
 @given(TABLE)
 def test_inverse_does_not_write_to_its_seed(position: Array) -> None:
     """Rows of a chunk are solved one after another, each seeded by the one before."""

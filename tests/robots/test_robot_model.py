@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from tendon.control.clearance.model import Clearance
@@ -19,10 +19,11 @@ from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import Box, Controller, Joint, RobotProfile
 from tendon.robots.urdf import read_urdf
+from tests.laws import law_settings
 from tests.robots.urdf_kinematics import link_poses
 
 WIDE = Box(lower=(-50.0, -50.0, -50.0), upper=(50.0, 50.0, 50.0))
-SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = law_settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def profile_of(path: Path, joints: list[str], base: str, tool: str, **more: Any) -> RobotProfile:

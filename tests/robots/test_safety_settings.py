@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tendon.core.config import build
@@ -16,6 +16,7 @@ from tendon.core.paths import share_folder
 from tendon.robots.profile import load_profile
 from tendon.robots.safety_settings import SafetySettings, bounds_of
 from tests import ROOT
+from tests.laws import law_settings
 
 NAMES = [field.name for field in fields(SafetySettings)]
 DEFAULTS = SafetySettings()
@@ -35,7 +36,7 @@ def near(name: str) -> st.SearchStrategy[tuple[str, Any]]:
     return st.tuples(st.just(name), numbers | numbers | ANYTHING)
 
 
-@settings(max_examples=500)
+@law_settings(max_examples=500)
 @given(st.lists(st.sampled_from(NAMES).flatmap(near), min_size=1, max_size=3).map(dict))
 @example({"heartbeat_age_s": 0.1 + 1e-15})
 @example({"slow_share": float("nan")})

@@ -153,6 +153,16 @@ class RunningGraph:
 
         self.wait(armed, "armed")
 
+    def stop(self) -> None:
+        """Stops the robot; on a machine with other work an answer may take longer than an operator waits."""
+
+        def latched() -> bool:
+            with contextlib.suppress(StoppedError):
+                self.operator.stop()
+            return self.operator.wait(lambda: self.mode() is Mode.LATCHED, 1.0)
+
+        self.wait(latched, "latched")
+
     def set_in_motion(self) -> None:
         """Sends chunks and arms until the robot moves: overload may stop it, which is right and not the point here."""
         self.wave()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 
+pytestmark = pytest.mark.graph
 HOME = PROFILE.vector("home")
 
 

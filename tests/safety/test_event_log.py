@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tendon.cli import main
@@ -21,6 +21,7 @@ from tendon.evaluation.replay import replay
 from tendon.robots.profile import load_profile
 from tendon.safety import event_log
 from tendon.safety.event_log import EventLog, lines_of, log_files, profile_digest, read_log, seal
+from tests.laws import law_settings
 
 PROFILE = load_profile("panda")
 COUNT = 6
@@ -47,7 +48,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert [event["number"] for event in lines_of(reading.events, "permission")] == list(range(COUNT))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law_settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_altered_byte_is_found_and_its_line_named(tmp_path: Path, written: bytes, data: st.DataObject) -> None:
     where = data.draw(st.integers(0, len(written) - 1))
@@ -63,7 +64,7 @@ def test_any_altered_byte_is_found_and_its_line_named(tmp_path: Path, written: b
         assert reading.altered == line
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law_settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_line_that_is_taken_away_doubled_or_moved_is_found(
     tmp_path: Path, written: bytes, data: st.DataObject
@@ -81,7 +82,7 @@ def test_a_line_that_is_taken_away_doubled_or_moved_is_found(
 
 
 @given(keep=st.integers(1, 10**6))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@law_settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_cut_last_line_is_tolerated_and_said(tmp_path: Path, written: bytes, keep: int) -> None:
     path = tmp_path / "cut.jsonl"
     keep = min(max(keep % len(written) + 1, written.index(b"\n")), len(written) - 1)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -23,6 +22,7 @@ from tendon.safety.latency_watch import LatencyWatch
 from tendon.safety.monitor import SafetyMonitor
 from tendon.safety.response import Requests, Response
 from tendon.safety.sender_watch import REMEMBERED_NS, BreachWatch, SourceWatch
+from tests.laws import law_settings
 
 MS = 1_000_000
 PROFILE = load_profile("panda")
@@ -173,7 +173,7 @@ class MonitorAndController(RuleBasedStateMachine):
 
 
 TestMonitorAndController = MonitorAndController.TestCase
-TestMonitorAndController.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestMonitorAndController.settings = law_settings(max_examples=60, stateful_step_count=30)
 
 
 def record_of(path: Path, state: str, reason: str = "") -> str:

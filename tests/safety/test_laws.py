@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -15,6 +15,7 @@ from tendon.control.controller import Controller
 from tendon.core.types import ActionChunk, Array, Observation, SentTrajectory
 from tendon.robots.profile import load_profile
 from tendon.safety.laws import CommandLaws, Cubics, sample
+from tests.laws import law_settings
 
 PROFILE = load_profile("panda")
 ARM = PROFILE.controllers[0]
@@ -83,7 +84,7 @@ def sent(targets: Array, ticks: int) -> Iterator[tuple[str, SentTrajectory, Arra
             )
 
 
-@settings(max_examples=15, deadline=None)
+@law_settings(max_examples=15)
 @given(arrays(np.float64, (4, 12, 8), elements=st.floats(-4.0, 4.0)))
 def test_whatever_is_proposed_the_controllers_commands_obey_every_law(targets: Array) -> None:
     laws = {driven.name: laws_of(driven) for driven in PROFILE.controllers}
@@ -94,7 +95,7 @@ def test_whatever_is_proposed_the_controllers_commands_obey_every_law(targets: A
     assert count > 50
 
 
-@settings(max_examples=200, deadline=None)
+@law_settings(max_examples=200)
 @given(arrays(np.float64, (2, 3), elements=st.floats(-3, 3)), arrays(np.float64, (2, 3), elements=st.floats(-9, 9)))
 def test_extrema_are_those_of_a_dense_sampling(position: Array, velocity: Array) -> None:
     cubics = Cubics.through(position, velocity, np.array([[0.1]]))
@@ -184,7 +185,7 @@ def test_the_same_or_an_older_stamp_is_a_second_sender() -> None:
     assert breach is not None and breach.law == "order"
 
 
-@settings(max_examples=100, deadline=None)
+@law_settings(max_examples=100)
 @given(st.integers(0, 6), st.integers(1, 19), st.floats(1e-3, 1.0) | st.just(np.nan), st.booleans())
 def test_a_point_that_is_moved_is_found_whichever_it_is(joint: int, point: int, by: float, rate: bool) -> None:
     laws, good = laws_of(), rest_to_rest(0.05)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.robots.profile import Camera, load_profile
 from tendon.safety.camera_watch import CameraWatch, Frame, PoseHistory
 from tendon.safety.joint_watch import JointWatch
 from tendon.safety.response import GradedResponse, Requests, Response
+from tests.laws import law_settings
 
 MS = 1_000_000
 PERIOD = 50 * MS
@@ -115,7 +116,7 @@ def test_a_slow_simulation_is_no_dead_camera() -> None:
     assert Scene(real=20).run(10, speed=0.5) == 11
 
 
-@settings(max_examples=50, deadline=None)
+@law_settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(-2.0, 2.0)), max_size=8))
 def test_a_good_camera_is_never_a_fault_however_the_robot_moves(moves: list[tuple[int, float]]) -> None:
     scene = Scene()

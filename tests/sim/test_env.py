@@ -50,16 +50,17 @@ def test_it_is_registered_and_gymnasiums_checker_passes() -> None:
         check_env(env.unwrapped)
 
 
-def test_the_expert_does_at_least_nine_in_ten_of_each_family(env: TabletopEnv) -> None:
+@pytest.mark.parametrize("each", [4, pytest.param(16, marks=pytest.mark.laws)])
+def test_the_expert_does_at_least_nine_in_ten_of_each_family(env: TabletopEnv, each: int) -> None:
     # The bound is 95 %, measured over 100 seeds a family by benchmarks/expert.py; of 16 seeds one
-    # failure is 6 %, so that here one is let pass.
+    # failure is 6 %, so that here one is let pass; of 4 none.
     done: dict[str, list[bool]] = defaultdict(list)
-    for seed in VALIDATION:
+    for seed in VALIDATION[: each * len(FAMILIES)]:
         rewards, _ = run_expert(env, seed)
         done[env.backend.world.scene.task.family].append(rewards[-1] == 1.0)
         assert rewards[:-1] == [0.0] * (len(rewards) - 1)
     print({family: f"{sum(results)} of {len(results)}" for family, results in done.items()})
-    assert {family: len(results) for family, results in done.items()} == dict.fromkeys(FAMILIES, 16)
+    assert {family: len(results) for family, results in done.items()} == dict.fromkeys(FAMILIES, each)
     assert all(np.mean(results) >= 0.9 for results in done.values())
 
 

@@ -7,11 +7,12 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.sim.scene import AREA, COLOURS, FAMILIES, FOOTPRINT, MOVABLE, Item, Scene, sample_scene
 from tendon.sim.tasks import PHRASES, all_tasks, feasible_tasks, is_done, parse_instruction, phrase
+from tests.laws import law_settings
 
 SEEDS = st.integers(0, 299_999)
 SCENES = SEEDS.map(sample_scene)
@@ -27,7 +28,7 @@ def outline(item: Item) -> npt.NDArray[np.float32]:
 
 
 @given(SCENES)
-@settings(deadline=None)
+@law_settings()
 def test_items_stand_apart_and_inside_the_area(scene: Scene) -> None:
     (x_low, x_high), (y_low, y_high) = AREA
     placed = [item for item in scene.items if item.kind in FOOTPRINT]
@@ -39,7 +40,7 @@ def test_items_stand_apart_and_inside_the_area(scene: Scene) -> None:
 
 
 @given(SCENES)
-@settings(deadline=None)
+@law_settings()
 def test_names_are_unique_and_colours_look_like_their_names(scene: Scene) -> None:
     assert not [name for name, count in Counter(item.name for item in scene.items).items() if count > 1]
     for item in scene.items:
@@ -49,14 +50,14 @@ def test_names_are_unique_and_colours_look_like_their_names(scene: Scene) -> Non
 
 
 @given(SCENES)
-@settings(deadline=None)
+@law_settings()
 def test_the_instruction_is_parsed_back_to_the_task(scene: Scene) -> None:
     assert parse_instruction(scene, scene.instruction) == scene.task
     assert parse_instruction(scene, f"  {scene.instruction.capitalize()}. ") == scene.task
 
 
 @given(SCENES)
-@settings(deadline=None)
+@law_settings()
 def test_every_phrasing_of_every_task_of_a_scene_means_that_task_alone(scene: Scene) -> None:
     rng = np.random.default_rng(0)
     tasks = all_tasks(scene)
@@ -65,7 +66,7 @@ def test_every_phrasing_of_every_task_of_a_scene_means_that_task_alone(scene: Sc
 
 
 @given(SCENES)
-@settings(deadline=None)
+@law_settings()
 def test_the_task_can_be_done_and_is_not_done_yet(scene: Scene) -> None:
     positions = {i: np.array(item.position) for i, item in enumerate(scene.items)}
     opening = max(item.opening for item in scene.items)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.clearance.model import Clearance
@@ -16,6 +16,7 @@ from tendon.robots.collision.model import load_collisions
 from tendon.robots.environment import Environment, load_environment
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.robots.shapes import Capsule, Cuboid, Sphere
+from tests.laws import law_settings
 
 ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
 ON_A_TABLE = ("panda", "fr3", "ur5e", "so101")
@@ -64,7 +65,7 @@ class TestReach:
         clearance = Clearance(load_profile(robot), surroundings)
         lower, upper = _limits(robot)
 
-        @settings(max_examples=300, deadline=None)
+        @law_settings(max_examples=300)
         @given(seed=st.integers(0, 2**32 - 1), exponent=st.floats(-5.0, 0.5))
         def law(seed: int, exponent: float) -> None:
             rng = np.random.default_rng(seed)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.clearance.motion import Path, check_separation
 from tendon.core.types import Array
+from tests.laws import law_settings
 
 REACH = np.array([[1.0, 0.5], [0.8, 0.5]])
 """Of a planar arm with links of 0.5 m whose tool must stay below and left of two walls."""
@@ -49,7 +50,7 @@ def densely(path: Path, distances: object) -> Array:
     return np.array(found)
 
 
-@settings(max_examples=80, deadline=None)
+@law_settings(max_examples=80)
 @given(
     seed=st.integers(0, 2**32 - 1),
     x=st.floats(0.3, 1.1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
@@ -16,6 +16,7 @@ from tendon.graph.running.log import LogLine, parse
 from tendon.graph.running.panel import draw, numbers_of
 from tendon.graph.running.state import Adviser, RunState
 from tendon.safety.reports import ControlState, MonitorState
+from tests.laws import law_settings
 
 NODES = ("sim_node", "camera_node", "safety_monitor", "control_node", "policy_node")
 LATENCY = LatencyReport(p50_ms=1.0, p99_ms=2.0, max_ms=3.0)
@@ -62,7 +63,7 @@ def picture(width: int, height: int, state: RunState | None = None, log: list[Lo
     return draw(seen, ADVISER.advise(seen), log, numbers, (width, height), "tendon run", "log: here")
 
 
-@settings(deadline=None)
+@law_settings()
 @given(st.integers(20, 250), st.integers(4, 80))
 def test_it_fits_any_terminal(width: int, height: int) -> None:
     """No line wraps, which would push others out; the log fills what is left."""

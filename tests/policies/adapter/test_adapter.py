@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.core.errors import InvalidDataError, MismatchError
@@ -23,6 +23,7 @@ from tendon.policies.spec.spaces import ActionSpace, StateItem
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
 from tests import ROOT
+from tests.laws import law_settings
 from tests.policies.conftest import build_manifest
 
 ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
@@ -92,7 +93,7 @@ def inside(profile: RobotProfile, seed: int, rows: int, pace: float = 0.3) -> Ar
 
 @pytest.mark.parametrize("robot", ["panda", "so101", "g1_arms"])
 class TestJoints:
-    @settings(deadline=None, max_examples=25)
+    @law_settings(max_examples=25)
     @given(data=st.data(), seed=st.integers(0, 2**16))
     def test_joints_to_components_and_back_is_nothing(self, robot: str, data: st.DataObject, seed: int) -> None:
         """For any units, signs, zeros, ranges, order, and whatever the rows are relative to."""
@@ -108,7 +109,7 @@ class TestJoints:
         np.testing.assert_allclose(found.to_components(back.actions, origin), components, atol=1e-6)
         assert back.held == ()
 
-    @settings(deadline=None, max_examples=25)
+    @law_settings(max_examples=25)
     @given(data=st.data(), seed=st.integers(0, 2**16))
     def test_speeds_are_integrated_from_the_row_before(self, robot: str, data: st.DataObject, seed: int) -> None:
         """Any mix of speeds and positions; and a plan cut in two goes on from its last given row."""
@@ -122,7 +123,7 @@ class TestJoints:
         rest = found.to_joints(components[cut:], origin, rows[cut - 1])
         np.testing.assert_allclose(rest.actions, rows[cut:], atol=1e-9)
 
-    @settings(deadline=None, max_examples=20)
+    @law_settings(max_examples=20)
     @given(data=st.data(), seed=st.integers(0, 2**16))
     def test_another_order_is_the_same_numbers_in_that_order(self, robot: str, data: st.DataObject, seed: int) -> None:
         """State and action alike: the order of the list is all there is to left and right."""
@@ -141,7 +142,7 @@ class TestJoints:
             other.to_joints(numbers[:, order], origin, origin).actions,
         )
 
-    @settings(deadline=None, max_examples=20)
+    @law_settings(max_examples=20)
     @given(data=st.data(), seed=st.integers(0, 2**16))
     def test_a_state_is_what_an_action_of_it_would_say(self, robot: str, data: st.DataObject, seed: int) -> None:
         """One convention for both: commanding the measured state keeps the robot where it is."""
@@ -153,7 +154,7 @@ class TestJoints:
         np.testing.assert_allclose(state, found.to_components(q[None], q)[0], atol=1e-9)
         np.testing.assert_allclose(found.to_joints(state[None], q, q).actions[0], q, atol=1e-9)
 
-    @settings(deadline=None, max_examples=20)
+    @law_settings(max_examples=20)
     @given(data=st.data(), seed=st.integers(0, 2**16), size=st.floats(0.1, 1e6))
     def test_whatever_is_said_is_inside_the_limits(
         self, robot: str, data: st.DataObject, seed: int, size: float
@@ -282,7 +283,7 @@ class TestTool:
             ("previous", "tool"),
         ],
     )
-    @settings(deadline=None, max_examples=10)
+    @law_settings(max_examples=10)
     @given(seed=st.integers(0, 2**16))
     def test_a_pose_to_components_and_back_is_the_same_pose(
         self, rotation: str, relative_to: str, frame: str, seed: int
@@ -293,7 +294,7 @@ class TestTool:
         self.check_round_trip(found, profile, near_home(profile, seed, 9))
 
     @pytest.mark.parametrize("robot", ROBOTS)
-    @settings(deadline=None, max_examples=15)
+    @law_settings(max_examples=15)
     @given(seed=st.integers(0, 2**16))
     def test_every_arm(self, robot: str, seed: int) -> None:
         """From five joints to seven, one arm of two."""

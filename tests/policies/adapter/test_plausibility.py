@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.core.errors import MismatchError
@@ -16,6 +16,7 @@ from tendon.policies.adapter.plausibility import check_statistics
 from tendon.policies.spec.components import SHARE_UNITS, JointComponent
 from tendon.policies.spec.spaces import ActionSpace, StateItem
 from tendon.robots.profile import RobotProfile, load_profile
+from tests.laws import law_settings
 from tests.policies.conftest import build_manifest
 
 SO101 = load_profile("so101")
@@ -70,7 +71,7 @@ def check(profile: RobotProfile, said: tuple[JointComponent, ...], mean: Array, 
     ("unit", "gripper"),
     [("rad", "fraction"), ("deg", "percent"), ("signed_percent", "percent"), ("signed_fraction", "rad")],
 )
-@settings(deadline=None, max_examples=20)
+@law_settings(max_examples=20)
 @given(seed=st.integers(0, 2**16))
 def test_what_is_right_passes(unit: str, gripper: str, mode: str, seed: int) -> None:
     """Data of the robot in the unit that the manifest says, whatever the normalisation."""
@@ -84,7 +85,7 @@ def test_what_is_right_passes(unit: str, gripper: str, mode: str, seed: int) -> 
     ("spoken", "said"),
     [("deg", "rad"), ("rad", "deg"), ("signed_percent", "rad"), ("rad", "signed_percent"), ("signed_fraction", "deg")],
 )
-@settings(deadline=None, max_examples=20)
+@law_settings(max_examples=20)
 @given(seed=st.integers(0, 2**16))
 def test_a_unit_taken_for_another_is_refused(spoken: str, said: str, robot: RobotProfile, mode: str, seed: int) -> None:
     """In state and action, whatever the normalisation."""
@@ -94,7 +95,7 @@ def test_a_unit_taken_for_another_is_refused(spoken: str, said: str, robot: Robo
 
 
 @pytest.mark.parametrize(("spoken", "said"), [("fraction", "percent"), ("percent", "fraction")])
-@settings(deadline=None, max_examples=20)
+@law_settings(max_examples=20)
 @given(seed=st.integers(0, 2**16))
 def test_a_gripper_in_percent_or_fraction(spoken: str, said: str, seed: int) -> None:
     """The other of the two is named."""

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.core.errors import ConfigError, IntegrityError
@@ -24,6 +24,7 @@ from tendon.policies.engines.loading import load_graph
 from tendon.policies.spec.manifest import CameraInput, InstructionInput, Manifest
 from tendon.policies.spec.spaces import ActionSpace, StateItem
 from tendon.policies.spec.steering import SteeringInput
+from tests.laws import law_settings
 
 Make = Callable[..., Bundle]
 
@@ -74,7 +75,7 @@ def manifests(draw: st.DrawFn) -> Manifest:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@law_settings(max_examples=40)
 @given(
     manifest=manifests(),
     extra=st.text(st.characters(codec="utf-8"), max_size=64).map(lambda text: f"# {text}".encode()),
@@ -244,7 +245,7 @@ class TestModelFile:
         with pytest.raises(IntegrityError, match=r"not an ONNX graph|cannot load"):
             load_graph({"policy.onnx": data}, "policy.onnx")
 
-    @settings(max_examples=200, deadline=None)
+    @law_settings(max_examples=200)
     @given(data=st.binary(max_size=200))
     def test_any_bytes_give_an_answer_or_an_integrity_error(self, data: bytes) -> None:
         """The walk over the wire format neither crashes nor hangs."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
@@ -23,6 +23,7 @@ from tendon.policies.adapter.matching import check_profile, robot_digests
 from tendon.policies.bundle.bundle import Bundle, load_bundle, write_bundle
 from tendon.policies.bundle.files import LARGEST_TEXT, check_content
 from tendon.robots.profile import RobotProfile
+from tests.laws import law_settings
 
 Make = Callable[..., Any]
 FIXTURES = [HealthCheck.function_scoped_fixture]
@@ -34,7 +35,7 @@ def name_in_manifest(folder: Path, name: str, digest: str = "0" * 64) -> None:
     (folder / "bundle.yaml").write_text(yaml.safe_dump(raw))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=FIXTURES)
+@law_settings(max_examples=150, suppress_health_check=FIXTURES)
 @given(data=st.data())
 def test_one_bit_flipped_anywhere_in_a_file_is_refused(data: st.DataObject, manifest: Make, model: Make) -> None:
     """At every offset of every listed file, before anything looks into it."""
@@ -50,7 +51,7 @@ def test_one_bit_flipped_anywhere_in_a_file_is_refused(data: st.DataObject, mani
             load_bundle(folder)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=FIXTURES)
+@law_settings(max_examples=60, suppress_health_check=FIXTURES)
 @given(length=st.integers(0, 400))
 def test_a_truncated_or_extended_file_is_refused(length: int, manifest: Make, model: Make) -> None:
     whole = model()
@@ -110,7 +111,7 @@ def test_what_is_not_safetensors_is_refused(data: bytes) -> None:
     check_content(Path("a.safetensors"), (2).to_bytes(8, "little") + b"{}")
 
 
-@settings(max_examples=200, deadline=None)
+@law_settings(max_examples=200)
 @given(data=st.binary(max_size=200), name=st.sampled_from(["a.onnx", "a.safetensors", "a.yaml"]))
 def test_any_content_passes_or_is_an_integrity_error(data: bytes, name: str) -> None:
     try:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.cli import main
@@ -23,6 +23,7 @@ from tendon.policies.bundle.signature import (
     trusted_folder,
     verify,
 )
+from tests.laws import law_settings
 
 Make = Callable[..., Bundle]
 
@@ -57,7 +58,7 @@ def test_a_signed_bundle_says_who_signed_it(signed: Path, trust: Path) -> None:
     assert bundle.unlisted == ()
 
 
-@settings(max_examples=100, deadline=None)
+@law_settings(max_examples=100)
 @given(data=st.data())
 def test_one_bit_flipped_in_a_signed_manifest_or_its_signature_is_refused(data: st.DataObject) -> None:
     """Before it is parsed: what YAML makes of the changed text does not matter."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given as given_values
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError, MismatchError
@@ -22,6 +21,7 @@ from tendon.policies.detector.conformal import (
 from tendon.policies.detector.detector import Assessment, Calibration, Detector, Escalation, Plan, chunk_distance
 from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE, detector_files, load_detector
 from tendon.safety.response import Response
+from tests.laws import law_settings
 
 ROWS, EMBEDDING, STEP_NS, REPLAN_NS = 16, 12, 10**8, 2 * 10**8
 
@@ -102,7 +102,7 @@ def test_a_plan_that_is_late_because_the_robot_was_held_is_no_contradiction(
 
 
 @given_values(st.integers(20, 400), st.floats(0.05, 0.5), st.integers(0, 10**6))
-@settings(max_examples=50, deadline=None)
+@law_settings(max_examples=50)
 def test_the_conformal_quantile_is_the_promised_rank(count: int, alpha: float, seed: int) -> None:
     values = np.random.default_rng(seed).normal(size=count)
     threshold = conformal_quantile(values, alpha)

@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 import openvino
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
@@ -26,6 +26,7 @@ from tendon.policies.engines.engine import ENGINES, ORT_PROVIDERS, Engine, runti
 from tendon.policies.engines.loading import Graph, Held, TensorSpec, load_graph
 from tendon.policies.engines.onnx_signature import declared
 from tendon.policies.engines.ort_graph import OrtGraph
+from tests.laws import law_settings
 
 BF16_HERE = "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 HERE = [
@@ -102,7 +103,7 @@ class TestNames:
     def test_every_name_reads_back(self, text: str) -> None:
         assert str(Engine.parse(text)) == text
 
-    @settings(deadline=None)
+    @law_settings()
     @given(text=st.text(max_size=20))
     def test_any_text_is_an_engine_or_a_config_error(self, text: str) -> None:
         try:
@@ -300,7 +301,7 @@ class TestDeclared:
         model = graph_of([helper.make_node("Abs", ["x"], ["y"])], {"x": (9, shape)}, {"y": (9, shape)}, {})
         assert declared(model)[0] == {"x": TensorSpec(shape, "tensor(bool)")}
 
-    @settings(max_examples=200, deadline=None)
+    @law_settings(max_examples=200)
     @given(data=st.binary(max_size=200) | st.integers(0, 400).map(lambda length: step()[:length]))
     def test_any_bytes_give_an_answer_or_an_integrity_error(self, data: bytes) -> None:
         with contextlib.suppress(IntegrityError):

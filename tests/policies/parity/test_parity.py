@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from onnx import TensorProto, helper, numpy_helper
@@ -27,6 +27,7 @@ from tendon.policies.parity.graph import (
     write_cases,
     write_receipt,
 )
+from tests.laws import law_settings
 
 CPU = Engine("cpu")
 LAYERS = 100  # more than one group of the walk
@@ -111,7 +112,7 @@ FLOATS = hnp.arrays(np.float32, (7,), elements=st.floats(-1e3, 1e3, width=32))
 
 
 @given(FLOATS, FLOATS)
-@settings(deadline=None)
+@law_settings()
 def test_the_difference_is_the_textbook_one(wanted: np.ndarray, found: np.ndarray) -> None:
     largest, cosine, relative = difference(wanted, found)
     gap = found.astype(np.float64) - wanted

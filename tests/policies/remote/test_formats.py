@@ -9,13 +9,14 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tendon.core.errors import InvalidDataError
 from tendon.policies.remote.gr00t import format as gr00t_format
 from tendon.policies.remote.openpi.format import Packer, unpack
+from tests.laws import law_settings
 
 NUMBERS = ("?", "<i1", "<i8", "<u2", "<f2", "<f4", ">f8")
 any_array = st.sampled_from(NUMBERS).flatmap(
@@ -28,7 +29,7 @@ def array_map(**changes: Any) -> bytes:
     return bytes(msgpack.packb({"x": values | {key.encode(): value for key, value in changes.items()}}))
 
 
-@settings(deadline=None, max_examples=50)
+@law_settings(max_examples=50)
 @given(any_array)
 def test_any_array_of_numbers_comes_back_equal(array: np.ndarray[Any, Any]) -> None:
     """In every format, of any shape, byte order and layout in memory."""
@@ -41,7 +42,7 @@ def test_any_array_of_numbers_comes_back_equal(array: np.ndarray[Any, Any]) -> N
             assert not found.flags.writeable
 
 
-@settings(deadline=None, max_examples=50)
+@law_settings(max_examples=50)
 @given(any_array)
 def test_bytes_are_those_of_the_openpi_client(openpi: ModuleType, array: np.ndarray[Any, Any]) -> None:
     """Each reads what the other writes."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array
 from tendon.policies.spec.rotations import ROTATIONS
+from tests.laws import law_settings
 
 NUMBERS = st.floats(-4.0, 4.0)
 QUATERNIONS = hnp.arrays(np.float64, 4, elements=st.floats(-1, 1)).filter(lambda q: np.linalg.norm(q) > 0.1)
@@ -21,7 +22,7 @@ def random_matrix(numbers: Array) -> Array:
 
 
 @pytest.mark.parametrize("name", ROTATIONS)
-@settings(deadline=None)
+@law_settings()
 @given(quaternion=QUATERNIONS, seed=st.integers(0, 1000))
 def test_written_down_and_read_again_is_the_same_rotation(name: str, quaternion: Array, seed: int) -> None:
     """Whatever the centre is that it should be near to."""
@@ -32,7 +33,7 @@ def test_written_down_and_read_again_is_the_same_rotation(name: str, quaternion:
 
 
 @pytest.mark.parametrize("name", ROTATIONS)
-@settings(deadline=None)
+@law_settings()
 @given(data=st.data())
 def test_what_is_read_is_a_rotation(name: str, data: st.DataObject) -> None:
     """Orthonormal and right-handed, for any numbers of a network; or an error that says there is none."""
@@ -48,7 +49,7 @@ def test_what_is_read_is_a_rotation(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", ["axis_angle", "euler_xyz", "quaternion_xyzw"])
-@settings(deadline=None)
+@law_settings()
 @given(quaternion=QUATERNIONS, tilt=hnp.arrays(np.float64, 3, elements=st.floats(-1e-3, 1e-3)))
 def test_a_small_turn_is_a_small_change_of_the_numbers(name: str, quaternion: Array, tilt: Array) -> None:
     """Also across half a turn, where the plain formulas jump: numbers near the last ones are taken."""

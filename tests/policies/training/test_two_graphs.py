@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
@@ -23,6 +23,7 @@ from tendon.policies.spec.spaces import ActionSpace
 from tendon.policies.training.model import FLOW_STEPS, Shape, SmallVla
 from tendon.policies.training.recover import recover_run
 from tendon.robots.profile import load_profile
+from tests.laws import law_settings
 
 torch.set_num_threads(1)
 SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)
@@ -96,7 +97,7 @@ def test_a_plan_is_kept_where_it_is_frozen_and_felt_where_it_has_ended(folder: P
     assert np.abs(led[9:] - free[9:]).max() > 1e-4
 
 
-@settings(max_examples=25, deadline=None)
+@law_settings(max_examples=25)
 @given(seed=st.integers(0, 2**31), spread=st.floats(0.0, 10.0))
 def test_a_step_in_the_bundles_numbers_is_the_networks_step(seed: int, spread: float) -> None:
     """Whatever the two normalisations are: Euler's steps from zeros end at the same actions."""

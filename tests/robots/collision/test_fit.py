@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.cli import main
@@ -18,6 +18,7 @@ from tendon.pictures.robot_surface import robot_surface
 from tendon.robots.collision.capsules import FittedCapsule, clip, fit_capsule, fit_capsules
 from tendon.robots.collision.model import load_collisions
 from tendon.robots.profile import load_profile
+from tests.laws import law_settings
 
 TOLERANCE = 1e-9
 
@@ -65,7 +66,7 @@ def outside(points: Array, capsules: list[FittedCapsule]) -> float:
 
 
 class TestCapsules:
-    @settings(max_examples=40, deadline=None)
+    @law_settings(max_examples=40)
     @given(seed=st.integers(0, 2**32 - 1), count=st.integers(4, 60))
     def test_contain_any_points(self, seed: int, count: int) -> None:
         rng = np.random.default_rng(seed)
@@ -90,7 +91,7 @@ class TestCapsules:
         assert len(capsules) == 2
         assert outside(np.concatenate([weights @ triangle for triangle in triangles]), capsules) <= 1e-6
 
-    @settings(max_examples=50, deadline=None)
+    @law_settings(max_examples=50)
     @given(seed=st.integers(0, 2**32 - 1))
     def test_cutting_a_mesh_leaves_no_point_of_it_out(self, seed: int) -> None:
         """Every point of a triangle is a mean of what the cut leaves of it on its side."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from rclpy.serialization import deserialize_message, serialize_message
@@ -18,6 +18,7 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire import world_state
 from tendon.sim.scene import sample_scene
 from tendon.sim.world import WorldState
+from tests.laws import law_settings
 
 PROFILE = load_profile("panda")
 NAMES = PROFILE.joint_names
@@ -30,7 +31,7 @@ def make_chunk(actions: Array) -> ActionChunk:
 
 
 @given(arrays(np.float64, st.tuples(st.integers(2, 20), st.just(8)), elements=FINITE), st.permutations(NAMES))
-@settings(max_examples=30, deadline=None)
+@law_settings(max_examples=30)
 def test_a_chunk_survives_the_message_in_any_joint_order(actions: Array, names: list[str]) -> None:
     given_chunk = make_chunk(actions)
     message = deserialize_message(wire.chunk_bytes(given_chunk, NAMES), JointTrajectory)

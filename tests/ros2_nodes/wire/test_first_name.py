@@ -6,16 +6,17 @@ import struct
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.serialization import serialize_message
 
 from tendon.ros2_nodes.wire.first_name import first_name
+from tests.laws import law_settings
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 
 
-@settings(deadline=None)
+@law_settings()
 @given(TEXT, TEXT, TEXT)
 def test_the_name_is_found_without_reading_the_message(frame: str, name: str, message: str) -> None:
     """For every length of what stands before it: words are aligned in the wire format."""

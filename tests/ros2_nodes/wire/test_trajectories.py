@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from rclpy.serialization import deserialize_message, serialize_message
@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import SentTrajectory
 from tendon.ros2_nodes.wire import SECOND_NS, read_stamp_ns, read_trajectory, trajectories, write_trajectory
+from tests.laws import law_settings
 
 ANY = st.floats(width=64)
 NAME = st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=12)
@@ -68,7 +69,7 @@ def by_us(data: bytes) -> tuple[object, ...]:
 
 
 @given(sent_trajectories())
-@settings(max_examples=200, deadline=None)
+@law_settings(max_examples=200)
 def test_what_is_written_rclpy_reads_and_so_do_we(sent: SentTrajectory) -> None:
     data = write_trajectory(sent)
     assert fields(message_of(sent)) == by_rclpy(data) == by_us(data)
@@ -76,7 +77,7 @@ def test_what_is_written_rclpy_reads_and_so_do_we(sent: SentTrajectory) -> None:
 
 
 @given(sent_trajectories(), NAME)
-@settings(max_examples=200, deadline=None)
+@law_settings(max_examples=200)
 def test_a_message_of_rclpy_is_read_without_it(sent: SentTrajectory, frame: str) -> None:
     data = serialize_message(message_of(sent, frame))
     assert trajectories._read_regular(data) is not None
@@ -84,7 +85,7 @@ def test_a_message_of_rclpy_is_read_without_it(sent: SentTrajectory, frame: str)
 
 
 @given(sent_trajectories(), st.data())
-@settings(max_examples=500, deadline=None)
+@law_settings(max_examples=500)
 def test_altered_bytes_are_read_as_rclpy_reads_them_or_refused(sent: SentTrajectory, data: st.DataObject) -> None:
     altered = bytearray(write_trajectory(sent))
     for place in data.draw(st.lists(st.integers(0, len(altered) - 1), max_size=3)):

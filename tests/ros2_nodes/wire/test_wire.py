@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
@@ -39,6 +39,7 @@ from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state, world_s
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
 from tendon.safety.response import Response
 from tendon.sim.world import WorldState
+from tests.laws import law_settings
 
 KINDS = {
     wire.PERMISSION: (Permission,),
@@ -117,7 +118,7 @@ def hostile_arrays(draw: st.DrawFn) -> DiagnosticArray:
 
 
 @given(ANY, STAMP_NS)
-@settings(deadline=None, max_examples=300)
+@law_settings(max_examples=300)
 def test_every_value_survives_the_bytes_of_its_message(
     topic_and_value: tuple[wire.StatusTopic[typing.Any], wire.Stated], stamp_ns: int
 ) -> None:
@@ -131,7 +132,7 @@ def test_every_value_survives_the_bytes_of_its_message(
 
 
 @given(hostile_arrays(), st.sampled_from(list(KINDS)))
-@settings(deadline=None, max_examples=500)
+@law_settings(max_examples=500)
 def test_any_message_is_a_value_or_an_error_that_names_its_topic(
     message: DiagnosticArray, topic: wire.StatusTopic[typing.Any]
 ) -> None:
@@ -145,7 +146,7 @@ def test_any_message_is_a_value_or_an_error_that_names_its_topic(
 
 
 @given(st.binary(max_size=200), st.sampled_from(list(KINDS)))
-@settings(deadline=None)
+@law_settings()
 def test_any_bytes_are_a_value_or_an_error(data: bytes, topic: wire.StatusTopic[typing.Any]) -> None:
     data = b"\0\1\0\0" + data
     assert isinstance(first_name(data), str)
@@ -242,7 +243,7 @@ def test_any_sign_of_life_is_one_or_an_error(message: Header) -> None:
     st.lists(st.floats(width=64), max_size=40),
     st.lists(TEXT | st.sampled_from(["opening", "joint0", "item0.x"]), max_size=5),
 )
-@settings(deadline=None)
+@law_settings()
 def test_any_state_of_the_world_is_one_or_an_error(
     joints: int, items: int, numbers: list[float], names: list[str]
 ) -> None:
@@ -265,7 +266,7 @@ ROW = st.lists(st.floats(width=64), max_size=3).map(lambda row: array("d", row))
     st.sampled_from(["reset", "step", "", "x" * 5000]),
     st.lists(st.builds(JointTrajectoryPoint, positions=ROW, velocities=ROW, effort=ROW), max_size=3),
 )
-@settings(deadline=None)
+@law_settings()
 def test_any_filter_input_is_one_or_an_error(kind: str, points: list[JointTrajectoryPoint]) -> None:
     message = JointTrajectory(header=Header(frame_id=kind), points=points)
     try:
