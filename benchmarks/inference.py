@@ -26,7 +26,8 @@ from tendon.policies.adapter.matching import expected_inputs
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.engines.engine import Engine
 from tendon.policies.engines.ort_graph import provider_options
-from tendon.policies.inference.asynchronous import AsyncInference, DelayEstimator
+from tendon.policies.inference.asynchronous import AsyncInference
+from tendon.policies.inference.delay import DelayEstimator
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import RobotProfile, load_profile
 

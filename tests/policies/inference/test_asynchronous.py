@@ -16,7 +16,9 @@ from tendon.core.clock import ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
-from tendon.policies.inference.asynchronous import FRAME_JITTER_NS, AsyncInference, DelayEstimator
+from tendon.policies.inference.asynchronous import AsyncInference
+from tendon.policies.inference.delay import DelayEstimator
+from tendon.policies.inference.schedule import FRAME_JITTER_NS
 
 STEP_NS = 100_000_000
 WAIT_S = 5.0

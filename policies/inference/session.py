@@ -1,0 +1,242 @@
+"""Policies at work on one robot: task, change of policy, interruption, steering, and what the detector says. No ROS."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic
+
+from tendon.core.errors import ConfigError, InstructionError
+from tendon.core.protocols import Policy
+from tendon.core.types import ActionChunk, Observation
+from tendon.policies.detector.detector import Assessment
+from tendon.policies.inference.loaded import Loaded, P
+from tendon.policies.inference.plan import RunningPlan
+from tendon.policies.inference.policy import Inference
+from tendon.policies.inference.schedule import Scheduler
+from tendon.safety.response import Response
+
+INTERRUPTIONS = ("stop", "halt", "wait", "hold", "pause")
+"""Words that are no task: the robot comes to rest at once and stays armed."""
+SLOWED_NS = 500_000_000
+"""How long after the robot was slowed or held its plans may be late."""
+
+
+class Heard(Enum):
+    """What became of words for the robot."""
+
+    TASK = "the task from now on"
+    REFUSED = "words that the policy does not know: the task before is dropped too"
+    INTERRUPTION = "one of `INTERRUPTIONS`"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answer(Generic[P]):
+    """A chunk that is handed out.
+
+    Attributes:
+        chunk: part of the running plan already.
+        policy: made it.
+        now_ns: when.
+        detector_ns: what the detector took for it; `None` without a detector.
+    """
+
+    chunk: ActionChunk
+    policy: P
+    now_ns: int
+    detector_ns: int | None
+
+
+class PolicySession(Generic[P]):
+    """Asks a policy while the robot may move and has a task, and adds its chunks to the running plan.
+
+    When an inference is due, and what it continues, says the `Schedule` of the scheduler; who computes it, and how long
+    that takes, is the scheduler's own affair. `deliver` is called by the scheduler, from its thread; all else by one.
+
+    Args:
+        loaded: policies, each with a name of its own; the first one runs.
+        plan: what chunks are added to, and what inferences continue.
+        now_ns: the time now, on the clock of the observations.
+        publish: takes each chunk after it became part of the plan; called from the scheduler's thread.
+        on_response: called there when the detector changes its mind, before the chunk is handed out.
+
+    Raises:
+        ConfigError: two policies have one name.
+    """
+
+    def __init__(
+        self,
+        loaded: Sequence[Loaded[P]],
+        plan: RunningPlan,
+        now_ns: Callable[[], int],
+        *,
+        publish: Callable[[Answer[P]], None] = lambda _: None,
+        on_response: Callable[[], None] = lambda: None,
+    ) -> None:
+        names = [each.name for each in loaded]
+        if len(set(names)) < len(names):
+            raise ConfigError(f"policy and standby are both called {names[0]}: give one another name in bundle.yaml")
+        self.loaded = tuple(loaded)
+        self._active = self.loaded[0]
+        self._plan, self._now_ns = plan, now_ns
+        self._publish, self._on_response = publish, on_response
+        self._scheduler: Scheduler | None = None
+        self._armed = False
+        self._task: str | None = None
+        self._refusal = ""
+        self._assessment: Assessment | None = None
+        self._watching, self._slowed_ns = False, -SLOWED_NS
+
+    @property
+    def active(self) -> Loaded[P]:
+        """The policy that is asked."""
+        return self._active
+
+    @property
+    def armed(self) -> bool:
+        """Whether the robot may move by this session's chunks."""
+        return self._armed
+
+    @property
+    def instruction(self) -> str:
+        """The task; empty without one."""
+        return self._task or ""
+
+    @property
+    def refusal(self) -> str:
+        """Why the last words were no task; empty when they were."""
+        return self._refusal
+
+    @property
+    def assessment(self) -> Assessment | None:
+        """What the detector made of the last inference of this run."""
+        return self._assessment
+
+    @property
+    def response(self) -> Response:
+        """What the detector asks for; without an assessment of this run, nothing is held against the policy."""
+        return self._assessment.response if self._assessment and self._armed else Response.FULL
+
+    def start(self, scheduler: Scheduler) -> None:
+        """Has a scheduler compute the inferences from now on."""
+        self._scheduler = scheduler
+        self._use_active(scheduler)
+
+    def _use_active(self, scheduler: Scheduler) -> None:
+        scheduler.use(self._active.policy, self._active.estimator(), self._active.stated_ns)
+
+    def offer(self, observation: Observation) -> None:
+        """Shows all policies what the robot sees, and asks the one that runs if it may move and has a task."""
+        for each in self.loaded:
+            each.policy.observe(observation)
+        if self._scheduler is not None and self._task is not None and self._armed:
+            self._scheduler.offer(observation)
+
+    def permit(self, armed: bool, slowed: bool) -> None:
+        """Says whether the robot may move by this session's chunks, and whether it is slowed or held meanwhile."""
+        if slowed:
+            self._slowed_ns = self._now_ns()
+        if armed != self._armed:
+            self._assessment, self._watching = None, False  # what was held against the last run does not count now
+        self._armed = armed
+        if not armed:
+            self._plan.clear()
+
+    def instruct(self, words: str) -> Heard:
+        """Takes words from a person: a task that the policy knows, or an interruption."""
+        if words.strip().lower() in INTERRUPTIONS:
+            self._interrupt()
+            return Heard.INTERRUPTION
+        try:
+            self._active.policy.check_instruction(words)
+        except InstructionError as error:
+            self._task, self._refusal = None, str(error)
+            return Heard.REFUSED
+        self.follow(words or None)
+        return Heard.TASK
+
+    def follow(self, task: str | None) -> None:
+        """Takes a task as it stands, even an empty one, which is the control run of an evaluation; `None` drops it."""
+        self._task, self._refusal = task, ""
+
+    def _interrupt(self) -> None:
+        """Drops the task and the plan: the robot comes to rest now, still armed; a new task goes on from there."""
+        self.follow(None)
+        self._plan.clear()
+
+    def select(self, name: str) -> bool:
+        """Changes the policy; its first chunk continues the running plan.
+
+        Returns:
+            Whether it is another one than before.
+
+        Raises:
+            ConfigError: there is none of that name.
+            InstructionError: it does not know the task.
+        """
+        wanted = next((each for each in self.loaded if each.name == name), None)
+        if wanted is None:
+            known = ", ".join(each.name for each in self.loaded)
+            raise ConfigError(f"there is no policy {name!r} here, loaded are: {known}")
+        if self._task:
+            wanted.policy.check_instruction(self._task)
+        if wanted is self._active:
+            return False
+        self._active, self._watching, self._assessment = wanted, False, None
+        if self._scheduler is not None:
+            self._use_active(self._scheduler)
+        return True
+
+    def steer(self, name: str, value: float) -> None:
+        """Steers every policy that is loaded and has that number.
+
+        Raises:
+            ConfigError: none of them has it, or the value does not fit all that have it; nothing is changed then.
+        """
+        steered = [each.policy for each in self.loaded if name in each.policy.steering] or [self._active.policy]
+        for policy in steered:
+            policy.check_steering(name, value)
+        for policy in steered:
+            policy.steer(name, value)
+
+    def deliver(self, chunk: ActionChunk, policy: Policy) -> None:
+        """Adds a chunk to the running plan and hands it out, unless robot or task were stopped meanwhile.
+
+        Raises:
+            ConfigError: the policy has a detector, but its graph does not tell its embedding.
+        """
+        maker = next(each for each in self.loaded if each.policy is policy)
+        if not self._armed or self._task is None:
+            return
+        detector_ns = self._assess(chunk, maker)
+        now_ns = self._now_ns()
+        self._plan.submit(chunk, now_ns)
+        self._publish(Answer(chunk=chunk, policy=maker.policy, now_ns=now_ns, detector_ns=detector_ns))
+
+    def _assess(self, chunk: ActionChunk, maker: Loaded[P]) -> int | None:
+        """Lets the detector look at the inference, before its chunk goes out: a fault in here stops the policy."""
+        last, detector = maker.policy.last, maker.detector
+        if detector is None or not isinstance(last, Inference):
+            return None
+        if last.embedding is None:
+            raise ConfigError("the bundle has a detector, but its graph does not tell its embedding: export it again")
+        begin_ns = time.perf_counter_ns()
+        if not self._watching:
+            detector.reset()
+            self._watching = True
+        assessment = detector.update(
+            start_ns=chunk.start_ns,
+            step_ns=chunk.step_ns,
+            targets=last.targets,
+            given=last.given_rows,
+            embedding=last.embedding,
+            instruction=self.instruction,
+            slowed=self._now_ns() - self._slowed_ns < SLOWED_NS,
+        )
+        took_ns = time.perf_counter_ns() - begin_ns
+        before, self._assessment = self._assessment, assessment
+        if assessment.response is not (before.response if before else Response.FULL):
+            self._on_response()
+        return took_ns

@@ -1,0 +1,103 @@
+"""Camera frames and joint states as they arrive, until they make one observation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from sensor_msgs.msg import Image as ImageMessage
+from sensor_msgs.msg import JointState
+
+from tendon.core.errors import TendonError
+from tendon.core.types import Observation
+from tendon.observation.buffer import ObservationBuffer, Tolerances
+from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes.shell import NodeShell
+
+MISSED_PERIODS = 3
+JOINT_STATE_AGE_NS = 100_000_000
+CLOCK_RACE_NS = 30_000_000
+REASON_NS = 1_000_000_000
+"""How long a reason stands in the diagnostics before the next one, which may differ by a few ms, takes its place."""
+
+
+class ObservationInputs:
+    """Subscribes to cameras and `joint_states`.
+
+    Args:
+        node: which node subscribes.
+        cameras: names of those that an observation needs.
+        arrived: called when a message was taken or refused; there may be a new observation.
+    """
+
+    def __init__(self, node: NodeShell, cameras: Sequence[str], arrived: Callable[[], None]) -> None:
+        self._node, self._time, self._notify = node, node.time, arrived
+        self._periods_ns = {name: round(1e9 / node.profile.camera(name).rate_hz) for name in cameras}
+        self._arrived_ns: dict[str, int] = {}
+        self._refused: dict[str, tuple[str, int]] = {}
+        # /clock and what is stamped with it come by different ways, so either may be first.
+        tolerances = Tolerances(ahead_ns=CLOCK_RACE_NS) if self._time.simulated else Tolerances()
+        self._buffer = ObservationBuffer(node.profile, tuple(self._periods_ns), tolerances)
+        self._camera_meters = {name: node.meter(f"camera {name}") for name in self._periods_ns}
+        self._meter = node.meter("observation")
+        for name in self._periods_ns:
+            topic = f"camera/{name}/image_raw"
+            node.create_subscription(ImageMessage, topic, partial(self._image, name), qos.STREAM)
+        node.create_subscription(JointState, "joint_states", self._joints, qos.STREAM)
+
+    def observation(self, instruction: str) -> Observation | None:
+        """Returns the newest complete observation not returned before, or `None` while there is none."""
+        observation = self._buffer.observation(instruction)
+        if observation is not None:
+            self._meter.add(self._time.now_ns() - observation.stamp_ns)
+        return observation
+
+    def problem(self) -> str:
+        """Returns why there is no observation; empty while there are."""
+        now_ns = self._time.now_ns()
+        for name, period_ns in self._periods_ns.items():
+            if silent := self._silent(name, MISSED_PERIODS * period_ns, now_ns):
+                return f"camera {name}: {silent}; no inference without it"
+        if silent := self._silent("joint_states", JOINT_STATE_AGE_NS, now_ns):
+            return f"joint_states: {silent}; no inference without them"
+        return self._buffer.problem()
+
+    def _silent(self, source: str, most_ns: int, now_ns: int) -> str:
+        since = "yet"
+        if source in self._arrived_ns:
+            if now_ns - self._arrived_ns[source] <= most_ns:
+                return ""
+            since = f"for {most_ns / 1e6:.0f} ms"
+        if source in self._refused:
+            return f"nothing of use has arrived {since}: {self._refused[source][0]}"
+        return f"nothing has arrived {since}"
+
+    def _take(self, source: str, stamp_ns: int, add: Callable[[], None]) -> None:
+        """Adds to the buffer what came from a source; what is refused does not count as arrived."""
+        try:
+            add()
+        except TendonError as error:
+            now_ns = self._time.now_ns()
+            if now_ns >= self._refused.get(source, ("", 0))[1]:
+                self._refused[source] = str(error), now_ns + REASON_NS
+            self._meter.drop()
+            self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
+        else:
+            self._refused.pop(source, None)
+            self._arrived_ns[source] = self._time.now_ns()
+            if source in self._camera_meters:
+                self._camera_meters[source].add(self._time.now_ns() - stamp_ns)
+        self._notify()
+
+    def _image(self, name: str, message: ImageMessage) -> None:
+        if not self._time.now_ns():
+            return  # no /clock yet
+        stamp_ns = wire.time_ns(message.header.stamp)
+        self._take(name, stamp_ns, lambda: self._buffer.add_image(name, wire.image(message), self._time.now_ns()))
+
+    def _joints(self, message: JointState) -> None:
+        if not self._time.now_ns():
+            return
+        stamp_ns = wire.time_ns(message.header.stamp)
+        state = stamp_ns, message.name, message.position, message.velocity
+        self._take("joint_states", stamp_ns, lambda: self._buffer.add_joints(*state, self._time.now_ns()))
