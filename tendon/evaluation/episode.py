@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from tendon.control.clearance.model import Clearance
-from tendon.control.continuation import continuation, on_plan_tolerance
+from tendon.control.continuation import on_plan_tolerance
 from tendon.control.controller import Controller
 from tendon.core.modes import Mode
 from tendon.core.protocols import Policy
-from tendon.core.types import ActionChunk, Array, Observation
+from tendon.core.types import Array, Observation
+from tendon.evaluation.controller_plan import ControllerPlan
 from tendon.evaluation.switching import Switch, another_task
+from tendon.evaluation.timed_policy import TimedPolicy
+from tendon.policies.inference.loaded import Loaded
+from tendon.policies.inference.schedule import REPLAN_STEPS
+from tendon.policies.inference.session import PolicySession
+from tendon.policies.inference.stepped import SteppedInference
 from tendon.robots.environment import Environment
 from tendon.robots.rest import STILL_SPEED
 from tendon.sim.backend import SimBackend
@@ -22,7 +27,6 @@ from tendon.sim.scene import Scene
 
 HOLD_CHECKS = 3
 CHECK_NS = 100_000_000
-REPLAN_STEPS = 2
 
 
 class Timing(Enum):
@@ -95,60 +99,6 @@ class Episode:
     held: bool | None = None
 
 
-class _Inference:
-    """Inference that takes simulated time: what was observed now arrives `delay_ns` later."""
-
-    def __init__(self, policy: Policy, controller: Controller, setting: Setting, tolerance: Array) -> None:
-        self._tolerance = tolerance
-        self._policy, self._controller, self._setting = policy, controller, setting
-        self._pending: tuple[int, ActionChunk] | None = None
-        self._next_ns = 0
-        self.delivered = 0
-        self.peak_jump = 0.0
-
-    def wants(self, now_ns: int, at_rest: bool) -> bool:
-        """Returns whether it is time to observe."""
-        if self._pending is not None or now_ns < self._next_ns:
-            return False
-        return self._setting.timing is not Timing.SYNCHRONOUS or not self.delivered or at_rest
-
-    def begin(self, observation: Observation, now_ns: int) -> None:
-        """Infers from an observation; the answer is delivered later."""
-        prefix, frozen, step_ns = None, 0, self._policy.step_ns
-        if self._setting.timing not in (Timing.OVERWRITE, Timing.SYNCHRONOUS):
-            frozen = math.ceil((self._setting.delay_ns + self._controller.lead_ns) / step_ns)
-            frozen = min(frozen, self._policy.prefix_rows)
-            rows = frozen + self._policy.overlap_rows
-            prefix = continuation(self._controller.window, observation, step_ns, rows, self._tolerance)
-        chunk = self._policy.infer(observation, prefix, frozen)
-        if self._setting.timing is Timing.SYNCHRONOUS:
-            chunk = replace(
-                chunk,
-                actions=chunk.actions[: self._setting.synchronous_rows],
-                start_ns=now_ns + self._setting.delay_ns + step_ns,
-            )
-        self._pending = (now_ns + self._setting.delay_ns, chunk)
-        self._next_ns = now_ns + self._setting.replan_steps * step_ns
-
-    def hurry(self) -> None:
-        """Makes the next observation due at once, as a new instruction does."""
-        self._next_ns = 0
-
-    def deliver(self, now_ns: int) -> None:
-        """Hands a chunk that is due to the controller."""
-        if self._pending is None or now_ns < self._pending[0]:
-            return
-        chunk, self._pending = self._pending[1], None
-        before = self._controller.window(now_ns + self._controller.lead_ns, 1, 1)
-        self._controller.submit(chunk, now_ns)
-        self.delivered += 1
-        if before is not None:
-            at_ns = now_ns + self._controller.lead_ns
-            times = chunk.start_ns + chunk.step_ns * np.arange(len(chunk.actions))
-            new = [np.interp(at_ns, times, column) for column in chunk.actions.T]
-            self.peak_jump = max(self.peak_jump, float(np.abs(new - before.actions[0])[:-1].max()))
-
-
 class Runner:
     """Runs episodes in one world.
 
@@ -172,7 +122,9 @@ class Runner:
         controller = Controller(self._profile, clearance=self._clearance)
         controller.tick(backend.world.time_ns, self._joints())
         controller.arm()
-        inference = _Inference(self._policy, controller, setting, on_plan_tolerance(self._profile))
+        plan = ControllerPlan(controller)
+        session, inference = self._session(controller, plan, setting)
+        session.follow("" if setting.blank else scene.instruction)
         commanded: list[Array] = []
         idle = ticks = done = begin_ns = 0
         held: bool | None = None
@@ -184,18 +136,20 @@ class Runner:
                     held = backend.world.held() is not None
                     scene, begin_ns, done = another_task(backend.world) or scene, switch.at_ns, 0
                     backend.world.ask(scene)
-                    inference.hurry()
+                    session.follow("" if setting.blank else scene.instruction)
+                    inference.replan_now()
                     switch = None
-            inference.deliver(now_ns)
-            if inference.wants(now_ns, self._at_rest()):
-                inference.begin(backend.observe("" if setting.blank else scene.instruction), now_ns)
-                inference.deliver(now_ns)
+            inference.advance(now_ns)
+            waits = setting.timing is Timing.SYNCHRONOUS and plan.delivered > 0 and not self._at_rest()
+            if not waits and inference.wants(now_ns, session.instruction):
+                session.offer(backend.observe(session.instruction))
+                inference.advance(now_ns)
             tick = controller.tick(now_ns, self._joints())
             if tick.command is not None:
                 backend.apply(tick.command)
                 commanded.append(tick.command.trajectory.acceleration[0][self._arm])
-            idle += tick.target is None and inference.delivered > 0
-            ticks += inference.delivered > 0
+            idle += tick.target is None and plan.delivered > 0
+            ticks += plan.delivered > 0
             backend.advance(now_ns + self._period_ns)
             if (now_ns // self._period_ns) % (CHECK_NS // self._period_ns) == 0:
                 done = done + 1 if backend.world.succeeded() else 0
@@ -205,16 +159,41 @@ class Runner:
         return Episode(
             seed=scene.seed,
             family=scene.task.family,
-            instruction="" if setting.blank else scene.instruction,
+            instruction=session.instruction,
             success=done >= HOLD_CHECKS,
             duration_s=(backend.world.time_ns - begin_ns) * 1e-9,
             peak_acceleration=float(np.abs(motion / limit).max()),
             rms_jerk=float(np.sqrt(np.mean(jerk**2))),
-            peak_jump=inference.peak_jump,
+            peak_jump=plan.peak_jump,
             stopped_share=idle / max(1, ticks),
             stop="; ".join(tick.reasons[:1]) if tick.mode in (Mode.STOPPING, Mode.LATCHED) else "",
             held=held,
         )
+
+    def _session(
+        self, controller: Controller, plan: ControllerPlan, setting: Setting
+    ) -> tuple[PolicySession[TimedPolicy], SteppedInference]:
+        """Returns a session that may move the robot, and what computes its inferences in simulated time."""
+        synchronous = setting.timing is Timing.SYNCHRONOUS
+        policy = TimedPolicy(
+            self._policy,
+            continues=not synchronous and setting.timing is not Timing.OVERWRITE,
+            rows=setting.synchronous_rows if synchronous else None,
+            delay_ns=setting.delay_ns,
+        )
+        session = PolicySession((Loaded(name="policy", policy=policy),), plan, lambda: self._backend.world.time_ns)
+        inference = SteppedInference(
+            policy,
+            delay_ns=setting.delay_ns,
+            replan_steps=setting.replan_steps,
+            plan_window=plan.window,
+            tolerance=on_plan_tolerance(self._profile),
+            lead_ns=controller.lead_ns,
+            publish=session.deliver,
+        )
+        session.permit(armed=True, slowed=False)
+        session.start(inference)
+        return session, inference
 
     def _at_rest(self) -> bool:
         _, velocity = self._backend.observe_joints()

@@ -1,0 +1,45 @@
+"""The plan that a controller in the same process runs: there is no other copy of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tendon.control.controller import Controller
+from tendon.core.modes import Source
+from tendon.core.types import ActionChunk
+
+
+class ControllerPlan:
+    """A controller's own plan as a session's `RunningPlan`.
+
+    Attributes:
+        delivered: chunks that the controller was given.
+        peak_jump: largest step of the target where one chunk replaces another, before filter [rad].
+
+    Args:
+        controller: runs it.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self.delivered, self.peak_jump = 0, 0.0
+
+    def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
+        """Returns rows of the plan on another grid."""
+        return self._controller.window(start_ns, step_ns, rows)
+
+    def submit(self, chunk: ActionChunk, now_ns: int) -> None:
+        """Hands the controller a chunk."""
+        at_ns = now_ns + self._controller.lead_ns
+        before = self._controller.window(at_ns, 1, 1)
+        self._controller.submit(chunk, now_ns)
+        self.delivered += 1
+        if before is not None:
+            times = chunk.start_ns + chunk.step_ns * np.arange(len(chunk.actions))
+            new = [np.interp(at_ns, times, column) for column in chunk.actions.T]
+            self.peak_jump = max(self.peak_jump, float(np.abs(new - before.actions[0])[:-1].max()))
+
+    def clear(self) -> None:
+        """Has the robot brake until the next chunk leads it on."""
+        self._controller.select(Source.HOLD)
+        self._controller.select(Source.POLICY)
