@@ -115,7 +115,11 @@ def main() -> None:
         domain, claim = claim_domain()
         with claim:
             for section, (robot, unit) in STARTS.items():
-                _type_all(bench, Terminal(clone, domain), clone, section, robot, unit)
+                terminal = Terminal(clone, domain)
+                try:
+                    _type_all(bench, terminal, clone, section, robot, unit)
+                finally:
+                    terminal.end_graph()
 
 
 def _type_all(bench: harness.Bench, terminal: Terminal, clone: Path, section: str, robot: str, unit: str) -> None:
@@ -129,7 +133,6 @@ def _type_all(bench: harness.Bench, terminal: Terminal, clone: Path, section: st
         took_s = terminal.type(line)
         bench.add({"quick start": robot, "typed": line}, {"took": Number(round(took_s, 1), "s")})
         print(f"{took_s:7.1f} s  {line}", flush=True)
-    terminal.end_graph()
 
 
 if __name__ == "__main__":
