@@ -26,38 +26,6 @@ from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 pytestmark = pytest.mark.graph
 
 
-def chunk_latency(graph: RunningGraph) -> LatencyReport | None:
-    meter = graph.policy().meters.get("chunk")
-    return None if meter is None else meter.latency
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_policy_on_the_mock_takes_the_stated_time_at_the_stated_speed_and_dead_or_frozen_does_not_stop_time(
-    tmp_path: Path, number: signal.Signals
-) -> None:
-    bundle = write_tiny_bundle(tmp_path / "tiny")
-    stated = ("speed:=0.5", "inference_delay_ms:=200", "instruction:=left")
-    graph = RunningGraph(tmp_path / "log", "backend:=mock", f"policy:={bundle}", *stated)
-    try:
-        graph.ready()
-        graph.arm()
-        graph.wait(lambda: np.abs(graph.states[-1][2]).max() > 0.02, "motion")
-        graph.wait(lambda: chunk_latency(graph) is not None, "a chunk")
-        delay_ms = chunk_latency(graph).p50_ms
-        assert 200.0 <= delay_ms <= 260.0, "from observation to chunk: the inference, and what comes before it"
-        assert graph.operator.reports.newest(MockStatus).real_time_factor < 0.6
-        assert graph.state() is PermissionState.ARMED
-        graph.signal("policy_node", number)
-        begin_ns = graph.now_ns()
-        graph.wait(lambda: graph.now_ns() > begin_ns + 3_000_000_000, "time goes on")
-        assert np.abs(graph.states[-1][2]).max() < 0.02
-        graph.check_limits()
-    finally:
-        with contextlib.suppress(AssertionError, ProcessLookupError):
-            graph.signal("policy_node", signal.SIGCONT)
-        graph.end()
-
-
 @contextlib.contextmanager
 def another_day() -> Iterator[None]:
     """Somebody plays back the clock of another day."""
@@ -102,6 +70,46 @@ def test_a_graph_that_begins_beside_the_clock_of_another_day_is_armed_when_that_
     finally:
         if graph is not None:
             graph.end()
+
+
+def chunk_latency(graph: RunningGraph) -> LatencyReport | None:
+    meter = graph.policy().meters.get("chunk")
+    return None if meter is None else meter.latency
+
+
+@pytest.fixture(scope="module")
+def stated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
+    """A policy on the mock, at half of real time."""
+    folder = tmp_path_factory.mktemp("stated")
+    arguments = ("speed:=0.5", "inference_delay_ms:=200", "instruction:=left")
+    graph = RunningGraph(folder / "log", "backend:=mock", f"policy:={write_tiny_bundle(folder / 'tiny')}", *arguments)
+    yield graph
+    graph.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_policy_on_the_mock_takes_the_stated_time_at_the_stated_speed_and_dead_or_frozen_does_not_stop_time(
+    stated: RunningGraph, number: signal.Signals
+) -> None:
+    graph = stated
+    graph.states.clear()
+    graph.ready()
+    graph.arm()
+    graph.wait(lambda: np.abs(graph.states[-1][2]).max() > 0.02, "motion")
+    graph.wait(lambda: chunk_latency(graph) is not None, "a chunk")
+    delay_ms = chunk_latency(graph).p50_ms
+    assert 200.0 <= delay_ms <= 260.0, "from observation to chunk: the inference, and what comes before it"
+    assert graph.operator.reports.newest(MockStatus).real_time_factor < 0.6
+    assert graph.state() is PermissionState.ARMED
+    try:
+        graph.signal("policy_node", number)
+        begin_ns = graph.now_ns()
+        graph.wait(lambda: graph.now_ns() > begin_ns + 3_000_000_000, "time goes on")
+        assert np.abs(graph.states[-1][2]).max() < 0.02
+        graph.check_limits()
+    finally:
+        with contextlib.suppress(AssertionError, ProcessLookupError):
+            graph.signal("policy_node", signal.SIGCONT)
 
 
 @pytest.mark.parametrize("behind", ["hardware", ""])
