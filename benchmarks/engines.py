@@ -41,11 +41,11 @@ from tendon.policies.adapter.matching import expected_inputs
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.engines.bench import Failed, Job, Measured, engines_here, made_up, measure
 from tendon.policies.engines.engine import Engine
-from tendon.policies.inference.given import Given
 from tendon.policies.inference.model import PolicyModel
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.inference.recorder import Recorder
 from tendon.policies.parity.graph import CASES_FILE, Case, read_cases
+from tendon.policies.spec.prefix import Prefix
 from tendon.robots.profile import load_profile
 
 TABLETOP = Path(__file__).resolve().parents[1] / "bundles" / "tabletop"
@@ -55,7 +55,7 @@ VARIANTS = {
     "diffusion": ("fp16", "int8-dynamic"),
 }
 CALIBRATION = 16
-LEAST_RUNS = 10
+MIN_RUNS = 10
 WARM_UP = 2
 REST_S = 0.003
 CASE = ("policy", "graphs in", "engine")
@@ -172,7 +172,7 @@ def take_turns(policy: Policy, bundles: Mapping[str, Path], how: Mapping[str, An
         if policy.source is not None and policy.name == "act":
             calls[f"LeRobot {device}"] = lerobot_whole(policy.source, device)
     feeds = observed(policy, plain)
-    given = Given(rows=np.empty((0, len(plain.manifest.action.mean))), frozen=0)
+    given = Prefix(rows=np.empty((0, len(plain.manifest.action.mean))), frozen=0)
     for precision, folder in bundles.items():
         bundle = load_bundle(folder)
         for engine in engines_here():
@@ -195,7 +195,7 @@ def turns(calls: Mapping[str, Callable[[], object]], seconds: float) -> dict[str
     """Returns times of each call [ms]: all of them in another order each time, the first two rounds left out."""
     times_ms: dict[str, list[float]] = {name: [] for name in calls}
     rng, begin_s, rounds = np.random.default_rng(0), time.monotonic(), 0
-    while rounds < WARM_UP + LEAST_RUNS or time.monotonic() - begin_s < seconds:
+    while rounds < WARM_UP + MIN_RUNS or time.monotonic() - begin_s < seconds:
         for name in rng.permutation(list(calls)):
             time.sleep(REST_S)  # threads of the one before go to sleep
             begin_ns = time.perf_counter_ns()

@@ -47,7 +47,7 @@ from tendon.robots.profile import load_profile
 TABLETOP = Path(__file__).resolve().parents[1] / "bundles" / "tabletop"
 EXIT_FAILED, EXIT_NO_GPU = 1, 3
 CLAIMS = ("gpu/policies", "gpu/ways", "gpu/cache")
-LEAST_RUNS, WARM_UP, THREADS = 20, 5, 2
+MIN_RUNS, WARM_UP, THREADS = 20, 5, 2
 GRAPH_OPTIONS = {"cuda": "enable_cuda_graph", "tensorrt": "trt_cuda_graph_enable"}
 """Of the providers that can record a run as a CUDA graph and play it again."""
 Feeds = Mapping[str, Tensor]
@@ -163,7 +163,7 @@ def time_ways(folder: Path, engine: Engine, robot: str | None, seconds: float) -
             worst = max(float(np.max(np.abs(right[key].astype(np.float64) - found[key]))) for key in right)
             wrong[name] = max(wrong[name], worst)
     end_s = time.perf_counter() + seconds * len(runs)
-    while time.perf_counter() < end_s or len(times_ms["run"]) < LEAST_RUNS:
+    while time.perf_counter() < end_s or len(times_ms["run"]) < MIN_RUNS:
         for name, run in runs.items():
             begin_ns = time.perf_counter_ns()
             run(feeds[0])

@@ -40,9 +40,9 @@ from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.loading import Engine, Tensor
 from tendon.policies.export.bundle import load_run
 from tendon.policies.export.networks.two_graphs import ContextGraph, DenoiseGraph, row_conversion
-from tendon.policies.inference.given import Given
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.spec.manifest import Continuation, Manifest
+from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.sampling import Flow
 from tendon.policies.training.model import FLOW_STEPS
 from tendon.policies.training.recover import recover_run
@@ -58,7 +58,7 @@ GUIDANCE_CLIP = 5.0
 FAR_ROWS = 3
 EVERY = 4
 DELAYS_MS = (0, 100, 200, 400)
-NOTHING = Given(rows=np.empty((0, 4)), frozen=0)
+NOTHING = Prefix(rows=np.empty((0, 4)), frozen=0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,7 +66,7 @@ class Moment:
     """What one inference was given: the graph's inputs, and the running plan."""
 
     feeds: Mapping[str, Tensor]
-    given: Given
+    given: Prefix
 
 
 class Recorder:
@@ -76,7 +76,7 @@ class Recorder:
         self._model = model
         self.moments: list[Moment] = []
 
-    def answer(self, feeds: Mapping[str, Tensor], given: Given, continuation: Continuation) -> tuple[Array, Any]:
+    def answer(self, feeds: Mapping[str, Tensor], given: Prefix, continuation: Continuation) -> tuple[Array, Any]:
         """Answers as the model does."""
         self.moments.append(Moment(feeds=dict(feeds), given=given))
         answer: tuple[Array, Any] = self._model.answer(feeds, given, continuation)
@@ -128,12 +128,12 @@ class Network:
         return velocity
 
 
-def fresh(network: Network, context: torch.Tensor, given: Given, steps: int) -> Array:
+def fresh(network: Network, context: torch.Tensor, given: Prefix, steps: int) -> Array:
     """What the policy wants, whatever runs."""
     return inpainted(network, context, None, steps)
 
 
-def inpainted(network: Network, context: torch.Tensor, given: Given | None, steps: int) -> Array:
+def inpainted(network: Network, context: torch.Tensor, given: Prefix | None, steps: int) -> Array:
     """In-painting as bundles do it."""
 
     @torch.no_grad()
@@ -144,7 +144,7 @@ def inpainted(network: Network, context: torch.Tensor, given: Given | None, step
     return Flow(steps=steps, start=0.0, end=1.0).sample(predict, noise, given, np.random.default_rng(0))
 
 
-def guided(network: Network, context: torch.Tensor, given: Given, steps: int, own: bool = True) -> Array:
+def guided(network: Network, context: torch.Tensor, given: Prefix, steps: int, own: bool = True) -> Array:
     """Real-time chunking with its vector-Jacobian product (Black, Galliker and Levine 2025, algorithm 1).
 
     It is no blend: distances count. With `own` they are in the numbers in which the noise was of one size in training,
@@ -168,18 +168,18 @@ def guided(network: Network, context: torch.Tensor, given: Given, steps: int, ow
     return ((x - network.shift) / network.scale)[0].double().numpy()
 
 
-def guided_in_bundle(network: Network, context: torch.Tensor, given: Given, steps: int) -> Array:
+def guided_in_bundle(network: Network, context: torch.Tensor, given: Prefix, steps: int) -> Array:
     """The same, with distances in the bundle's numbers."""
     return guided(network, context, given, steps, own=False)
 
 
-def blended(network: Network, context: torch.Tensor, given: Given, steps: int) -> Array:
+def blended(network: Network, context: torch.Tensor, given: Prefix, steps: int) -> Array:
     """The fresh chunk, blended with the running plan by the same weights."""
     return given.blend(fresh(network, context, given, steps))
 
 
 @torch.no_grad()
-def trained(network: Network, context: torch.Tensor, given: Given, steps: int) -> Array:
+def trained(network: Network, context: torch.Tensor, given: Prefix, steps: int) -> Array:
     """The frozen rows as a prefix, as in training."""
     known = (torch.arange(network.shape[1]) < given.frozen).float()[None]
     prefix = torch.zeros(network.shape)
@@ -188,7 +188,7 @@ def trained(network: Network, context: torch.Tensor, given: Given, steps: int) -
     return ((chunk - network.shift) / network.scale)[0].double().numpy()
 
 
-METHODS: dict[str, Callable[[Network, torch.Tensor, Given, int], Array]] = {
+METHODS: dict[str, Callable[[Network, torch.Tensor, Prefix, int], Array]] = {
     "nothing": fresh,
     "weighted overlap": blended,
     "in-painting": inpainted,
@@ -204,7 +204,7 @@ class GuidedModel:
     def __init__(self, network: Network) -> None:
         self._network = network
 
-    def answer(self, feeds: Mapping[str, Tensor], given: Given, continuation: Continuation) -> tuple[Array, Any]:
+    def answer(self, feeds: Mapping[str, Tensor], given: Prefix, continuation: Continuation) -> tuple[Array, Any]:
         """Returns (T, C) normalised actions."""
         return guided(self._network, self._network.context(feeds), given, FLOW_STEPS), {}
 
@@ -234,7 +234,7 @@ def record(bundle: Path, scenes: int) -> dict[int, list[Moment]]:
     return found
 
 
-def errors(manifest: Manifest, given: Given, chunk: Array, wanted: Array) -> tuple[float, float, float, float]:
+def errors(manifest: Manifest, given: Prefix, chunk: Array, wanted: Array) -> tuple[float, float, float, float]:
     """Returns the first four numbers of the table's row for one chunk."""
     std, mean = np.array(manifest.action.std)[:3], np.array(manifest.action.mean)[:3]
 
@@ -297,7 +297,7 @@ def compare(bench: harness.Bench, network: Network, moments: Mapping[int, list[M
                 )
 
 
-def _run_on(given: Given, rows: Array) -> Array:
+def _run_on(given: Prefix, rows: Array) -> Array:
     """Returns a chunk that is the running plan as far as that goes."""
     return np.concatenate([given.rows, rows])[: len(rows)]
 

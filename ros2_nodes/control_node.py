@@ -246,7 +246,7 @@ class ControlNode(NodeShell):
     def _follow(self) -> None:
         demand = self._permissions.demand()
         self._event = demand.event
-        self._controller.pace(demand.speed)
+        self._controller.set_speed_scale(demand.speed)
         stop = self._leaving or demand.stop
         if demand.lapsed and self._controller.mode is Mode.STANDBY:
             stop = self._leaving

@@ -15,7 +15,7 @@ from tendon.demo.status import Status
 from tendon.demo.story import Step
 from tendon.graph.description import Graph
 from tendon.graph.running.ending import on_end_request
-from tendon.graph.running.process_group import Supervisor
+from tendon.graph.running.process_group import ProcessGroup
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes.demo_director import DemoDirector
 from tendon.ros2_nodes.operator import Operator
@@ -69,12 +69,12 @@ def perform(
             return False
         return operator.wait(operator.at_rest, REST_S)
 
-    supervisor = Supervisor(graph, stop_robot, output=log)
+    group = ProcessGroup(graph, stop_robot, output=log)
     interrupts: list[int] = []
     problems: list[str] = []
 
     def run_graph() -> None:
-        if supervisor.run():
+        if group.run():
             problems.insert(0, "a process of the graph has died")
         director.cancel()
 
@@ -84,11 +84,11 @@ def perform(
         except TendonError as error:
             problems.append(str(error))
         finally:
-            supervisor.request_end()
+            group.request_end()
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         interrupts.append(number)
-        supervisor.request_end()
+        group.request_end()
 
     before = on_end_request(interrupt)
     # The children's parent, for the kernel, is the thread that starts them; it must live as long as they shall.

@@ -19,7 +19,7 @@ from tendon.ros2_nodes.operator import Operator
 from tendon.safety.reports import ControlState
 
 SOURCES = (Source.POLICY, Source.TELEOP)
-MOST_HZ = 30.0
+MAX_HZ = 30.0
 """A picture of the robot more often than this is seen by nobody."""
 CAMERA_HZ = 10.0
 
@@ -52,7 +52,7 @@ class LiveFeed:
 
     def _joints(self, message: JointState) -> None:
         stamp_ns = wire.time_ns(message.header.stamp)
-        if not self._due("joint_states", stamp_ns, MOST_HZ):
+        if not self._due("joint_states", stamp_ns, MAX_HZ):
             return
         try:
             _, position, velocity = self._reader.read(message)

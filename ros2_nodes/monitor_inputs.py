@@ -21,7 +21,7 @@ from tendon.core.modes import Source
 from tendon.core.node_status import ControlStatus
 from tendon.core.types import Array, SentTrajectory
 from tendon.graph.node_imports import BACKEND_NODES
-from tendon.robots.profile import Controller, RobotProfile
+from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.ros2_nodes import qos, wire
 from tendon.ros2_nodes.shell import NodeShell
 from tendon.safety.camera_watch import CameraWatch, Frame, PoseHistory
@@ -119,7 +119,7 @@ class MonitorInputs:
         self._joints.measured(position, velocity, now_ns)
         return fresh
 
-    def _commanded(self, controller: Controller, data: bytes) -> None:
+    def _commanded(self, controller: ControllerSpec, data: bytes) -> None:
         laws = self._laws[controller.name]
         try:
             command = wire.read_trajectory(data)
@@ -134,7 +134,7 @@ class MonitorInputs:
             self._joints.commanded(columns, laws.last.position[0])
             self._log_command(controller, laws.last)
 
-    def _positioned(self, controller: Controller, message: Float64MultiArray) -> None:
+    def _positioned(self, controller: ControllerSpec, message: Float64MultiArray) -> None:
         """Checks what a forward_command controller is sent: it has no stop, so form and limits are all there is."""
         columns = self._columns[controller.name]
         position = np.array(message.data, dtype=np.float64)
@@ -152,11 +152,11 @@ class MonitorInputs:
             return
         self._joints.commanded(columns, position)
 
-    def _broken(self, controller: Controller, breach: Breach) -> None:
+    def _broken(self, controller: ControllerSpec, breach: Breach) -> None:
         self._breaches.add(controller.name, breach.reason, self._awake.now_ns())
         self._log.put("breach", controller=controller.name, law=breach.law, reason=breach.reason)
 
-    def _log_command(self, controller: Controller, command: SentTrajectory) -> None:
+    def _log_command(self, controller: ControllerSpec, command: SentTrajectory) -> None:
         """Logs the points that are committed now and were not before, and where the stop ends."""
         if len(command.times_ns) == 1:
             if command.stamp_ns + command.times_ns[0] != self._logged_ns.get(controller.name):

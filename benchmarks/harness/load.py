@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import psutil
 
-MOST_OTHERS = 0.3
+MAX_OTHERS = 0.3
 """Cores that all other processes together may take on an idle machine: a desktop and a terminal take 0.1 to 0.2."""
 LOOK_S = 1.5
 """How long to look: 150 ticks of the kernel's accounting, so a core's share is known to 0.01."""
@@ -33,7 +33,7 @@ class Others:
     @property
     def busy(self) -> bool:
         """Whether a measurement beside them is one of a busy machine."""
-        return self.cores > MOST_OTHERS
+        return self.cores > MAX_OTHERS
 
 
 @dataclass(frozen=True)
@@ -106,5 +106,5 @@ def refusal(others: Others) -> str:
     most = ", ".join(f"{name} {share:.2f}" for name, share in others.busiest) or "none that this user can see"
     return (
         f"this machine is busy: other processes take {others.cores:.2f} of {os.cpu_count()} cores, at most "
-        f"{MOST_OTHERS} are allowed; the busiest: {most}. Stop them, or add --busy, and the rows say so."
+        f"{MAX_OTHERS} are allowed; the busiest: {most}. Stop them, or add --busy, and the rows say so."
     )

@@ -12,7 +12,7 @@ from harness.quotes import Rows, fill
 from harness.rows import FOLDER, ROWS, Number, Row, RowError, Value, read_rows
 
 HEAD = "<!-- Written by `make results` from docs/results/rows and docs/results/claims: edit those. -->\n"
-MOST_LINES = 150
+MAX_LINES = 150
 BUSY = "**busy**"
 SIMULATED = "Times are simulated: other load on the machine cannot change them."
 PICTURES = FOLDER.parent / "images" / "results"
@@ -144,9 +144,9 @@ def page_text(name: str, page: Page, rows: Rows) -> str:
     for key, table in page.tables.items():
         lines += table_lines(f"{name}/{key}", table, rows)
     text = "\n".join(lines).rstrip() + "\n"
-    if (count := len(text.splitlines())) > MOST_LINES:
+    if (count := len(text.splitlines())) > MAX_LINES:
         raise RowError(
-            f"page {name} has {count} lines, at most {MOST_LINES} are read: move a table to a page of its own"
+            f"page {name} has {count} lines, at most {MAX_LINES} are read: move a table to a page of its own"
         )
     return text
 

@@ -18,7 +18,7 @@ from tendon.robots.profile import RobotProfile
 
 MEAN_SLACK = 0.1
 """How far outside a joint's range its mean may be, in ranges: calibrations differ a little."""
-MOST_EXCESS = 3.0
+MAX_EXCESS = 3.0
 """How far outside it mean +- 3 std may be, in ranges (or in velocity limits); a unit too large is further off."""
 LARGER = {"deg": "rad", "percent": "fraction", "signed_percent": "signed_fraction"}
 """Units to a much larger one, in which the same statistics could be possible too."""
@@ -96,14 +96,14 @@ def _problem(component: JointComponent, mean: float, std: float, profile: RobotP
     centre, spread = slope * mean + offset, 3.0 * abs(slope) * std
     if component.is_velocity:
         fastest = abs(centre) + spread
-        if fastest > MOST_EXCESS * joint.velocity:
+        if fastest > MAX_EXCESS * joint.velocity:
             return f"up to {fastest:.3g} rad/s or m/s, but the joint's limit is {joint.velocity:.3g}"
         return ""
     span = joint.upper - joint.lower
     limits = f"outside the joint's limits [{joint.lower:.4g}, {joint.upper:.4g}]"
     if max(joint.lower - centre, centre - joint.upper) > MEAN_SLACK * span:
         return f"a mean of {centre:.4g} rad or m, {limits}"
-    if max(joint.lower - centre, centre - joint.upper) + spread > MOST_EXCESS * span:
+    if max(joint.lower - centre, centre - joint.upper) + spread > MAX_EXCESS * span:
         return f"up to {centre - spread:.4g} and {centre + spread:.4g} rad or m, far {limits}"
     return ""
 

@@ -26,7 +26,7 @@ from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE
 from tendon.policies.spec.manifest import InstructionInput, Manifest
 from tendon.robots.profile import RobotProfile, load_profile
 
-LEAST_RUNS = 20
+MIN_RUNS = 20
 CASES = 4
 """Made-up inferences that engines are compared over, of a bundle that keeps none."""
 WORTH = 0.9
@@ -41,7 +41,7 @@ class Job:
         bundle: its folder.
         engine: what runs its graphs.
         robot: profile; `None` for the bundle's.
-        seconds: how long inferences are timed; at least `LEAST_RUNS` are.
+        seconds: how long inferences are timed; at least `MIN_RUNS` are.
         threads: CPU threads of one.
     """
 
@@ -170,7 +170,7 @@ def measure_here(job: Job) -> Measured:
     whole: list[int] = []
     graphs: list[int] = []
     begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
-    while len(whole) < LEAST_RUNS or time.perf_counter() - begin_s < job.seconds:
+    while len(whole) < MIN_RUNS or time.perf_counter() - begin_s < job.seconds:
         observation = replace(observation, stamp_ns=observation.stamp_ns + policy.step_ns)
         policy.infer(observation)
         assert policy.last is not None

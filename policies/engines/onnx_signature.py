@@ -21,7 +21,7 @@ _TYPES = {
 }
 
 
-def declared(model: bytes, name: str = "the model") -> tuple[dict[str, TensorSpec], dict[str, TensorSpec]]:
+def onnx_signature(model: bytes, name: str = "the model") -> tuple[dict[str, TensorSpec], dict[str, TensorSpec]]:
     """Returns inputs and outputs of a serialized ModelProto by name, in its order.
 
     Raises:

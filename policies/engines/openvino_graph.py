@@ -15,7 +15,7 @@ from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError
 from tendon.policies.engines.engine import Engine
 from tendon.policies.engines.external_data import listed_locations
 from tendon.policies.engines.graph import Held, Tensor, check_feeds
-from tendon.policies.engines.onnx_signature import declared
+from tendon.policies.engines.onnx_signature import onnx_signature
 
 DEVICE = "CPU"
 
@@ -47,7 +47,7 @@ class OpenVinoGraph:
                 f"{', '.join(sorted(capabilities))}: take openvino or cpu"
             )
         locations = listed_locations(content, name)
-        self.inputs, self.outputs = declared(content[name], name)
+        self.inputs, self.outputs = onnx_signature(content[name], name)
         try:
             compiled = _core().compile_model(_read(content, name, locations), DEVICE, options(engine, threads))
         except (RuntimeError, UnicodeDecodeError) as error:  # the latter where a name is damaged

@@ -12,8 +12,8 @@ from tendon.core.types import Array, freeze
 from tendon.policies.adapter.matching import check_denoiser, check_model
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.engines.loading import Engine, Graph, Load, Tensor, load_graph
-from tendon.policies.inference.given import Given
 from tendon.policies.spec.manifest import Continuation
+from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.sampling import Denoiser
 
 
@@ -60,7 +60,7 @@ class PolicyModel:
         return self._graph.engine
 
     def answer(
-        self, feeds: Mapping[str, Tensor], given: Given, continuation: Continuation
+        self, feeds: Mapping[str, Tensor], given: Prefix, continuation: Continuation
     ) -> tuple[Array, dict[str, Any]]:
         """Returns (T, C) normalised actions, and what the first graph answered.
 
@@ -85,7 +85,7 @@ class PolicyModel:
             actions = given.blend(actions)
         return freeze("actions (of the model's answer)", actions, (self._rows, self._width)), answer
 
-    def _inputs(self, given: Given, continuation: Continuation) -> dict[str, Tensor]:
+    def _inputs(self, given: Prefix, continuation: Continuation) -> dict[str, Tensor]:
         """Returns what a graph that answers the chunk is told beside the observation."""
         shape = (1, self._rows, self._width)
         inputs: dict[str, Tensor] = {}
@@ -108,7 +108,7 @@ class _Denoising:
         self._rng = np.random.default_rng(seed)
         self.context = tuple(name for name in graph.inputs if name not in ("x", "time"))
 
-    def sample(self, answer: Mapping[str, Any], given: Given | None) -> Array:
+    def sample(self, answer: Mapping[str, Any], given: Prefix | None) -> Array:
         """Returns (T, M) without rows in the past, under the context in the first graph's answer."""
         context = {name: answer[name] for name in self.context}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tendon.core.errors import RemoteError
 from tendon.core.phrases import without_numbers
-from tendon.policies.remote.transport.backoff import MOST_S, WaitingError
+from tendon.policies.remote.transport.backoff import MAX_S, WaitingError
 
 REMINDERS_S = (30.0, 120.0, 600.0)
 """How long after it began an outage is spoken of again; after the last one, each time as long passes again."""
 RECOVERED_S = 1.0
 """Without a failure for so long, it is over: a policy that fails now and then does not come back each time."""
-MOST_PHRASES = 20
+MAX_PHRASES = 20
 """Different things that are said of one outage: whatever comes after these is no news either."""
 
 
@@ -41,7 +41,7 @@ class Outage:
         self._count += 1
         phrase = without_numbers(str(error))
         reminder_s = _reminder_s(now_s - self._began_s)
-        new = phrase not in self._phrases and len(self._phrases) < MOST_PHRASES and not isinstance(error, WaitingError)
+        new = phrase not in self._phrases and len(self._phrases) < MAX_PHRASES and not isinstance(error, WaitingError)
         if not self.text or new or reminder_s > self._reminder_s:
             self._phrases.add(phrase)
             self._reason = str(error) if new or not self.text else self._reason
@@ -58,7 +58,7 @@ class Outage:
 
     def _say(self, remote: bool) -> str:
         since = f" for {self._reminder_s:g} s ({self._count} times)" if self._reminder_s else ""
-        again = f"; the server is asked again within {MOST_S:g} s" if remote else ""
+        again = f"; the server is asked again within {MAX_S:g} s" if remote else ""
         return f"inference failed{since}: {self._reason}; the robot stops at the end of its plan{again}"
 
 

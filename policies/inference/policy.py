@@ -16,10 +16,10 @@ from tendon.policies.adapter.matching import EMBEDDING, POINTS, check_profile
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.engines.engine import CPU_PROVIDERS
 from tendon.policies.engines.loading import Engine, Load, load_graph
-from tendon.policies.inference.given import Given, rows_on_grid
-from tendon.policies.inference.inputs import Senses
+from tendon.policies.inference.input_encoder import InputEncoder
 from tendon.policies.inference.model import PolicyModel
 from tendon.policies.spec.manifest import CameraInput, Continuation, Manifest
+from tendon.policies.spec.prefix import Prefix, rows_on_grid
 from tendon.policies.spec.steering import Steering
 from tendon.robots.profile import RobotProfile
 
@@ -92,7 +92,7 @@ class BundlePolicy:
         self._manifest = manifest
         self._home = profile.vector("home")
         self._adapter = Adapter(manifest, profile)
-        self._senses = Senses(bundle, self._adapter)
+        self._encoder = InputEncoder(bundle, self._adapter)
         self._steering = Steering(manifest.steering)
         self._action_mean, self._action_std = np.array(manifest.action.mean), np.array(manifest.action.std)
         self.last: Inference | None = None
@@ -135,7 +135,7 @@ class BundlePolicy:
 
     def check_instruction(self, instruction: str) -> None:
         """Raises InstructionError when the policy does not know a word, so that a node can refuse it on arrival."""
-        self._senses.read(instruction, np.zeros(self._manifest.state_size))
+        self._encoder.read(instruction, np.zeros(self._manifest.state_size))
 
     @property
     def steering(self) -> Mapping[str, float]:
@@ -156,7 +156,7 @@ class BundlePolicy:
 
     def observe(self, observation: Observation) -> None:
         """Takes an observation that is not inferred from, for a policy that sees its past. Cheap."""
-        self._senses.add(observation)
+        self._encoder.add(observation)
 
     def warm_up(self, runs: int = WARM_RUNS) -> int:
         """Runs the whole of `infer` on a black view of home, so that the first real inference is as fast as the rest.
@@ -203,14 +203,14 @@ class BundlePolicy:
         begin_ns = time.perf_counter_ns()
         step_ns = self._manifest.action.step_ns
         start_ns = observation.stamp_ns + step_ns
-        feeds = self._senses.feeds(observation) | self._steering.feeds()
+        feeds = self._encoder.feeds(observation) | self._steering.feeds()
         origin = observation.joint_position
         rows = rows_on_grid(prefix, start_ns, step_ns, self._manifest.action.rows, len(self._manifest.joint_names))
         known = len(rows) if frozen is None else min(frozen, len(rows))
         if known > self.prefix_rows:
             raise InvalidDataError(f"prefix has {known} frozen rows, the policy continues at most {self.prefix_rows}")
         continued = self._adapter.to_components(rows, origin)
-        given = Given(rows=(continued - self._action_mean) / self._action_std, frozen=known)
+        given = Prefix(rows=(continued - self._action_mean) / self._action_std, frozen=known)
 
         model_begin_ns = time.perf_counter_ns()
         actions, answer = self._model.answer(feeds, given, self.continuation)

@@ -15,18 +15,18 @@ from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.core.types import Array, Observation
 from tendon.policies.adapter.adapter import ROW_ADAPTERS
 from tendon.policies.adapter.state_vector import StateVector
-from tendon.policies.inference.given import Given
 from tendon.policies.remote.link import RemoteAnswer, read_rows
 from tendon.policies.remote.openpi.nested_keys import check_nested
 from tendon.policies.spec.components import CONSTANT
 from tendon.policies.spec.fields import check_choice, check_count, check_text, check_unique, sequence
 from tendon.policies.spec.manifest import CameraInput
+from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.spaces import ActionSpace, StateItem
 from tendon.robots.profile import RobotProfile
 
 LAYOUTS = ("hwc", "chw")
 """Orders of an image's axes: height, width and channels, or channels first."""
-MOST_EXCESS = 1.0
+MAX_EXCESS = 1.0
 """Ranges of a joint that an answer may be outside of it; degrees taken for radians are further off."""
 
 Pixels = npt.NDArray[np.uint8]
@@ -202,7 +202,7 @@ class Translator:
         self._check_units(self._rows.targets(numbers, origin))
         solved = self._rows.to_joints(numbers, origin, origin)
         return RemoteAnswer(
-            actions=Given(rows=given, frozen=frozen).blend(solved.actions),
+            actions=Prefix(rows=given, frozen=frozen).blend(solved.actions),
             server_ns=server_ns,
             clamped_rows=tuple(k for k in solved.clamped if k >= frozen),
             held_rows=tuple(k for k in solved.held if k >= frozen),
@@ -215,7 +215,7 @@ class Translator:
         for joint, wanted in zip(self._joints, targets.T, strict=True):
             span = joint.upper - joint.lower
             worst = wanted[np.argmax(np.abs(wanted - (joint.lower + joint.upper) / 2.0))]
-            if not joint.lower - MOST_EXCESS * span <= worst <= joint.upper + MOST_EXCESS * span:
+            if not joint.lower - MAX_EXCESS * span <= worst <= joint.upper + MAX_EXCESS * span:
                 raise InvalidDataError(
                     f"policy {self._contract.name} wants {joint.name} at {worst:.4g}, its range is [{joint.lower:.4g}, "
                     f"{joint.upper:.4g}]: are unit, sign and zero in action joints those of the policy?"

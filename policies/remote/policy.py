@@ -10,10 +10,10 @@ import numpy as np
 
 from tendon.core.errors import InvalidDataError, MismatchError, RemoteError
 from tendon.core.types import ActionChunk, Image, Observation
-from tendon.policies.inference.given import rows_on_grid
-from tendon.policies.inference.inputs import check_observation
+from tendon.policies.inference.input_encoder import check_observation
 from tendon.policies.remote.link import Link
 from tendon.policies.spec.manifest import CameraInput
+from tendon.policies.spec.prefix import rows_on_grid
 from tendon.robots.profile import RobotProfile
 
 

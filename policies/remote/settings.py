@@ -19,7 +19,7 @@ from tendon.policies.spec.fields import check_choice, check_count, positive
 
 SCHEMES = {"tendon": ("ws", "wss"), "openpi": ("ws", "wss"), "gr00t": ("tcp",)}
 """Kinds of servers: `tendon policy serve`, openpi's own, NVIDIA's GR00T; and how their addresses begin."""
-MOST_WAIT_S = 600.0
+MAX_WAIT_S = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +58,8 @@ class RemoteSettings:
         _check_url(self.url, SCHEMES[self.kind])
         for name in ("timeout_s", "connect_s", "start_s"):
             value = positive(name, [getattr(self, name)], 1)[0]
-            if value > MOST_WAIT_S:
-                raise ConfigError(f"{name} is {value:g}, must be at most {MOST_WAIT_S:g} s")
+            if value > MAX_WAIT_S:
+                raise ConfigError(f"{name} is {value:g}, must be at most {MAX_WAIT_S:g} s")
             object.__setattr__(self, name, value)
         check_count("largest_reply", self.largest_reply, 1)
         if self.ca_file is not None and not self.url.startswith("wss:"):

@@ -17,8 +17,8 @@ import numpy as np
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
-from tendon.policies.inference.given import Given
 from tendon.policies.spec.fields import check_choice, check_count, check_text, numbers, positive, sequence
+from tendon.policies.spec.prefix import Prefix
 
 Predict = Callable[[Array, float], Array]
 """(T, M) noisy chunk and time to what the network predicts of it, (T, M)."""
@@ -27,7 +27,7 @@ Predict = Callable[[Array, float], Array]
 class Schedule(Protocol):
     """How noise becomes a chunk."""
 
-    def sample(self, predict: Predict, noise: Array, given: Given | None, rng: np.random.Generator) -> Array:
+    def sample(self, predict: Predict, noise: Array, given: Prefix | None, rng: np.random.Generator) -> Array:
         """Returns (T, M) from (T, M) standard normal `noise`."""
 
 
@@ -51,7 +51,7 @@ class Flow:
         if start == end:
             raise ConfigError(f"denoiser schedule starts and ends at time {start}: they must differ")
 
-    def sample(self, predict: Predict, noise: Array, given: Given | None, rng: np.random.Generator) -> Array:
+    def sample(self, predict: Predict, noise: Array, given: Prefix | None, rng: np.random.Generator) -> Array:
         """See `Schedule`; nothing random but the noise."""
         times = [self.start + (self.end - self.start) * k / self.steps for k in range(self.steps + 1)]
         chunk = noise
@@ -97,7 +97,7 @@ class Diffusion:
         if self.clip is not None:
             positive("denoiser schedule clip", (self.clip,), 1)
 
-    def sample(self, predict: Predict, noise: Array, given: Given | None, rng: np.random.Generator) -> Array:
+    def sample(self, predict: Predict, noise: Array, given: Prefix | None, rng: np.random.Generator) -> Array:
         """See `Schedule`; `rng` gives the noise of DDPM."""
         chunk = noise
         followers = (*self.alphas[1:], 1.0)

@@ -35,7 +35,7 @@ RELATIVE_TO = {
     "joint_velocity": ("previous",),
 }
 """Spaces of an action to what their rows can be relative to; where there is one choice it need not be said."""
-MOST_ROTATION_TOLERANCE = 3.2
+MAX_ROTATION_TOLERANCE = 3.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,9 +191,9 @@ class ActionSpace:
             raise ConfigError(f"action position_scale and rotation_scale mean nothing in space {self.space}")
         if self.rotation_scale != 1.0 and self.rotation not in ("axis_angle", "euler_xyz"):
             raise ConfigError(f"action rotation_scale means nothing for rotation {self.rotation}")
-        if self.rotation_tolerance > MOST_ROTATION_TOLERANCE:
+        if self.rotation_tolerance > MAX_ROTATION_TOLERANCE:
             raise ConfigError(
-                f"action rotation_tolerance is {self.rotation_tolerance} rad, must be at most {MOST_ROTATION_TOLERANCE}"
+                f"action rotation_tolerance is {self.rotation_tolerance} rad, must be at most {MAX_ROTATION_TOLERANCE}"
             )
 
     def _names(self) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from tendon.core.types import Command, SentTrajectory
-from tendon.robots.profile import Controller, RobotProfile
+from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.ros2_nodes.wire.trajectories import write_trajectory
 
 
-def command_bytes(command: Command, profile: RobotProfile) -> Iterator[tuple[Controller, bytes]]:
+def command_bytes(command: Command, profile: RobotProfile) -> Iterator[tuple[ControllerSpec, bytes]]:
     """Yields the message that each of the profile's controllers takes.
 
     A joint_trajectory controller gets all points with positions and velocities: its cubic spline through them is

@@ -33,7 +33,7 @@ VERSION = 1
 """Of all formats here. It grows when a key changes; a message of another version is refused."""
 
 
-MOST_PAIRS, LONGEST_KEY = 1000, 256
+MAX_PAIRS, LONGEST_KEY = 1000, 256
 
 
 class Stated(Protocol):
@@ -108,9 +108,9 @@ class StatusTopic(Generic[T]):
             raise InvalidDataError(f"{where}: type is {short(word)}, expected one of {', '.join(self._kinds)}")
         if len(pairs) + 2 != len(status.values):
             raise InvalidDataError(f"{where}: a key is there twice")
-        if len(pairs) > MOST_PAIRS or any(len(key) > LONGEST_KEY for key in pairs):
+        if len(pairs) > MAX_PAIRS or any(len(key) > LONGEST_KEY for key in pairs):
             raise InvalidDataError(
-                f"{where}: {len(pairs)} keys, expected at most {MOST_PAIRS} of {LONGEST_KEY} characters"
+                f"{where}: {len(pairs)} keys, expected at most {MAX_PAIRS} of {LONGEST_KEY} characters"
             )
         try:
             return self._read(self._kinds[word], status, pairs)

@@ -13,11 +13,11 @@ from tendon.robots.collision.file import to_yaml
 from tendon.robots.collision.fit import LinkMesh, PairSampler, fit_shapes, load_meshes
 from tendon.robots.collision.model import CollisionModel, load_collisions
 from tendon.robots.model import build_model
-from tendon.robots.profile import Box, Controller, Joint, RobotProfile, load_profile, profile_file
+from tendon.robots.profile import Box, ControllerSpec, Joint, RobotProfile, load_profile, profile_file
 from tendon.robots.profile_edit import name_collisions, named_collisions
 from tendon.robots.urdf import read_urdf
 
-LEAST_SAMPLES = 1000
+MIN_SAMPLES = 1000
 DEFAULT_MARGIN = 0.01
 
 
@@ -39,8 +39,8 @@ def make_collisions(
     Raises:
         ConfigError: a file is missing or wrong, or `out` cannot be written.
     """
-    if samples < LEAST_SAMPLES:
-        raise ConfigError(f"--samples is {samples}, must be at least {LEAST_SAMPLES}: fewer miss pairs that meet")
+    if samples < MIN_SAMPLES:
+        raise ConfigError(f"--samples is {samples}, must be at least {MIN_SAMPLES}: fewer miss pairs that meet")
     file = profile_file(robot) if robot is not None else None
     named = named_collisions(file) if file is not None else None
     if file is not None:
@@ -129,7 +129,7 @@ def _bare_profile(urdf: Path) -> RobotProfile:
         tool_frame=description.links[-1],
         joints=tuple(joints),
         groups={},
-        controllers=(Controller(name="all", type="joint_trajectory", joints=names),),
+        controllers=(ControllerSpec(name="all", type="joint_trajectory", joints=names),),
         cameras=(),
         workspace=Box(lower=(-10.0, -10.0, -10.0), upper=(10.0, 10.0, 10.0)),
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOG_WIDTH = 200
 """Columns in a file or a pipe, where there is no terminal to fit."""
-MOST_NAMES = 2
+MAX_NAMES = 2
 """Nodes that are named in a cell; of more only the number."""
 LEVELS = {
     Level.OK: ("ok", "green"),
@@ -173,4 +173,4 @@ def _row(survey: Survey, expected: Expectation) -> tuple[Text | str, ...]:
 
 def _names(endpoints: Sequence[Endpoint]) -> str:
     names = sorted({endpoint.node for endpoint in endpoints})
-    return ", ".join(names) if len(names) <= MOST_NAMES else f"{len(names)} nodes"
+    return ", ".join(names) if len(names) <= MAX_NAMES else f"{len(names)} nodes"

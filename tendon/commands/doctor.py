@@ -30,10 +30,10 @@ from tendon.graph.domain import domain_id, free_domain, in_use
 from tendon.graph.node_imports import BACKEND_NODES, NODES, import_failures
 
 SHARED_MEMORY = Path("/dev/shm")
-LEAST_SHARED_MEMORY = 256 << 20
+MIN_SHARED_MEMORY = 256 << 20
 RECEIVE_BUFFER = Path("/proc/sys/net/core/rmem_max")
-LEAST_RECEIVE_BUFFER = 4 << 20
-LEAST_CORES = 2
+MIN_RECEIVE_BUFFER = 4 << 20
+MIN_CORES = 2
 
 LOG_WIDTH = 240
 """Columns of the table in a file or a pipe, where commands to copy must not be broken over lines."""
@@ -205,11 +205,11 @@ def _bundles() -> Iterator[Finding]:
 
 def _machine() -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0))
-    advice = f"at least {LEAST_CORES} are needed in real time; simulated time works on fewer"
-    yield Finding(what="CPU cores", found=str(cores), advice="" if cores >= LEAST_CORES else advice, needed="real time")
+    advice = f"at least {MIN_CORES} are needed in real time; simulated time works on fewer"
+    yield Finding(what="CPU cores", found=str(cores), advice="" if cores >= MIN_CORES else advice, needed="real time")
     if SHARED_MEMORY.is_dir():
         size = shutil.disk_usage(SHARED_MEMORY).total
-        advice = "" if size >= LEAST_SHARED_MEMORY else "in a container: --shm-size=1g, or --ipc=host"
+        advice = "" if size >= MIN_SHARED_MEMORY else "in a container: --shm-size=1g, or --ipc=host"
         yield Finding(what="/dev/shm", found=f"{size / (1 << 20):.0f} MB", advice=advice, needed="images between nodes")
     if RECEIVE_BUFFER.is_file():
         most = int(RECEIVE_BUFFER.read_text())
@@ -217,7 +217,7 @@ def _machine() -> Iterator[Finding]:
         yield Finding(
             what="UDP receive buffer",
             found=f"{most >> 10} KiB at most",
-            advice="" if most >= LEAST_RECEIVE_BUFFER else advice,
+            advice="" if most >= MIN_RECEIVE_BUFFER else advice,
             needed="frames the safety monitor looks at",
         )
     try:

@@ -34,7 +34,7 @@ from tendon.graph.running.display import PanelDisplay, PlainDisplay, closing
 from tendon.graph.running.ending import on_end_request
 from tendon.graph.running.log import GraphLog
 from tendon.graph.running.panel import numbers_of
-from tendon.graph.running.process_group import Supervisor
+from tendon.graph.running.process_group import ProcessGroup
 from tendon.graph.running.state import Adviser, RunState, another_terminal, command_here
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes.runtime import clean_shared_memory, prepare_process, require_ros
@@ -111,24 +111,24 @@ def command(
                 return False
             return operator.wait(operator.at_rest, REST_S)
 
-        supervisor = Supervisor(graph, stop_robot, output)
+        group = ProcessGroup(graph, stop_robot, output)
 
         def look() -> RunState:
-            return operator.reports.state(nodes, supervisor.ending)
+            return operator.reports.state(nodes, group.ending)
 
         def interrupt(number: int, _frame: FrameType | None) -> None:
             if not interrupts or number != signal.SIGHUP:  # a terminal that is closed is not a person in a hurry
                 interrupts.append(number)
-            supervisor.request_end()
+            group.request_end()
 
         on_end_request(interrupt)
         adviser = Adviser(tendon=command_here(), task=task, policy="policy_node" in nodes, where=another_terminal())
         if log is None:
             with PlainDisplay(look, adviser, output):
-                return supervisor.run()
+                return group.run()
         title = f"tendon run · {profile.name} · {values['backend']} · {_policy_name(values)} · domain {domain_id()}"
         with PanelDisplay(look, adviser, log, numbers_of([c.name for c in profile.cameras]), title, console):
-            code = supervisor.run()
+            code = group.run()
         log.close()
         console.print("\n".join(closing(log, code)), markup=False, highlight=False, soft_wrap=True)
         return code

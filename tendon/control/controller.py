@@ -1,4 +1,4 @@
-"""One tick of the whole graph, without ROS: executor -> residual -> filter, under the supervisor."""
+"""One tick of the whole graph, without ROS: executor -> residual -> filter, under the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tendon.control.clearance.model import Clearance
 from tendon.control.executor import Executor, Motion, Placement
 from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing import homing_chunk
-from tendon.control.mode_machine import Supervisor
+from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import LEAD_TICKS, FilterInput, Reference
 from tendon.control.residual import BoundedResidual
 from tendon.control.standstill import HeldStop, Standstill
@@ -56,7 +56,7 @@ class Tick:
 
 
 class Controller:
-    """Executor, residual, filter and supervisor of one robot. Everything from one thread.
+    """Executor, residual, filter and mode machine of one robot. Everything from one thread.
 
     Time is whatever clock stamps observations and chunks; `tick` is due once a control period. The reference
     of tick `k` at `t_k` is committed `LEAD_TICKS` ahead: a command holds the reference at `t_k`, the committed points
@@ -94,7 +94,7 @@ class Controller:
         self._filter.guards = guards
         self._delay_ns = round(self._filter.delay_s * 1e9)
         self._source, self._hold = Source.POLICY, False
-        self._supervisor = Supervisor()
+        self._modes = ModeMachine()
         self._reference = Reference(self._filter, self.period_ns)
         self._held: Array | None = None
         self._observation: Observation | None = None
@@ -107,8 +107,8 @@ class Controller:
 
     @property
     def mode(self) -> Mode:
-        """The supervisor's mode."""
-        return self._supervisor.mode
+        """The mode machine's mode."""
+        return self._modes.mode
 
     @property
     def lead_ns(self) -> int:
@@ -126,7 +126,7 @@ class Controller:
             self._source = source
             self._executor.clear()
 
-    def pace(self, speed: float) -> None:
+    def set_speed_scale(self, speed: float) -> None:
         """Sets which part of the velocity limits may be used, 0 to 1. At 0 the robot comes to rest, unlatched.
 
         Raises:
@@ -200,7 +200,7 @@ class Controller:
         observation, now_ns = self._observation, self._now_ns
         if observation is None or now_ns is None:
             raise StoppedError("arm refused: no joint state yet")
-        self._supervisor.arm(self._standing_causes())
+        self._modes.arm(self._standing_causes())
         start = np.array(observation.joint_position)
         if self._held is not None:
             there = np.isfinite(self._tolerance) & (
@@ -216,9 +216,9 @@ class Controller:
 
     def stop(self, reason: str) -> None:
         """Stops and latches, from any mode; the robot is on its stop within the lead and one tick."""
-        self._supervisor.stop(reason)
+        self._modes.stop(reason)
         if self.mode is Mode.STOPPING and not self._reference:
-            self._supervisor.rest()
+            self._modes.rest()
 
     def abandon(self, late_ns: int) -> None:
         """Takes back the command of the last tick, which was ready too late to be sent: a standstill in mid-tick.
@@ -247,7 +247,7 @@ class Controller:
         Raises:
             StoppedError: not latched, or the cause is still there.
         """
-        self._supervisor.reset(self._standing_causes())
+        self._modes.reset(self._standing_causes())
         if self._reference:
             self._held = self._filter.position
         self._reference.clear()
@@ -263,21 +263,21 @@ class Controller:
         before_ns, self._now_ns, self._observation = self._now_ns, now_ns, observation
         if not self._reference:
             position = self._filter.position if observation is None else observation.joint_position
-            return self._quiet(self._supervisor.reason, position)
+            return self._quiet(self._modes.reason, position)
         late = self._keep_time(now_ns, before_ns)
         if self._standstill.until_ns is not None and not self._stands(now_ns, self._standstill.until_ns):
             # The robot plays a stop that must not be interrupted.
-            return self._quiet(self._supervisor.reason or self._standstill.reason, self._filter.position, late)
+            return self._quiet(self._modes.reason or self._standstill.reason, self._filter.position, late)
         for cause in self._causes():
-            self._supervisor.stop(cause)
+            self._modes.stop(cause)
         target: Array | None = None
         notes: tuple[str, ...] = ()
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             target, notes = self._commit(now_ns)
         if not self._reference.moving():
-            self._supervisor.rest()
-        if self._supervisor.reason:
-            notes = (self._supervisor.reason, *notes)
+            self._modes.rest()
+        if self._modes.reason:
+            notes = (self._modes.reason, *notes)
         newest = self._reference.newest
         command = self._command(notes) if self.mode is not Mode.LATCHED else None
         self._stops = (self._stops[1], self._stop_of(command))
@@ -324,12 +324,12 @@ class Controller:
             cause = "the clock went back" if back else self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
             if cause:
                 self._standstill.end()
-                self._supervisor.stop(cause)
+                self._modes.stop(cause)
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
             return late
         if self._late_in_a_row > self._settings.late_ticks:
-            self._supervisor.stop(f"{self._late_in_a_row} late control ticks in a row")
+            self._modes.stop(f"{self._late_in_a_row} late control ticks in a row")
         self._reference.tick = max(tick, self._reference.tick)
         return late
 
@@ -342,7 +342,7 @@ class Controller:
         wrong = np.flatnonzero((away > self._tolerance) | moving)
         if len(wrong) and not self._stale():
             i = int(wrong[0])
-            self._supervisor.stop(
+            self._modes.stop(
                 f"{self._names[i]} is {away[i]:.3f} from where its stop ends, at "
                 f"{self._observation.joint_velocity[i]:.3f} a second, after the machine stood still"
             )
@@ -377,7 +377,7 @@ class Controller:
             return None, ()
         motion, end_ns = self._executor.sample(due_ns + self._delay_ns), self._executor.end_ns
         if motion is not None:
-            self._supervisor.run()
+            self._modes.run()
         if self.mode is not Mode.RUNNING:
             return None, ()
         if self._hold:

@@ -13,7 +13,7 @@ from tendon.robots.spline import hermite
 
 FADE_NS = 150_000_000
 """How long the difference between an old plan and a new one takes to fade."""
-MOST_AHEAD_NS = 1_000_000_000
+MAX_AHEAD_NS = 1_000_000_000
 """A chunk that begins later than this after its submission has a wrong clock."""
 
 Motion = tuple[Array, Array]
@@ -116,7 +116,7 @@ class Executor:
             raise InvalidDataError(f"chunk has rows of {chunk.actions.shape[1]} joints, expected {self._joint_count}")
         if self._newest_ns is not None and chunk.observation_stamp_ns <= self._newest_ns:
             return Placement.OLDER
-        if chunk.observation_stamp_ns > from_ns or chunk.start_ns > from_ns + MOST_AHEAD_NS:
+        if chunk.observation_stamp_ns > from_ns or chunk.start_ns > from_ns + MAX_AHEAD_NS:
             return Placement.AHEAD
         if chunk.end_ns <= from_ns:
             return Placement.OVER

@@ -9,7 +9,7 @@ import numpy as np
 
 from tendon.control.clearance.avoidance import Avoidance
 from tendon.control.clearance.model import Clearance
-from tendon.control.clearance.motion import MOST_QUERIES, Path, Separation, check_separation
+from tendon.control.clearance.motion import MAX_QUERIES, MotionPath, Separation, check_separation
 from tendon.control.stop import (
     History,
     Stop,
@@ -32,7 +32,7 @@ ROOMY_M = 0.1
 SHARES = (1.0, 0.5)
 """Parts of a step that are tried before the stop is played."""
 
-Guard = Callable[[Path], str]
+Guard = Callable[[MotionPath], str]
 """Looks at a motion to rest and returns why it must not be made, empty when it may."""
 
 
@@ -251,7 +251,7 @@ class SafetyFilter:
 
     def _judge(self, velocity: Array, reasons: tuple[str, ...]) -> Verdict:
         """Verifies a step and takes it; or half of it; or else the first step of the stored stop, verified before."""
-        braked, cause, queries = self._braked(), "", MOST_QUERIES
+        braked, cause, queries = self._braked(), "", MAX_QUERIES
         for share in SHARES:
             step = self._step_to(braked + share * (velocity - braked))
             # Written so that NaN fails too.
@@ -268,17 +268,17 @@ class SafetyFilter:
                 return self._take(step, reasons if share == 1.0 else (*reasons, "half a step"), separation)
         return self._take(self._step_to(braked), (*reasons, f"step refused: {cause}"), refused=True)
 
-    def _path(self, step: _Step) -> Path:
+    def _path(self, step: _Step) -> MotionPath:
         """Returns the step and its stop as one motion."""
         stop = step.stop
-        return Path(
+        return MotionPath(
             time_s=np.concatenate([[0.0], self.period_s * (stop.ticks + 1)]),
             position=np.concatenate([self._position[None], stop.position]),
             velocity=np.concatenate([self._velocity[None], stop.velocity]),
             acceleration=np.concatenate([self._acceleration[None], stop.acceleration]),
         )
 
-    def _separation(self, path: Path, queries: int) -> Separation | None:
+    def _separation(self, path: MotionPath, queries: int) -> Separation | None:
         if self._clearance is None:
             return None
         c = self._clearance

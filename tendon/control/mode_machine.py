@@ -1,4 +1,4 @@
-"""The supervisor: which mode the graph is in, and who may change it."""
+"""The mode machine: which mode the graph is in, and who may change it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
 
 
-class Supervisor:
+class ModeMachine:
     """STANDBY -> ARMED -> RUNNING -> STOPPING -> LATCHED -> STANDBY, and no other way around.
 
     A stop latches from every mode and always wins. Reset moves nothing and needs the cause gone; arming is a step of

@@ -131,7 +131,7 @@ class Runner:
         while backend.world.time_ns - begin_ns < setting.limit_s * 1e9 and done < HOLD_CHECKS:
             now_ns = backend.world.time_ns
             if switch is not None and now_ns >= switch.at_ns:
-                controller.pace(0.0 if switch.stop_first and not self._at_rest() else 1.0)
+                controller.set_speed_scale(0.0 if switch.stop_first and not self._at_rest() else 1.0)
                 if not switch.stop_first or self._at_rest():
                     held = backend.world.held() is not None
                     scene, begin_ns, done = another_task(backend.world) or scene, switch.at_ns, 0

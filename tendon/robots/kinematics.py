@@ -14,7 +14,7 @@ from tendon.robots.profile import RobotProfile
 
 DAMPING = 1e-6
 """Weight of a joint's motion against the tool's error, both squared."""
-MOST_STEP = 0.3
+MAX_STEP = 0.3
 """Of a joint in one iteration [rad or m]: the linear model holds that far."""
 POSTURE_SHARE, POSTURE_FADE = 0.1, 0.7
 """How much of the way to the home posture redundancy is drawn, and how much of that is left at each iteration."""
@@ -136,7 +136,7 @@ class Kinematics:
         step, free = np.linalg.solve(normal, gradient), True
         for _ in range(len(arm)):
             largest = max(map(abs, step.tolist()))
-            wanted = arm + step * (MOST_STEP / largest) if largest > MOST_STEP else arm + step
+            wanted = arm + step * (MAX_STEP / largest) if largest > MAX_STEP else arm + step
             inside = np.minimum(np.maximum(wanted, self._lower), self._upper)
             if inside.tolist() == wanted.tolist():
                 break

@@ -13,11 +13,11 @@ from tendon.core.config import build, check_file_name, check_names, check_number
 from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
-from tendon.robots.profile_parts import MAX_HZ, MIN_CONTROL_HZ, Box, Camera, Controller, Human, Joint
+from tendon.robots.profile_parts import MAX_HZ, MIN_CONTROL_HZ, Box, Camera, ControllerSpec, Human, Joint
 from tendon.robots.safety_settings import SafetySettings
 from tendon.robots.urdf import DRIVEN, read_urdf
 
-__all__ = ["Box", "Camera", "Controller", "Human", "Joint", "RobotProfile", "SafetySettings", "load_profile"]
+__all__ = ["Box", "Camera", "ControllerSpec", "Human", "Joint", "RobotProfile", "SafetySettings", "load_profile"]
 
 MAX_CAMERA_SKEW_S = 0.2
 """As old as a frame may be on arrival (`tendon.observation.buffer`): exposures further apart never meet."""
@@ -54,7 +54,7 @@ class RobotProfile:
     tool_frame: str
     joints: tuple[Joint, ...]
     groups: Mapping[str, tuple[str, ...]]
-    controllers: tuple[Controller, ...]
+    controllers: tuple[ControllerSpec, ...]
     cameras: tuple[Camera, ...]
     workspace: Box
     control_hz: float = 100.0
@@ -245,7 +245,7 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
 
 def _parts(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     """Returns the values of a profile's fields from what YAML read; relative paths count from the profile's folder."""
-    for key, kind in (("joints", Joint), ("controllers", Controller), ("cameras", Camera)):
+    for key, kind in (("joints", Joint), ("controllers", ControllerSpec), ("cameras", Camera)):
         if key in values:
             rows = values[key] if values[key] is not None else []
             if not isinstance(rows, list):

@@ -59,7 +59,7 @@ class Joint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Controller:
+class ControllerSpec:
     """A controller on the robot side.
 
     Attributes:

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from tendon.core.types import Array, SentTrajectory
-from tendon.robots.profile import Controller, RobotProfile
+from tendon.robots.profile import ControllerSpec, RobotProfile
 
 AGREED_PERIODS = 2
 """A new command may part from the one before only later than this after its stamp: the robot plays the old one until
@@ -47,7 +47,7 @@ class CommandLaws:
         outside: (n,) in the profile's order, how far beyond its limits a joint may be found at the start, rad or m.
     """
 
-    def __init__(self, profile: RobotProfile, controller: Controller, outside: Array) -> None:
+    def __init__(self, profile: RobotProfile, controller: ControllerSpec, outside: Array) -> None:
         self._names = controller.joints
         columns = [profile.joint_names.index(name) for name in controller.joints]
         lower, upper = profile.vector("lower")[columns], profile.vector("upper")[columns]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from harness.claims import read_pages
-from harness.pages import MOST_LINES, number_text, write_pages
+from harness.pages import MAX_LINES, number_text, write_pages
 from harness.rows import FOLDER, ROWS, Number, Row, RowError, read_rows, write_row
 from write_results import take
 
@@ -105,7 +105,7 @@ def test_units_that_differ_stand_in_the_cells(folder: Path) -> None:
 
 def test_a_page_that_nobody_reads_to_its_end_is_refused(folder: Path) -> None:
     """More lines than the most a page has."""
-    for k in range(MOST_LINES):
+    for k in range(MAX_LINES):
         write_row(replace(ROW, case={"robot": str(k)}), folder / "rows")
     with pytest.raises(RowError, match=r"page filter has .* lines, at most 150"):
         written(folder)

@@ -1,4 +1,4 @@
-"""The supervisor as a state machine: any order of requests, with a robot behind it."""
+"""The mode machine as a state machine: any order of requests, with a robot behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tendon.control.mode_machine import Supervisor
+from tendon.control.mode_machine import ModeMachine
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
 from tests.control.limits_checker import PROFILE, make_chunk
@@ -113,31 +113,31 @@ TestGraph.settings = law_settings(max_examples=40, stateful_step_count=20)
 
 
 def test_the_first_reason_of_a_stop_is_kept() -> None:
-    supervisor = Supervisor()
-    supervisor.stop("first")
-    supervisor.stop("second")
-    assert supervisor.reason == "first"
-    supervisor.rest()
-    supervisor.stop("third")
-    assert (supervisor.mode, supervisor.reason) == (Mode.LATCHED, "first")
+    machine = ModeMachine()
+    machine.stop("first")
+    machine.stop("second")
+    assert machine.reason == "first"
+    machine.rest()
+    machine.stop("third")
+    assert (machine.mode, machine.reason) == (Mode.LATCHED, "first")
 
 
 def test_reset_and_arm_are_refused_while_a_cause_is_there() -> None:
-    supervisor = Supervisor()
+    machine = ModeMachine()
     with pytest.raises(StoppedError, match="arm refused: no joint state"):
-        supervisor.arm(["no joint state"])
+        machine.arm(["no joint state"])
     with pytest.raises(StoppedError, match="mode is standby"):
-        supervisor.reset([])
-    supervisor.stop("operator")
+        machine.reset([])
+    machine.stop("operator")
     with pytest.raises(StoppedError, match="not latched"):
-        supervisor.reset([])
-    supervisor.rest()
+        machine.reset([])
+    machine.rest()
     with pytest.raises(StoppedError, match="camera lost"):
-        supervisor.reset(["camera lost"])
-    supervisor.reset([])
-    supervisor.arm([])
+        machine.reset(["camera lost"])
+    machine.reset([])
+    machine.arm([])
     with pytest.raises(StoppedError, match="arm needs standby, mode is armed"):
-        supervisor.arm([])
+        machine.arm([])
 
 
 def test_after_invalid_chunks_it_can_be_reset_when_none_comes_any_more() -> None:

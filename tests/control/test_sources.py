@@ -66,22 +66,22 @@ def test_slow_scales_the_speed_and_hold_rests_without_latching_and_goes_on() -> 
         robot.tick()
     limit = PROFILE.vector("velocity")[0]
     assert robot.velocities[-1][0] == pytest.approx(limit, rel=1e-6)
-    robot.controller.pace(0.25)
+    robot.controller.set_speed_scale(0.25)
     for _ in range(30):
         robot.tick()
     assert robot.velocities[-1][0] == pytest.approx(0.25 * limit, rel=1e-6)
-    robot.controller.pace(0.0)
+    robot.controller.set_speed_scale(0.0)
     for _ in range(20):
         tick = robot.tick()
     assert tick.reasons == ("held",) and not robot.velocities[-1].any() and tick.mode is Mode.RUNNING
-    robot.controller.pace(1.0)
+    robot.controller.set_speed_scale(1.0)
     for _ in range(10):
         robot.tick()
     assert robot.velocities[-1][0] > 0.25 * limit
     robot.assert_inside()
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(InvalidDataError, match="speed"):
-            robot.controller.pace(wrong)
+            robot.controller.set_speed_scale(wrong)
 
 
 def test_home_is_reached_slowly_from_a_motion_and_only_when_armed() -> None:

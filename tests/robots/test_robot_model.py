@@ -17,7 +17,7 @@ from tendon.control.clearance.model import Clearance
 from tendon.core.errors import ConfigError, KinematicsError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
-from tendon.robots.profile import Box, Controller, Joint, RobotProfile
+from tendon.robots.profile import Box, ControllerSpec, Joint, RobotProfile
 from tendon.robots.urdf import read_urdf
 from tests.laws import law_settings
 from tests.robots.urdf_kinematics import link_poses
@@ -40,7 +40,7 @@ def profile_of(path: Path, joints: list[str], base: str, tool: str, **more: Any)
         tool_frame=tool,
         joints=tuple(parts),
         groups={"arm": tuple(joints)},
-        controllers=(Controller(name="all", type="joint_trajectory", joints=tuple(joints)),),
+        controllers=(ControllerSpec(name="all", type="joint_trajectory", joints=tuple(joints)),),
         cameras=(),
         workspace=WIDE,
         **more,
@@ -361,7 +361,7 @@ def renamed(joints: list[str]) -> dict[str, Any]:
     return {
         "joints": tuple(Joint(name=name, **limits) for name in joints),
         "groups": {"arm": tuple(joints)},
-        "controllers": (Controller(name="all", type="joint_trajectory", joints=tuple(joints)),),
+        "controllers": (ControllerSpec(name="all", type="joint_trajectory", joints=tuple(joints)),),
     }
 
 

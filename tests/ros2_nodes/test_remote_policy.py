@@ -26,7 +26,7 @@ pytestmark = pytest.mark.graph
 MOODY = Path(moody_server.__file__)
 LATE_MS = 200.0
 """Well above what an inference takes, well below what a late one does."""
-DEAD_S, MOST_REASONS = 5.0, 4
+DEAD_S, MAX_REASONS = 5.0, 4
 """How long a server is gone, in which 25 observations are offered; and in how many ways that shows."""
 MOVING, RESTING = 0.02, 0.002
 """How fast joint 1 turns [rad/s]: at least, at most."""
@@ -185,11 +185,11 @@ def test_a_server_that_dies_in_mid_chunk_is_a_stop_and_is_found_again(graph: Run
     moody.kill()
     time.sleep(DEAD_S)
     lines = graph.log.read_text()[before:].splitlines()
-    assert 1 <= sum("inference failed" in line for line in lines) <= MOST_REASONS, lines
+    assert 1 <= sum("inference failed" in line for line in lines) <= MAX_REASONS, lines
     moody.start()
     moves(graph, "left")
     lines = graph.log.read_text()[before:].splitlines()
-    assert sum("inference failed" in line for line in lines) <= MOST_REASONS, lines
+    assert sum("inference failed" in line for line in lines) <= MAX_REASONS, lines
     (back,) = (line for line in lines if "inference is back after" in line)
     assert float(back.partition("back after ")[2].split()[0]) > DEAD_S
 

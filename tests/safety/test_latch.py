@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tendon.control.mode_machine import Supervisor
+from tendon.control.mode_machine import ModeMachine
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.robots.profile import load_profile
@@ -32,7 +32,7 @@ TOPIC = "panda_arm_controller/joint_trajectory"
 
 
 class MonitorAndController(RuleBasedStateMachine):
-    """A monitor, its latch file and a controller's supervisor, each of which may die at any moment."""
+    """A monitor, its latch file and a controller's mode machine, each of which may die at any moment."""
 
     @initialize()
     def begin(self) -> None:
@@ -40,7 +40,7 @@ class MonitorAndController(RuleBasedStateMachine):
         self.now_ns, self.starts = 10**12, 0
         self.velocity, self.beats, self.joints = STILL, True, True
         self.asked_to_arm = False
-        self.controller, self.known = Supervisor(), None
+        self.controller, self.known = ModeMachine(), None
         self.start_monitor()
         self.time_passes(60)
 
@@ -151,7 +151,7 @@ class MonitorAndController(RuleBasedStateMachine):
     @rule()
     def controller_restarts(self) -> None:
         self.starts += 1
-        self.controller, self.known = Supervisor(), None
+        self.controller, self.known = ModeMachine(), None
         self.now_ns += 1000 * MS
         self.monitor.beat("control_node", str(self.starts), self.now_ns)
         assert self.monitor.permission(self.now_ns).state is not PermissionState.ARMED

@@ -27,7 +27,7 @@ from tendon.policies.export.convert.graph_files import read_graph, write_graph
 PRODUCTS = ("Conv", "Gemm", "MatMul")
 PASSING = ("MaxPool", "Relu")
 """Stay in 8 bits between products that are."""
-LEAST_WEIGHTS = 4096
+MIN_WEIGHTS = 4096
 """A product with fewer weights stays in float32: it takes no time, and such are the matrices of geometry."""
 GROUPS = 24
 """Into how many groups of neighbours the products are put to find those that cost precision."""
@@ -75,7 +75,7 @@ class Quantizer:
         large: dict[bool, list[str]] = {True: [], False: []}
         for node in model.graph.node:
             if node.op_type in PRODUCTS:
-                large[max(sizes.get(tensor, 0) for tensor in node.input) >= LEAST_WEIGHTS].append(node.name)
+                large[max(sizes.get(tensor, 0) for tensor in node.input) >= MIN_WEIGHTS].append(node.name)
         self._passing = [node.name for node in model.graph.node if node.op_type in PASSING]
         self.products, self._small = large[True], large[False]
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from tendon.core.errors import InvalidDataError
-from tendon.policies.remote.openpi.format import MOST_ITEMS
+from tendon.policies.remote.openpi.format import MAX_ITEMS
 from tendon.policies.remote.transport.arrays import number_dtype, view
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -82,7 +82,7 @@ def unpack(data: bytes | memoryview) -> Any:
         )
     try:
         return msgpack.unpackb(
-            data, object_hook=_read_map, max_array_len=MOST_ITEMS, max_map_len=MOST_ITEMS, max_ext_len=0
+            data, object_hook=_read_map, max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS, max_ext_len=0
         )
     except InvalidDataError:
         raise

@@ -18,7 +18,7 @@ from tendon.policies.remote.transport.endpoint import Deadline, Endpoint
 from tendon.policies.spec.history import History
 from tendon.robots.profile import RobotProfile
 
-LONGEST_PAST_S, MOST_INSTANTS = 30.0, 64
+LONGEST_PAST_S, MAX_INSTANTS = 30.0, 64
 """How far back and how many instants a server may ask for: all observations of that time are kept."""
 
 
@@ -143,8 +143,8 @@ def server_keys(said: Mapping[str, Modality], contract: Contract) -> dict[str, d
 
 
 def _check_steps(where: str, steps: tuple[int, ...], most: int) -> None:
-    if not steps or len(steps) > MOST_INSTANTS or not all(-most <= step <= 0 for step in steps):
+    if not steps or len(steps) > MAX_INSTANTS or not all(-most <= step <= 0 for step in steps):
         raise MismatchError(
-            f"{where} {str(list(steps))[:80]}: must be 1 to {MOST_INSTANTS} of them, from {-most} "
+            f"{where} {str(list(steps))[:80]}: must be 1 to {MAX_INSTANTS} of them, from {-most} "
             f"({LONGEST_PAST_S:g} s ago) to 0 (the present)"
         )

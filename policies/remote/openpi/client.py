@@ -8,7 +8,7 @@ from typing import Any
 
 from tendon.core.errors import InvalidDataError, RemoteError, TendonError
 from tendon.core.phrases import without_numbers
-from tendon.policies.inference.outage import MOST_PHRASES
+from tendon.policies.inference.outage import MAX_PHRASES
 from tendon.policies.remote.openpi.format import Packer, unpack
 from tendon.policies.remote.transport import handshake
 from tendon.policies.remote.transport.backoff import Backoff
@@ -127,7 +127,7 @@ class OpenpiClient:
         if not isinstance(message, str):
             return unpack(message)
         kind = without_numbers(message)
-        if kind not in self._told and len(self._told) < MOST_PHRASES:
+        if kind not in self._told and len(self._told) < MAX_PHRASES:
             self._told.add(kind)
             _log.warning("policy server %s: %s", self._endpoint.url, message[:_LOGGED])
         last = next((line.strip() for line in reversed(message.splitlines()) if line.strip()), "no reason given")

@@ -15,7 +15,7 @@ import numpy as np
 from tendon.core.errors import InvalidDataError
 from tendon.policies.remote.transport.arrays import number_dtype, view
 
-MOST_ITEMS = 10_000
+MAX_ITEMS = 10_000
 """Entries of a list or map in a message. Arrays are bytes, so a real message has dozens; each costs memory."""
 
 
@@ -50,7 +50,7 @@ def unpack(data: bytes | bytearray | memoryview) -> dict[Any, Any]:
     """
     try:
         message = msgpack.unpackb(
-            data, object_hook=_unpack_array, max_array_len=MOST_ITEMS, max_map_len=MOST_ITEMS, max_ext_len=0
+            data, object_hook=_unpack_array, max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS, max_ext_len=0
         )
     except InvalidDataError:
         raise

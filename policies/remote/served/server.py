@@ -30,7 +30,7 @@ from tendon.policies.remote.transport.endpoint import Deadline
 from tendon.policies.remote.transport.websocket import Message, WebSocket
 
 HEALTH_PATH = "/healthz"
-MOST_CONNECTIONS = 16
+MAX_CONNECTIONS = 16
 SHORTEST_KEY = 16
 HANDSHAKE_S, MESSAGE_S, POLL_S, LINGER_S = 5.0, 10.0, 0.25, 1.0
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
@@ -145,8 +145,8 @@ class PolicyServer:
                 _log.error("cannot accept a connection: %s", error)
                 self._closing.wait(POLL_S)
                 continue
-            if len(self._threads) > MOST_CONNECTIONS:
-                _log.warning("more than %d connections: one was turned away", MOST_CONNECTIONS)
+            if len(self._threads) > MAX_CONNECTIONS:
+                _log.warning("more than %d connections: one was turned away", MAX_CONNECTIONS)
                 stream.close()
             else:
                 self._spawn(self._serve, stream)

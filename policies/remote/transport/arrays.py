@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tendon.core.errors import InvalidDataError
 
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248])")
-MOST_DIMENSIONS = 8
+MAX_DIMENSIONS = 8
 """Of an array; a batch of videos has 5."""
 
 
@@ -42,8 +42,8 @@ def view(data: Any, dtype: np.dtype[Any], shape: Any, fortran: bool = False) -> 
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InvalidDataError(f"the data of an array is {type(data).__name__}, must be bytes")
-    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) > MOST_DIMENSIONS:
-        raise InvalidDataError(f"an array has shape {shape!r:.80}: must be at most {MOST_DIMENSIONS} lengths")
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) > MAX_DIMENSIONS:
+        raise InvalidDataError(f"an array has shape {shape!r:.80}: must be at most {MAX_DIMENSIONS} lengths")
     if not all(type(length) is int and length >= 0 for length in shape):
         raise InvalidDataError(f"an array has shape {shape!r:.80}: lengths must be whole numbers from 0")
     wanted = math.prod(shape) * dtype.itemsize

@@ -7,7 +7,7 @@ import time
 
 from tendon.core.errors import RemoteError
 
-FIRST_S, MOST_S = 0.1, 2.0
+FIRST_S, MAX_S = 0.1, 2.0
 
 
 class WaitingError(RemoteError):
@@ -15,7 +15,7 @@ class WaitingError(RemoteError):
 
 
 class Backoff:
-    """Waits that double from `FIRST_S` to `MOST_S`, each shortened by up to a half at random. One thread."""
+    """Waits that double from `FIRST_S` to `MAX_S`, each shortened by up to a half at random. One thread."""
 
     def __init__(self) -> None:
         self._failures = 0
@@ -25,7 +25,7 @@ class Backoff:
     def failed(self, error: Exception) -> None:
         """Takes note of a failure: the next attempt has to wait."""
         self._problem = str(error)
-        most_s = min(FIRST_S * 2.0**self._failures, MOST_S)
+        most_s = min(FIRST_S * 2.0**self._failures, MAX_S)
         self._failures = min(self._failures + 1, 16)
         self._next_s = time.monotonic() + most_s * random.uniform(0.5, 1.0)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 EXIT_NONE = 1
 COLUMNS = ("engine", "p50 ms", "p95", "p99", "graphs", "CPU", "Hz", "MB", "load s", "parity", "")
-MOST_S = 3600.0
+MAX_S = 3600.0
 BUSY = 0.5
 
 
@@ -57,8 +57,8 @@ def command(
 
     if threads < 1:
         raise ConfigError(f"--threads is {threads}, must be at least 1")
-    if not 0.0 <= seconds <= MOST_S:
-        raise ConfigError(f"--seconds is {seconds}, must be from 0 to {MOST_S:.0f}")
+    if not 0.0 <= seconds <= MAX_S:
+        raise ConfigError(f"--seconds is {seconds}, must be from 0 to {MAX_S:.0f}")
     engines = tuple(map(Engine.parse, engine)) if engine else engines_here()
     folder, console = find_bundle(bundle), Console()
     name = load_bundle(folder).manifest.name

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tendon.core.types import Array
 
-MOST_QUERIES = 48
+MAX_QUERIES = 48
 """A motion that needs more is refused: to look closer would take longer than a control period allows."""
 ESCAPE_STEP_S = 0.002
 """Interval at which clearances that are below their margin already are looked at."""
@@ -28,7 +28,7 @@ FRACTIONS = np.linspace(0.0, 1.0, PARTS + 1)[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Path:
+class MotionPath:
     """A motion of one cubic a piece, as the wire carries it.
 
     Attributes:
@@ -62,13 +62,13 @@ class Path:
         middle = before + 0.5 * np.diff(self.time_s)[:, None] * self.acceleration[:-1]
         return np.minimum(np.minimum(before, middle), after), np.maximum(np.maximum(before, middle), after)
 
-    def refined(self, piece: int) -> Path:
+    def refined(self, piece: int) -> MotionPath:
         """Returns one piece as a path of `PARTS`."""
         begin_s, duration = self.time_s[piece], self.time_s[piece + 1] - self.time_s[piece]
         q, v, a = self.position[piece], self.velocity[piece], self.acceleration[piece]
         jerk = (self.acceleration[piece + 1] - a) / duration
         s = duration * FRACTIONS
-        return Path(
+        return MotionPath(
             time_s=begin_s + s[:, 0],
             position=q + s * (v + s * (0.5 * a + s * (jerk * (1.0 / 6.0)))),
             velocity=v + s * (a + s * (0.5 * jerk)),
@@ -94,13 +94,13 @@ class Separation:
 
 
 def check_separation(
-    path: Path,
+    path: MotionPath,
     distances: Callable[[Array], Array],
     reach: Array,
     margin: Array,
     smooth: npt.NDArray[np.bool_] | None = None,
     growth: float = 0.0,
-    most: int = MOST_QUERIES,
+    most: int = MAX_QUERIES,
 ) -> Separation:
     """Returns whether the clearances of a motion stay above their margins.
 
@@ -159,7 +159,7 @@ class _Law:
     def needed(self, time_s: float) -> Array:
         return self.threshold + self.growth * time_s
 
-    def covers(self, path: Path, i: int, j: int, begin: Array, end: Array) -> bool:
+    def covers(self, path: MotionPath, i: int, j: int, begin: Array, end: Array) -> bool:
         duration_s = path.time_s[j] - path.time_s[i]
         if duration_s > self.finest_s:
             return False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from tendon.control.clearance.model import Clearance
-from tendon.control.clearance.motion import Path, check_separation
+from tendon.control.clearance.motion import MotionPath, check_separation
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array, freeze
 from tendon.robots.profile import Human
@@ -53,7 +53,7 @@ class HumanZone:
         """Says what time it is."""
         self._now_ns = now_ns
 
-    def __call__(self, path: Path) -> str:
+    def __call__(self, path: MotionPath) -> str:
         """Returns why a motion must not be made, empty when it may."""
         if self._seen_ns is None:
             return f"nothing on {self._human.topic} yet: people may be anywhere"

@@ -9,7 +9,7 @@ import numpy as np
 
 from tendon.core.types import Array
 
-MOST_BALLS = 8
+MAX_BALLS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ def lever_arms(balls: Sequence[Ball], path: Sequence[Axis]) -> list[float]:
             anchors = [_foot(middle, axis)] + ([] if later is None else [_nearest(axis, later)])
             for anchor in anchors:
                 swept.append([(anchor, max(float(np.linalg.norm(c - anchor)) + r for c, r in fan))])
-        fans = sorted(swept, key=lambda fan: fan[0][1])[:MOST_BALLS]
+        fans = sorted(swept, key=lambda fan: fan[0][1])[:MAX_BALLS]
     return arms
 
 

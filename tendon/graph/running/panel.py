@@ -20,7 +20,7 @@ WIDE = 120
 """From this width on nodes and numbers stand side by side."""
 NUMBERS_WIDTH = 62
 IDLE = " 0.0 Hz"
-LEAST_LOG = 3
+MIN_LOG = 3
 """Lines of the log for which empty lines, idle numbers and at last others give way."""
 
 _PLAIN, _DIM, _BOLD = Style(), Style(dim=True), Style(bold=True)
@@ -84,7 +84,7 @@ def draw(
     if width >= WIDE:
         left = width - NUMBERS_WIDTH - 2
         blocks[2:] = [[_beside(_at(nodes, k), _at(table, k), left) for k in range(max(len(nodes), len(table)))]]
-    spare = height - sum(map(len, blocks)) - 1 - LEAST_LOG
+    spare = height - sum(map(len, blocks)) - 1 - MIN_LOG
     if spare < 0 and width < WIDE:
         blocks[-1] = [row for row in table if IDLE not in row.plain][: max(len(table) + spare, 0)]
     lines: list[Text] = []

@@ -51,7 +51,7 @@ class _Child:
     ended: bool = False
 
 
-class Supervisor:
+class ProcessGroup:
     """Runs a graph until it is interrupted or a process cannot be kept alive.
 
     Each child has its own session, so Ctrl-C in a terminal reaches only the supervisor, which stops the

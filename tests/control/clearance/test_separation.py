@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.control.clearance.motion import Path, check_separation
+from tendon.control.clearance.motion import MotionPath, check_separation
 from tendon.core.types import Array
 from tests.laws import law_settings
 
@@ -22,7 +22,7 @@ def walls(x: float, y: float) -> object:
     return lambda q: np.array([x, y]) - tool(q)
 
 
-def bent(q: Array, v: Array, jerks: Array, step_s: float = 0.01) -> Path:
+def bent(q: Array, v: Array, jerks: Array, step_s: float = 0.01) -> MotionPath:
     """A path of constant jerk a piece, so that its acceleration is continuous as the filter's is."""
     states = [(q, v, np.zeros_like(q))]
     for j in jerks:
@@ -35,10 +35,12 @@ def bent(q: Array, v: Array, jerks: Array, step_s: float = 0.01) -> Path:
             )
         )
     position, velocity, acceleration = (np.array(column) for column in zip(*states, strict=True))
-    return Path(time_s=step_s * np.arange(len(states)), position=position, velocity=velocity, acceleration=acceleration)
+    return MotionPath(
+        time_s=step_s * np.arange(len(states)), position=position, velocity=velocity, acceleration=acceleration
+    )
 
 
-def densely(path: Path, distances: object) -> Array:
+def densely(path: MotionPath, distances: object) -> Array:
     """Clearances at a hundred moments of every piece, by Taylor's series."""
     found = []
     for i in range(len(path.time_s) - 1):

@@ -16,7 +16,7 @@ import pytest
 
 from tendon.graph.description import EXIT_REFUSED, RESPAWN_LIMIT, Graph, Process
 from tendon.graph.running import process_group as module
-from tendon.graph.running.process_group import Supervisor
+from tendon.graph.running.process_group import ProcessGroup
 from tests import ROOT
 
 
@@ -48,18 +48,18 @@ def run(
     seconds: float = 0.0,
 ) -> tuple:
     output = io.StringIO()
-    supervisor = Supervisor(Graph(processes=scripts, environment={}), stop_robot, output)
+    group = ProcessGroup(Graph(processes=scripts, environment={}), stop_robot, output)
 
     def end() -> None:
         deadline = time.monotonic() + 20
         while output.getvalue().count(until) < times and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(seconds)
-        supervisor.request_end()
+        group.request_end()
 
     if until:
         threading.Thread(target=end, daemon=True).start()
-    return supervisor.run(), output.getvalue()
+    return group.run(), output.getvalue()
 
 
 def alive(pid: int) -> bool:
@@ -135,9 +135,9 @@ def test_whatever_ignores_signals_is_killed_with_all_its_children(
 
 INTERRUPTED = """
 import sys
-from tests.graph.running.test_process_group import WAIT, Graph, Script, Supervisor
+from tests.graph.running.test_process_group import WAIT, Graph, Script, ProcessGroup
 
-class Counted(Supervisor):
+class Counted(ProcessGroup):
     lines = None
 
     def _start(self, child):
@@ -145,17 +145,17 @@ class Counted(Supervisor):
         self.lines = 0
 
 for moment in range(1, 30):
-    supervisor = Counted(Graph(processes=(Script(name="a", code=WAIT),), environment={}))
+    group = Counted(Graph(processes=(Script(name="a", code=WAIT),), environment={}))
 
     def trace(frame, event, argument):
-        if supervisor.lines is not None:
-            supervisor.lines += 1
-            if supervisor.lines == moment:
-                supervisor.request_end()
+        if group.lines is not None:
+            group.lines += 1
+            if group.lines == moment:
+                group.request_end()
         return trace
 
     sys.settrace(trace)
-    supervisor.run()
+    group.run()
     sys.settrace(None)
 """
 

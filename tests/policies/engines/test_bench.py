@@ -15,7 +15,7 @@ import pytest
 from tendon.cli import main
 from tendon.policies.bundle.bundle import write_bundle
 from tendon.policies.engines.bench import (
-    LEAST_RUNS,
+    MIN_RUNS,
     Failed,
     Job,
     Measured,
@@ -120,7 +120,7 @@ class TestHere:
 
     def test_times_are_ordered_and_parts_are_less_than_the_whole(self, bundle: Path) -> None:
         found = measure_here(Job(bundle=bundle, engine=CPU, seconds=0.0))
-        assert found.runs == LEAST_RUNS
+        assert found.runs == MIN_RUNS
         assert 0.0 < found.graphs.p50 < found.whole.p50 <= found.whole.p95 <= found.whole.p99
         assert (
             found.rate_hz > 0.0 and found.cpu_ms > 0.0 and found.load_s > 0.0 and found.memory_mb > found.size_mb > 0.0
@@ -152,7 +152,7 @@ class TestHere:
     ) -> None:
         one_word = replace(manifest().instruction, vocabulary=("<pad>", "<unk>", "go"))
         write_bundle(tmp_path / "b", manifest(instruction=one_word), {"policy.onnx": model()})
-        assert measure_here(Job(bundle=tmp_path / "b", engine=CPU, seconds=0.0)).runs == LEAST_RUNS
+        assert measure_here(Job(bundle=tmp_path / "b", engine=CPU, seconds=0.0)).runs == MIN_RUNS
 
 
 class TestRefusal:

@@ -24,7 +24,7 @@ from onnx import TensorProto, helper
 from tendon.core.errors import ConfigError, IntegrityError, InvalidDataError, MismatchError, MissingDependencyError
 from tendon.policies.engines.engine import ENGINES, ORT_PROVIDERS, Engine, runtimes
 from tendon.policies.engines.loading import Graph, Held, TensorSpec, load_graph
-from tendon.policies.engines.onnx_signature import declared
+from tendon.policies.engines.onnx_signature import onnx_signature
 from tendon.policies.engines.ort_graph import OrtGraph
 from tests.laws import law_settings
 
@@ -294,18 +294,18 @@ class TestDeclared:
     @pytest.mark.parametrize("model", [encoder(), step()])
     def test_it_is_what_onnxruntime_reads(self, model: bytes) -> None:
         graph = load_graph({"m": model}, "m", Engine("cpu"))
-        assert declared(model) == (graph.inputs, graph.outputs)
+        assert onnx_signature(model) == (graph.inputs, graph.outputs)
 
     def test_a_length_may_have_a_name_or_nothing(self) -> None:
         shape = ("n", None, 3)
         model = graph_of([helper.make_node("Abs", ["x"], ["y"])], {"x": (9, shape)}, {"y": (9, shape)}, {})
-        assert declared(model)[0] == {"x": TensorSpec(shape, "tensor(bool)")}
+        assert onnx_signature(model)[0] == {"x": TensorSpec(shape, "tensor(bool)")}
 
     @law_settings(max_examples=200)
     @given(data=st.binary(max_size=200) | st.integers(0, 400).map(lambda length: step()[:length]))
     def test_any_bytes_give_an_answer_or_an_integrity_error(self, data: bytes) -> None:
         with contextlib.suppress(IntegrityError):
-            declared(data)
+            onnx_signature(data)
 
 
 def gone(name: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from tendon.core.errors import InvalidDataError, RemoteError
 from tendon.core.phrases import without_numbers
-from tendon.policies.inference.outage import MOST_PHRASES, Outage
+from tendon.policies.inference.outage import MAX_PHRASES, Outage
 from tendon.policies.remote.transport.backoff import WaitingError
 
 GONE = RemoteError("policy server ws://a:1 is out of reach: refused")
@@ -49,7 +49,7 @@ def test_reasons_in_turn_and_other_numbers_are_no_news() -> None:
 def test_reasons_without_end_end() -> None:
     """Such as names that a broken server makes up."""
     said = texts(Outage(), [(0.01 * k, RemoteError("a" * k)) for k in range(1, 500)])
-    assert len(said) == MOST_PHRASES
+    assert len(said) == MAX_PHRASES
 
 
 def test_it_is_back_when_it_stays_back() -> None:

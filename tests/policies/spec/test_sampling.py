@@ -8,7 +8,7 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from tendon.core.types import Array
-from tendon.policies.inference.given import Given
+from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.sampling import Diffusion, Flow, Schedule
 
 ROWS, WIDTH = 8, 3
@@ -57,7 +57,7 @@ def test_frozen_rows_come_back_bit_by_bit_whatever_is_predicted(schedule: Schedu
     rows = rng.standard_normal((count, WIDTH)) * wild
     noise = rng.standard_normal((ROWS, WIDTH + 2))
     found = schedule.sample(
-        lambda chunk, time: wild * rng.standard_normal(chunk.shape), noise, Given(rows=rows, frozen=frozen), rng
+        lambda chunk, time: wild * rng.standard_normal(chunk.shape), noise, Prefix(rows=rows, frozen=frozen), rng
     )
     assert found.shape == noise.shape and np.isfinite(found).all()
     np.testing.assert_array_equal(found[:frozen, :WIDTH], rows[:frozen])
@@ -67,7 +67,7 @@ def test_frozen_rows_come_back_bit_by_bit_whatever_is_predicted(schedule: Schedu
 def test_no_rows_to_continue_change_nothing(schedule: Schedule) -> None:
     goal = np.random.default_rng(2).uniform(-0.9, 0.9, (ROWS, WIDTH))
     noise = np.random.default_rng(3).standard_normal(goal.shape)
-    nothing = Given(rows=np.empty((0, WIDTH)), frozen=0)
+    nothing = Prefix(rows=np.empty((0, WIDTH)), frozen=0)
     plain, given = (
         schedule.sample(toward(goal, schedule), noise, each, np.random.default_rng(4)) for each in (None, nothing)
     )
@@ -87,14 +87,14 @@ def test_euler_steps_are_those_of_the_textbook() -> None:
 @for_all(count=st.integers(0, 60), frozen=st.integers(0, 60), total=st.integers(1, 60))
 def test_weights_fall_from_one_to_zero(count: int, frozen: int, total: int) -> None:
     count, frozen = min(count, total), min(frozen, count, total)
-    weights = Given(rows=np.zeros((count, 1)), frozen=frozen).weights(total)
+    weights = Prefix(rows=np.zeros((count, 1)), frozen=frozen).weights(total)
     assert (weights[:frozen] == 1.0).all() and (weights[count:] == 0.0).all()
     assert (weights >= 0).all() and (weights <= 1).all() and (np.diff(weights) <= 1e-12).all()
     assert count == frozen or weights[frozen] < 1.0
 
 
 def test_rows_after_the_given_ones_and_padding_are_left_to_the_model() -> None:
-    given = Given(rows=np.ones((3, 2)), frozen=1)
+    given = Prefix(rows=np.ones((3, 2)), frozen=1)
     rows = np.full((6, 4), 5.0)
     blended = given.blend(rows)
     assert (blended[0, :2] == 1.0).all() and (blended[1:3, :2] < 5.0).all()
@@ -103,6 +103,6 @@ def test_rows_after_the_given_ones_and_padding_are_left_to_the_model() -> None:
 
 def test_rows_in_the_past_are_left_to_the_model() -> None:
     rows = np.full((6, 4), 5.0)
-    blended = Given(rows=np.ones((3, 2)), frozen=1, past=2).blend(rows)
+    blended = Prefix(rows=np.ones((3, 2)), frozen=1, past=2).blend(rows)
     assert (blended[:2] == 5.0).all() and (blended[2, :2] == 1.0).all() and (blended[3:5, :2] < 5.0).all()
-    np.testing.assert_array_equal(blended[2:], Given(rows=np.ones((3, 2)), frozen=1).blend(rows[2:]))
+    np.testing.assert_array_equal(blended[2:], Prefix(rows=np.ones((3, 2)), frozen=1).blend(rows[2:]))

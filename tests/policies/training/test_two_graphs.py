@@ -16,9 +16,9 @@ from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.loading import Tensor
 from tendon.policies.export import bundle as export
 from tendon.policies.export.networks import two_graphs
-from tendon.policies.inference.given import Given
 from tendon.policies.inference.model import PolicyModel
 from tendon.policies.spec.manifest import Continuation
+from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.spaces import ActionSpace
 from tendon.policies.training.model import FLOW_STEPS, Shape, SmallVla
 from tendon.policies.training.recover import recover_run
@@ -29,7 +29,7 @@ torch.set_num_threads(1)
 SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)
 VIEW = {"rotation": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "eye": [0.0, 0.0, 1.0], "focal": 1.0}
 VIEWS = {name: VIEW | {"on_tool": name == "wrist"} for name in SHAPE.cameras}
-NO_PLAN = Given(rows=np.empty((0, 4)), frozen=0)
+NO_PLAN = Prefix(rows=np.empty((0, 4)), frozen=0)
 
 
 def statistics(seed: int, spread: float = 1.0) -> dict[str, list[float]]:
@@ -90,7 +90,7 @@ def test_the_bundle_says_that_it_is_inpainted_and_not_given_a_prefix(folder: Pat
 
 def test_a_plan_is_kept_where_it_is_frozen_and_felt_where_it_has_ended(folder: Path) -> None:
     model = PolicyModel(load_bundle(folder), threads=1)
-    plan = Given(rows=np.random.default_rng(0).standard_normal((9, 4)), frozen=3)
+    plan = Prefix(rows=np.random.default_rng(0).standard_normal((9, 4)), frozen=3)
     free, _ = model.answer(feeds(5), NO_PLAN, Continuation.INPAINTING)
     led, _ = model.answer(feeds(5), plan, Continuation.INPAINTING)
     np.testing.assert_array_equal(led[:3], plan.rows[:3])

@@ -14,7 +14,7 @@ from tendon.core.types import Array, freeze
 from tendon.robots.driver import JointReading
 from tendon.robots.profile import RobotProfile
 
-MOST_LAG_S, MOST_NOISE = 1.0, 0.1
+MAX_LAG_S, MAX_NOISE = 1.0, 0.1
 HELD_NS = 100_000_000
 """A servo that got no command for longer stands at the last one."""
 JUMP_SHARE, JUMP_SLACK = 1.5, 1e-3
@@ -36,8 +36,8 @@ class MockSettings:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        check_number("lag_s", self.lag_s, least=0, most=MOST_LAG_S)
-        check_number("noise", self.noise, least=0, most=MOST_NOISE)
+        check_number("lag_s", self.lag_s, least=0, most=MAX_LAG_S)
+        check_number("noise", self.noise, least=0, most=MAX_NOISE)
 
 
 class MockDriver:

@@ -15,7 +15,7 @@ from tendon.core.errors import InvalidDataError, MismatchError, RemoteError
 from tendon.policies.inference.outage import Outage
 from tendon.policies.remote.openpi.client import OpenpiClient
 from tendon.policies.remote.openpi.format import unpack
-from tendon.policies.remote.transport.backoff import MOST_S, Backoff
+from tendon.policies.remote.transport.backoff import MAX_S, Backoff
 from tendon.policies.remote.transport.endpoint import Endpoint
 from tests.policies.remote.fake_servers import METADATA, StartServer, packed
 
@@ -367,7 +367,7 @@ def test_waits_grow_with_each_failure_to_a_bound_and_end_with_a_success(monkeypa
         backoff.failed(RemoteError("gone"))
         waits.append(backoff.left_s())
     for k, wait_s in enumerate(waits):
-        most_s = min(0.1 * 2.0**k, MOST_S)
+        most_s = min(0.1 * 2.0**k, MAX_S)
         assert most_s / 2 <= wait_s <= most_s
     assert len(set(waits[10:])) > 20
     with pytest.raises(RemoteError, match=r"gone; the next attempt is in \d\.\d s"):
@@ -390,7 +390,7 @@ def test_a_dead_server_that_comes_back_is_told_of_in_a_few_lines(openpi_server: 
         time.sleep(0.02)
     assert len(set(texts)) == 1
     assert texts[0].endswith(
-        f"refused; the robot stops at the end of its plan; the server is asked again within {MOST_S:g} s"
+        f"refused; the robot stops at the end of its plan; the server is asked again within {MAX_S:g} s"
     )
     openpi_server(port=port)
     back = ""

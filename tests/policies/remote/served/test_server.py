@@ -17,7 +17,7 @@ import pytest
 from tendon.core.errors import ConfigError, InvalidDataError, RemoteError, StoppedError
 from tendon.policies.remote.openpi.client import OpenpiClient
 from tendon.policies.remote.openpi.format import Packer, unpack
-from tendon.policies.remote.served.server import MOST_CONNECTIONS, PolicyServer
+from tendon.policies.remote.served.server import MAX_CONNECTIONS, PolicyServer
 from tendon.policies.remote.transport.endpoint import Endpoint
 
 KEY = "0123456789abcdef"
@@ -225,7 +225,7 @@ def test_a_client_that_stops_in_mid_message_is_dropped(
 def test_more_connections_than_allowed_are_turned_away_and_room_is_made_again(make_server: MakeServer) -> None:
     """Idle ones count too; one that ends makes room."""
     server = make_server()
-    clients = [client_of(server) for _ in range(MOST_CONNECTIONS)]
+    clients = [client_of(server) for _ in range(MAX_CONNECTIONS)]
     for client in clients:
         client.connect()
     with pytest.raises(RemoteError):

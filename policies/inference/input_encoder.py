@@ -17,7 +17,7 @@ from tendon.policies.spec.manifest import CameraInput, InstructionInput, PromptI
 from tendon.policies.spec.tokens import Tokenizer
 
 
-class Senses:
+class InputEncoder:
     """What a policy sees of an observation, in its own words.
 
     Args:

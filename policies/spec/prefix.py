@@ -11,7 +11,7 @@ from tendon.core.types import ActionChunk, Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Given:
+class Prefix:
     """Rows of the running plan on the grid of the new chunk, and how strictly each is to be kept.
 
     Attributes:
