@@ -55,8 +55,9 @@ class Graph:
         from diagnostic_msgs.msg import DiagnosticArray
         from rcl_interfaces.srv import SetParametersAtomically
 
-        from tendon.ros2_nodes import qos, wire
-        from tendon.ros2_nodes.operator import Operator
+        from tendon.ros2_nodes import wire
+        from tendon.ros2_nodes.base import qos
+        from tendon.ros2_nodes.clients.operator import Operator
 
         arguments = [f"policy:={bundle}", f"inference_delay_ms:={delay_ms:g}", f"speed:={speed:g}"]
         with log.open("w") as output:

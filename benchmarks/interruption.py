@@ -36,7 +36,7 @@ from tendon.sim.scene import sample_scene
 from tendon.sim.tasks import PHRASES, all_tasks
 
 if TYPE_CHECKING:
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes.clients.operator import Operator
 
 CLOCK = "clock:=realtime"
 """Simulated time waits for a slow machine; a reaction is a time of this one."""
@@ -90,8 +90,9 @@ def main() -> None:
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     from trajectory_msgs.msg import JointTrajectory
 
-    from tendon.ros2_nodes import qos, wire
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes import wire
+    from tendon.ros2_nodes.base import qos
+    from tendon.ros2_nodes.clients.operator import Operator
     from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC
 
     limits = load_profile("panda").vector("velocity")

@@ -29,7 +29,7 @@ from tendon.robots.profile import load_profile
 from tendon.safety.reports import ControlState
 
 if TYPE_CHECKING:
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes.clients.operator import Operator
 
 CLOCK = "clock:=realtime"
 """Simulated time waits for a slow machine; a latency is a time of this one."""
@@ -69,7 +69,7 @@ def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: in
     from tendon.sim.scene import sample_scene
 
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes.clients.operator import Operator
 
     words = instruction or sample_scene(scene).instruction
     command = [sys.executable, "-m", "tendon.cli", "run", f"policy:={bundle}", f"instruction:={words}"]
@@ -131,7 +131,7 @@ def _overruns(operator: Operator) -> int:
 
 def measure_simulation(bench: harness.Bench, scene: int) -> None:
     """Prints and adds how fast physics and rendering go when nothing waits for them."""
-    from tendon.ros2_nodes.simulated_robot import SimulatedRobot
+    from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
     from tendon.sim.cameras import CameraRig
     from tendon.sim.scene import sample_scene
     from tendon.sim.world import PHYSICS_HZ

@@ -56,7 +56,7 @@ def as_driver() -> None:
 
 def watch(profile_file: Path, seconds: float, log: Path) -> Found:
     """Publishes images, arms when the policy is ready, and listens to chunks, commands and diagnostics."""
-    from tendon.ros2_nodes.runtime import prepare_process
+    from tendon.ros2_nodes.base.runtime import prepare_process
 
     as_driver()
     prepare_process(images=True)
@@ -69,7 +69,8 @@ def watch(profile_file: Path, seconds: float, log: Path) -> Found:
 
     from tendon.core.node_status import Level, MonitorStatus, PolicyStatus
     from tendon.core.types import Image
-    from tendon.ros2_nodes import qos, wire
+    from tendon.ros2_nodes import wire
+    from tendon.ros2_nodes.base import qos
 
     profile, shown = load_profile(profile_file), frames()
     rclpy.init()

@@ -94,7 +94,8 @@ def publish(setting: str, size: str, rate: float, seconds: float) -> None:
     from sensor_msgs.msg import Image as ImageMessage
 
     from tendon.core.types import Image
-    from tendon.ros2_nodes import qos, wire
+    from tendon.ros2_nodes import wire
+    from tendon.ros2_nodes.base import qos
 
     node = rclpy.create_node("camera")
     topics = [node.create_publisher(ImageMessage, f"image{k}", qos.STREAM) for k in range(len(SIZES[size]))]
@@ -123,7 +124,8 @@ def subscribe(setting: str, size: str, rate: float, seconds: float) -> None:
     from rclpy.experimental import EventsExecutor
     from sensor_msgs.msg import Image as ImageMessage
 
-    from tendon.ros2_nodes import qos, wire
+    from tendon.ros2_nodes import wire
+    from tendon.ros2_nodes.base import qos
 
     node = rclpy.create_node("policy")
     arrivals: list[tuple[int, int]] = []

@@ -7,8 +7,8 @@ import time
 
 from tendon.core.errors import StoppedError
 from tendon.core.modes import PermissionState
-from tendon.ros2_nodes.operator import Operator
-from tendon.ros2_nodes.runtime import prepare_process, require_ros
+from tendon.ros2_nodes.base.runtime import prepare_process, require_ros
+from tendon.ros2_nodes.clients.operator import Operator
 
 PATIENCE_S = 180.0
 """A busy machine may need minutes to import everything."""

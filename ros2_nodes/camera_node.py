@@ -12,10 +12,10 @@ from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.node_status import Level
-from tendon.ros2_nodes import qos
-from tendon.ros2_nodes.camera_output import CameraOutput
-from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.shell import NodeShell
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.runtime import Urgency, run_node
+from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.ros2_nodes.stand_ins.camera_output import CameraOutput
 from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, scene_of, world_state
 from tendon.sim.cameras import CameraRig
 from tendon.sim.world import World, WorldState

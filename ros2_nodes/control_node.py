@@ -36,10 +36,11 @@ from tendon.core.permission import PermissionFollower
 from tendon.core.types import Observation
 from tendon.robots.environment import load_environment
 from tendon.robots.safety_settings import nanoseconds
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.announcements import Announcements
-from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.shell import NodeShell
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.announcements import Announcements
+from tendon.ros2_nodes.base.runtime import Urgency, run_node
+from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10

@@ -12,9 +12,9 @@ from itertools import count
 from tendon.core.node_status import Level
 from tendon.robots.drivers.mock.pictures import TestPictures, intrinsics
 from tendon.robots.profile import Camera
-from tendon.ros2_nodes.camera_output import CameraOutput
-from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.shell import NodeShell
+from tendon.ros2_nodes.base.runtime import Urgency, run_node
+from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.ros2_nodes.stand_ins.camera_output import CameraOutput
 
 
 class MockCameraNode(NodeShell):

@@ -23,9 +23,10 @@ from tendon.core.node_status import Level, MockStatus, NodeStatus
 from tendon.robots.controllers import Controllers
 from tendon.robots.drivers.mock.driver import MockDriver, MockSettings
 from tendon.robots.rest import STILL_SPEED
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.stand_in import StandIn
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.runtime import Urgency, run_node
+from tendon.ros2_nodes.stand_ins.stand_in import StandIn
 
 MIN_HZ = 100.0
 SENSOR_NOISE = 1e-6

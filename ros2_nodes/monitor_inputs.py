@@ -22,8 +22,9 @@ from tendon.core.node_status import ControlStatus
 from tendon.core.types import Array, SentTrajectory
 from tendon.graph.node_imports import BACKEND_NODES
 from tendon.robots.profile import ControllerSpec, RobotProfile
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.shell import NodeShell
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.safety.camera_watch import CameraWatch, Frame, PoseHistory
 from tendon.safety.event_log import EventLog
 from tendon.safety.joint_watch import JointWatch

@@ -11,8 +11,9 @@ from sensor_msgs.msg import JointState
 from tendon.core.errors import TendonError
 from tendon.core.types import Observation
 from tendon.observation.buffer import ObservationBuffer, Tolerances
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.shell import NodeShell
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.shell import NodeShell
 
 MISSED_PERIODS = 3
 JOINT_STATE_AGE_NS = 100_000_000

@@ -48,12 +48,13 @@ from tendon.policies.inference.policy import BundlePolicy, Inference
 from tendon.policies.inference.schedule import REPLAN_STEPS
 from tendon.policies.inference.session import Answer, Heard, PolicySession
 from tendon.policies.remote.policy import RemoteInference, RemotePolicy
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.announcements import FOLLOWED_TOPIC, Announcements, overhear
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.announcements import FOLLOWED_TOPIC, Announcements, overhear
+from tendon.ros2_nodes.base.runtime import Urgency, run_node
+from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.held_time import HeldTime
 from tendon.ros2_nodes.observation_inputs import ObservationInputs
-from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.shell import NodeShell
 from tendon.safety.reports import ResponseRequest
 from tendon.safety.response import Response
 

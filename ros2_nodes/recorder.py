@@ -31,7 +31,8 @@ from tendon.core.types import SentTrajectory
 from tendon.demo.recording import Attempt, Motion, Recording, Stream
 from tendon.graph.namespace import own_namespace
 from tendon.robots.profile import RobotProfile
-from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state
 from tendon.safety.reports import ControlState, TaskState
 

@@ -28,10 +28,11 @@ from tendon.graph.domain import domain_id
 from tendon.graph.namespace import place_name
 from tendon.graph.running.state import STAND_INS
 from tendon.robots.safety_settings import nanoseconds
-from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.runtime import Urgency, run_node
+from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor_inputs import MonitorInputs
-from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.shell import NodeShell
 from tendon.safety.event_log import EventLog, profile_digest
 from tendon.safety.host_watch import HostWatch
 from tendon.safety.latch import LatchFile, LatchRecord, state_folder

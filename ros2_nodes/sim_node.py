@@ -25,11 +25,12 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.core.errors import ConfigError, TendonError
 from tendon.core.node_status import NodeStatus, SimulationStatus
 from tendon.core.types import Array, SentTrajectory
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.announcements import FOLLOWED_TOPIC, overhear
-from tendon.ros2_nodes.runtime import Urgency, run_node
-from tendon.ros2_nodes.simulated_robot import SimulatedRobot
-from tendon.ros2_nodes.stand_in import StandIn
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.announcements import FOLLOWED_TOPIC, overhear
+from tendon.ros2_nodes.base.runtime import Urgency, run_node
+from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
+from tendon.ros2_nodes.stand_ins.stand_in import StandIn
 from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC, WORLD_TOPIC, scene_label, world_state_message
 from tendon.safety.reports import TaskState
 from tendon.sim.scene import Scene, sample_scene

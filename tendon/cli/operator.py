@@ -9,7 +9,7 @@ from tendon.core.errors import StoppedError
 from tendon.core.node_status import PolicyStatus
 
 if TYPE_CHECKING:
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes.clients.operator import Operator
 
 Answer = TypeVar("Answer")
 POLICY_PATIENCE_S = 5.0
@@ -26,10 +26,10 @@ def ask(name: str, question: Callable[[Operator], Answer]) -> Answer:
         MissingDependencyError: ROS is not installed.
         StoppedError: there is no graph.
     """
-    from tendon.ros2_nodes.runtime import require_ros
+    from tendon.ros2_nodes.base.runtime import require_ros
 
     require_ros()
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes.clients.operator import Operator
 
     operator = Operator(name)
     try:

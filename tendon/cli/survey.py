@@ -61,7 +61,7 @@ def take_survey(arguments: Sequence[str]) -> Survey:
     """
     from tendon.graph.arguments import parse_arguments
     from tendon.graph.description import describe
-    from tendon.ros2_nodes.runtime import prepare_process, require_ros
+    from tendon.ros2_nodes.base.runtime import prepare_process, require_ros
 
     robot, nodes = None, None
     if arguments:
@@ -69,8 +69,8 @@ def take_survey(arguments: Sequence[str]) -> Survey:
         nodes = [process.name for process in describe(parse_arguments(arguments)).processes if not process.once]
     require_ros()
     prepare_process(images=True)
-    from tendon.ros2_nodes.operator import Operator
-    from tendon.ros2_nodes.surveyor import Surveyor
+    from tendon.ros2_nodes.clients.operator import Operator
+    from tendon.ros2_nodes.clients.surveyor import Surveyor
 
     with _stdout_for_us():
         operator = Operator("tendon_status")

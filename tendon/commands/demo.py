@@ -26,7 +26,7 @@ from tendon.core.errors import ConfigError
 from tendon.graph.domain import claim_domain, domain_id, free_domain, in_use
 from tendon.policies.bundle.places import find_bundle
 from tendon.robots.profile import load_profile
-from tendon.ros2_nodes.runtime import clean_shared_memory, prepare_process, require_ros
+from tendon.ros2_nodes.base.runtime import clean_shared_memory, prepare_process, require_ros
 from tendon.safety.latch import STATE_VARIABLE
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def command(
     from tendon.demo.story import FAMILY, tell_story
     from tendon.graph.preflight import preflight
     from tendon.policies.bundle.bundle import load_bundle
-    from tendon.ros2_nodes.demo_performance import perform
+    from tendon.ros2_nodes.demo.performance import perform
     from tendon.sim.scene import sample_scene
 
     loaded = load_bundle(find_bundle(bundle))

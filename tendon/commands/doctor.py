@@ -141,7 +141,7 @@ def _onnxruntime() -> Finding:
 
 
 def _ros() -> Iterator[Finding]:
-    from tendon.ros2_nodes.runtime import require_ros
+    from tendon.ros2_nodes.base.runtime import require_ros
 
     needed = "the graph"
     try:
@@ -164,7 +164,7 @@ def _ros() -> Iterator[Finding]:
 
 
 def _rmw() -> Finding:
-    from tendon.ros2_nodes.middleware import middleware_name
+    from tendon.ros2_nodes.base.middleware import middleware_name
 
     name = middleware_name()
     advice = "" if name == "rmw_fastrtps_cpp" else "its shared memory is not tuned, see docs/results/transport.md"

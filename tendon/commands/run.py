@@ -37,7 +37,7 @@ from tendon.graph.running.panel import numbers_of
 from tendon.graph.running.process_group import ProcessGroup
 from tendon.graph.running.state import Adviser, RunState, another_terminal, command_here
 from tendon.robots.profile import load_profile
-from tendon.ros2_nodes.runtime import clean_shared_memory, prepare_process, require_ros
+from tendon.ros2_nodes.base.runtime import clean_shared_memory, prepare_process, require_ros
 from tendon.safety.latch import state_folder
 
 DISCOVERY_S, BUSY_DISCOVERY_S = 1.0, 5.0
@@ -77,7 +77,7 @@ def command(
     os.environ.update(graph.environment)
     prepare_process()
     clean_shared_memory()
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes.clients.operator import Operator
 
     patience_s = DISCOVERY_S if not in_use(domain_id()) else BUSY_DISCOVERY_S
     console = Console()

@@ -1,1 +1,1 @@
-"""One tick of the whole graph without ROS: executor, residual, filter, stop and supervisor."""
+"""One tick of the whole graph without ROS: executor, residual, filter, stop and modes."""

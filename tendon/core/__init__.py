@@ -1,1 +1,1 @@
-"""The contracts every other package speaks: types, robot profile, kinematics, clock and errors."""
+"""The contracts every other package speaks: types, clocks, modes, configuration and errors."""

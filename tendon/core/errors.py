@@ -30,7 +30,7 @@ class KinematicsError(TendonError, ArithmeticError):
 
 
 class StoppedError(TendonError, RuntimeError):
-    """The request needs a mode that the supervisor is not in."""
+    """The request needs a mode that the controller is not in."""
 
 
 class RemoteError(TendonError, ConnectionError):

@@ -1,1 +1,1 @@
-"""The robot side without ROS: drivers of robots, and what plays a profile's controllers on one."""
+"""What a robot is, without ROS: profile, kinematics, collision model, drivers, and what plays its controllers."""

@@ -16,8 +16,8 @@ from tendon.commands import demo
 from tendon.demo import video
 from tendon.demo.recording import Outcome, Recording
 from tendon.graph.description import describe
-from tendon.ros2_nodes import demo_performance
-from tendon.ros2_nodes.demo_performance import Performance
+from tendon.ros2_nodes.demo import performance as demo_performance
+from tendon.ros2_nodes.demo.performance import Performance
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 

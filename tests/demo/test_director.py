@@ -17,8 +17,9 @@ from tendon.demo.recording import Outcome
 from tendon.demo.story import Step
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
-from tendon.ros2_nodes import demo_director, wire
-from tendon.ros2_nodes.demo_director import HOLD_CHECKS, NODES, DemoDirector
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.demo import director
+from tendon.ros2_nodes.demo.director import HOLD_CHECKS, NODES, DemoDirector
 from tendon.ros2_nodes.wire.world_state import world_state_message
 from tendon.safety.reports import ControlState, TaskState
 from tendon.sim.scene import Scene
@@ -70,7 +71,7 @@ class MadeUpGraph:
         """Plays both `Reports.newest` and `Recorder.newest`."""
         if what is ControlState:
             return self.control
-        if what == demo_director.JOINTS:
+        if what == director.JOINTS:
             self.tool = self.tool + 0.02 * self.velocity
             joints = self._kinematics.inverse(self.tool, TOOL_DOWN, self.profile.vector("home"))
             ahead = self._kinematics.inverse(self.tool + 0.001 * self.velocity, TOOL_DOWN, joints)
@@ -86,9 +87,9 @@ class MadeUpGraph:
 @pytest.fixture
 def graph(scene: Scene, profile: RobotProfile, monkeypatch: pytest.MonkeyPatch) -> Iterator[MadeUpGraph]:
     made_up = MadeUpGraph(scene, profile)
-    monkeypatch.setattr(demo_director, "Recorder", lambda _: made_up)
-    monkeypatch.setattr(demo_director, "SETTLE_S", 0.01)
-    monkeypatch.setattr(demo_director, "AFTERWARDS_S", 0.01)
+    monkeypatch.setattr(director, "Recorder", lambda _: made_up)
+    monkeypatch.setattr(director, "SETTLE_S", 0.01)
+    monkeypatch.setattr(director, "AFTERWARDS_S", 0.01)
     yield made_up
 
 
@@ -162,7 +163,7 @@ def test_after_a_stop_nothing_more_is_asked(graph: MadeUpGraph, story: tuple) ->
 def test_a_graph_that_does_not_get_ready_is_one_clear_error(
     graph: MadeUpGraph, story: tuple, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demo_director, "READY_S", 0.1)
+    monkeypatch.setattr(director, "READY_S", 0.1)
     blind = NodeStatus(node="policy_node", level=Level.ERROR, text="camera wrist: nothing has arrived yet")
     graph.statuses["policy_node"] = blind
     with pytest.raises(StoppedError, match="policy_node: camera wrist: nothing has arrived yet"):

@@ -17,7 +17,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image, JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
 from tests.faults import chunks
 from tests.faults.bench import Bench
 from tests.faults.witness import PROFILE

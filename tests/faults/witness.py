@@ -17,7 +17,8 @@ from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level, MonitorStatus, PolicyStatus
 from tendon.core.types import Array
 from tendon.robots.profile import load_profile
-from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest
 from tendon.safety.response import Response

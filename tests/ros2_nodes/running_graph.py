@@ -23,8 +23,9 @@ from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level, PolicyStatus
 from tendon.core.types import ActionChunk, Array
 from tendon.robots.profile import RobotProfile, load_profile
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.operator import Operator
 from tendon.safety.reports import MonitorState
 
 PATIENCE_S = 90.0

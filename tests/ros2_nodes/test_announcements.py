@@ -13,8 +13,8 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
-from tendon.ros2_nodes import qos
-from tendon.ros2_nodes.announcements import Announcements, overhear
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.announcements import Announcements, overhear
 
 PATIENCE_S = 20.0
 QUIET_S = 0.5

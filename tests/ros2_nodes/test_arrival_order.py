@@ -19,8 +19,9 @@ from std_msgs.msg import Header
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.robots.profile import load_profile
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.operator import Operator
 from tendon.safety.reports import ControlState, MonitorState
 
 pytestmark = pytest.mark.graph

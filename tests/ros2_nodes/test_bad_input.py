@@ -16,8 +16,9 @@ from sensor_msgs.msg import JointState
 from tendon.core.types import Image
 from tendon.graph.description import EXIT_REFUSED, describe
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.operator import Operator
 from tests.ros2_nodes.running_graph import PATIENCE_S, PROFILE
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 

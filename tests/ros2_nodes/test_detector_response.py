@@ -15,7 +15,8 @@ from tendon.core.modes import PermissionState
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.detector.detector import Calibration
 from tendon.policies.detector.file import detector_files
-from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
 from tendon.safety.reports import ResponseRequest
 from tendon.safety.response import Response
 from tests.ros2_nodes.running_graph import RunningGraph

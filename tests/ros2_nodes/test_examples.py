@@ -12,8 +12,8 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from tendon.core.errors import StoppedError
-from tendon.ros2_nodes import qos
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.operator import Operator
 from tests import ROOT
 
 pytestmark = pytest.mark.graph

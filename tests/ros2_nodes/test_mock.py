@@ -17,7 +17,8 @@ from sensor_msgs.msg import Image as ImageMessage
 from std_msgs.msg import Float64MultiArray, String
 
 from tendon.robots.profile import load_profile
-from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
 from tests import ROOT
 from tests.ros2_nodes.running_graph import RunningGraph
 

@@ -21,7 +21,8 @@ from tendon.core.errors import StoppedError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level
 from tendon.core.types import Image
-from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
 from tendon.safety.event_log import lines_of, log_files, read_log
 from tendon.safety.latch import state_folder
 from tendon.safety.reports import MonitorState, ResponseRequest

@@ -18,8 +18,9 @@ from rosgraph_msgs.msg import Clock
 from tendon.core.errors import StoppedError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import LatencyReport, MockStatus
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.operator import Operator
 from tests.ros2_nodes.running_graph import RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 

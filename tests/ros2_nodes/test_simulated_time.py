@@ -19,8 +19,9 @@ from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import MockStatus
 from tendon.robots.profile import load_profile
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.operator import Operator
 from tests.ros2_nodes.running_graph import RunningGraph
 
 pytestmark = pytest.mark.graph

@@ -15,7 +15,7 @@ from tendon.cli.operator import ask, wait_for_policy
 from tendon.core.errors import StoppedError
 
 if TYPE_CHECKING:
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes.clients.operator import Operator
 
 
 def command(

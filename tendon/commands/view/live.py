@@ -28,7 +28,7 @@ from tendon.graph.running.ending import on_end_request
 if TYPE_CHECKING:
     import rerun
 
-    from tendon.ros2_nodes.operator import Operator
+    from tendon.ros2_nodes.clients.operator import Operator
 
 PATIENCE_S = 10.0
 WEB_PORT, DATA_PORT = 9090, 9876
@@ -79,7 +79,7 @@ def _show(
     from tendon.robots.collision.fit import load_meshes
     from tendon.robots.environment import load_environment
     from tendon.robots.profile import load_profile
-    from tendon.ros2_nodes.live_feed import LiveFeed
+    from tendon.ros2_nodes.clients.live_feed import LiveFeed
     from tendon.safety.reports import ControlState
 
     operator.wait(lambda: operator.reports.newest(ControlStatus) is not None, PATIENCE_S)

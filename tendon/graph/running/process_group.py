@@ -17,7 +17,7 @@ from tendon.graph.description import RESPAWN_DELAY_S, Graph, Process
 from tendon.graph.running.restarts import Restarts
 
 SUPERVISOR_VARIABLE = "TENDON_SUPERVISOR"
-"""Tells a process which supervisor started it: it ends when that one is gone."""
+"""Tells a process who started it: it ends when that one is gone."""
 
 PATIENCE_S = ((signal.SIGTERM, 5.0), (signal.SIGINT, 2.0), (signal.SIGKILL, 2.0))
 """How a process is asked to end, and how long each request is given. A node takes the first two alike, but one that
@@ -54,7 +54,7 @@ class _Child:
 class ProcessGroup:
     """Runs a graph until it is interrupted or a process cannot be kept alive.
 
-    Each child has its own session, so Ctrl-C in a terminal reaches only the supervisor, which stops the
+    Each child has its own session, so Ctrl-C in a terminal reaches only this process, which stops the
     robot before anything else. A child that dies is restarted as `Restarts` allows; that arms nothing: arming is a
     child of its own that runs once.
 

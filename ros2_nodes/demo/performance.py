@@ -1,4 +1,4 @@
-"""One performance of the demo: the graph's supervisor, the director and the display, each in its thread."""
+"""One performance of the demo: the graph's processes, the director and the display, each in its thread."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tendon.graph.description import Graph
 from tendon.graph.running.ending import on_end_request
 from tendon.graph.running.process_group import ProcessGroup
 from tendon.robots.profile import RobotProfile
-from tendon.ros2_nodes.demo_director import DemoDirector
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes.clients.operator import Operator
+from tendon.ros2_nodes.demo.director import DemoDirector
 
 REFRESH_S = 0.2
 REST_S = 5.0

@@ -9,8 +9,9 @@ from sensor_msgs.msg import Image as ImageMessage
 
 from tendon.core.types import Array, Image
 from tendon.robots.profile import Camera
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.shell import NodeShell
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.shell import NodeShell
 
 
 class CameraOutput:

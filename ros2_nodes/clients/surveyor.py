@@ -30,7 +30,7 @@ from tendon.graph.expectations import Expectation, expected_nodes, expected_topi
 from tendon.graph.running.state import ALWAYS
 from tendon.graph.survey import Endpoint, Seen, Survey
 from tendon.robots.profile import RobotProfile, load_profile
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes.clients.operator import Operator
 from tendon.ros2_nodes.wire import read_stamp_ns, time_ns
 
 TYPES = {

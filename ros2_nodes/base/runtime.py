@@ -26,10 +26,10 @@ from tendon.core.errors import ConfigError, MissingDependencyError, TendonError
 from tendon.graph.description import EXIT_REFUSED, PRIORITY_VARIABLE, RANGE_VARIABLE
 from tendon.graph.running.ending import END_REQUESTS, on_end_request
 from tendon.graph.running.process_group import SUPERVISOR_VARIABLE
-from tendon.ros2_nodes.middleware import require_middleware
+from tendon.ros2_nodes.base.middleware import require_middleware
 
 if TYPE_CHECKING:
-    from tendon.ros2_nodes.shell import NodeShell
+    from tendon.ros2_nodes.base.shell import NodeShell
 
 
 _NICE = -10
@@ -170,7 +170,7 @@ def run_node(make: Callable[[], NodeShell], urgency: Urgency, images: bool = Fal
     except TendonError as error:
         print(f"refused: {error}", file=sys.stderr, flush=True)
         return EXIT_REFUSED
-    except Exception:  # the top of a node: say what happened and die, the supervisor decides what follows
+    except Exception:  # the top of a node: say what happened and die, the process group decides what follows
         traceback.print_exc()
         return 1
 

@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
-from tendon.ros2_nodes import qos
+from tendon.ros2_nodes.base import qos
 
 FOLLOWED_TOPIC = "policy/instruction"
 """std_msgs/String, transient local: the task that the policy follows, whoever gave it."""

@@ -25,10 +25,11 @@ from tendon.graph.arguments import STAND_IN_BACKENDS
 from tendon.graph.namespace import own_namespace
 from tendon.graph.parameters import PARAMETERS, Parameter, find_parameter
 from tendon.robots.profile import load_profile
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.clock import RosClock
-from tendon.ros2_nodes.meter import Meter
-from tendon.ros2_nodes.simulated_time import DonePublisher
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.clock import RosClock
+from tendon.ros2_nodes.base.meter import Meter
+from tendon.ros2_nodes.base.simulated_time import DonePublisher
 
 BEAT_PERIOD_NS = 20_000_000
 REPORT_PERIOD_S = 0.5

@@ -14,8 +14,9 @@ from tendon.core.errors import TendonError
 from tendon.core.modes import Source
 from tendon.pictures.live_scene import LiveScene
 from tendon.robots.profile import RobotProfile
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.operator import Operator
 from tendon.safety.reports import ControlState
 
 SOURCES = (Source.POLICY, Source.TELEOP)

@@ -20,9 +20,10 @@ from tendon.core.errors import ConfigError, TendonError
 from tendon.core.node_status import Level
 from tendon.core.timekeeper import Timekeeper
 from tendon.core.types import SentTrajectory
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.shell import NodeShell
-from tendon.ros2_nodes.simulated_time import ClockPublisher, KeptClock
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.ros2_nodes.base.simulated_time import ClockPublisher, KeptClock
 
 FINISH_S = 2.0
 SLICE_S = 0.02

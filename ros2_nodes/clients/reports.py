@@ -19,7 +19,8 @@ from rclpy.node import Node
 from tendon.core.errors import InvalidDataError
 from tendon.core.node_status import Level, NodeStatus
 from tendon.graph.running.state import RunState
-from tendon.ros2_nodes import qos, wire
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.wire.first_name import first_name
 from tendon.safety.reports import ControlState, MonitorState
 

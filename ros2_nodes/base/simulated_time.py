@@ -14,8 +14,9 @@ from std_msgs.msg import Header
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.timekeeper import Timekeeper
-from tendon.ros2_nodes import qos, wire
-from tendon.ros2_nodes.clock import RosClock
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.clock import RosClock
 
 REPEAT_NS = 100_000_000
 """Wall time after which a time that is not through yet is published again, for a node that has missed it."""

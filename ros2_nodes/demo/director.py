@@ -22,7 +22,7 @@ from tendon.demo.story import Approach, Step, measure_approach
 from tendon.graph.running.state import POLICY_NODE
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
-from tendon.ros2_nodes.operator import Operator
+from tendon.ros2_nodes.clients.operator import Operator
 from tendon.ros2_nodes.recorder import JOINTS, Recorder
 from tendon.ros2_nodes.wire import TASK, JointStateReader
 from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state

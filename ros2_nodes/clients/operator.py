@@ -24,9 +24,9 @@ from tendon.graph.namespace import CLOCK_REMAPPING, own_namespace
 from tendon.graph.parameters import STEERED
 from tendon.graph.running.state import ALWAYS, STAND_INS
 from tendon.robots.rest import STILL_SPEED
-from tendon.ros2_nodes import qos
-from tendon.ros2_nodes.clock import RosClock
-from tendon.ros2_nodes.reports import Reports
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.clock import RosClock
+from tendon.ros2_nodes.clients.reports import Reports
 from tendon.safety.reports import ControlState, MonitorState
 
 GRAPH_NODES = frozenset((*ALWAYS, "policy_node", *STAND_INS, *STAND_INS.values()))

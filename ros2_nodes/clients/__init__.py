@@ -1,0 +1,1 @@
+"""Who asks a running graph from outside: the operator, and those who only look."""
