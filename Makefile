@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --disable-pip-version-check
 INSTALLED := $(VENV)/installed
+DEVELOPING := $(VENV)/installed-dev
 TRAINING := $(VENV)/installed-train
 LEROBOT := $(VENV)/installed-lerobot
 DOCS := $(VENV)/installed-docs
@@ -18,7 +19,7 @@ KILLS ?= 200
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-train setup-lerobot demo test test-laws test-train test-lerobot faults lint types docs bench results clean
+.PHONY: help setup setup-dev setup-train setup-lerobot demo test test-laws test-train test-lerobot faults lint types docs bench results clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +29,8 @@ setup: $(INSTALLED)  ## install Tendon, the ROS 2 wheels and the simulator into 
 	@echo "  make demo                          a simulated Panda does what it is told, and leaves a video"
 	@echo "  source $(VENV)/bin/activate          then tendon is a command here: tendon --help, tendon doctor"
 
+setup-dev: $(DEVELOPING)  ## add what tests, lint and benchmarks need, OpenVINO among it
+
 setup-train: $(TRAINING)  ## add torch 2.13.0, for `tendon policy train` and `tendon policy export` only
 
 setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters only
@@ -35,42 +38,42 @@ setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters o
 demo: $(INSTALLED)  ## a simulated Panda does what it is told; leaves a video, a timeline and a summary
 	$(BIN)/tendon demo
 
-test: $(INSTALLED)  ## run every test, on two processes
+test: $(DEVELOPING)  ## run every test, on two processes
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
-test-laws: $(INSTALLED)  ## the laws with ten times as many examples, and those that take long; before an issue is resolved
+test-laws: $(DEVELOPING)  ## the laws with ten times as many examples, and those that take long; before an issue is resolved
 	$(BIN)/python -m pytest -n 2 --max-worker-restart 0 --timeout 3600 -m "hypothesis or laws" --hypothesis-profile laws
 
-test-train: $(TRAINING)  ## the tests of training and export, with torch
+test-train: $(TRAINING) $(DEVELOPING)  ## the tests of training and export, with torch
 	$(BIN)/python -m pytest tests/policies/training
 
-test-lerobot: $(LEROBOT)  ## policies of LeRobot, imported, against LeRobot itself
+test-lerobot: $(LEROBOT) $(DEVELOPING)  ## policies of LeRobot, imported, against LeRobot itself
 	$(BIN)/python -m pytest tests/policies/export/lerobot
 
-faults: $(INSTALLED)  ## break the running graph in every known way, 20 times each; table in outputs/faults (1-2 hours)
+faults: $(DEVELOPING)  ## break the running graph in every known way, 20 times each; table in outputs/faults (1-2 hours)
 	PYTHONPATH=.:benchmarks $(BIN)/python tests/faults/matrix.py --repeats $(REPEATS) --results $(BENCH)
 	PYTHONPATH=.:benchmarks $(BIN)/python tests/faults/kill.py --count $(KILLS) --results $(BENCH)
 
-lint: $(INSTALLED)  ## style, formatting, and who may import whom
+lint: $(DEVELOPING)  ## style, formatting, and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 
-types: $(INSTALLED)  ## mypy, strict on what motion and its check are made of
+types: $(DEVELOPING)  ## mypy, strict on what motion and its check are made of
 	$(BIN)/mypy -p tendon
 	$(BIN)/mypy --strict --follow-imports=silent -p tendon.core -p tendon.robots -p tendon.control -p tendon.safety
 
-docs: $(DOCS)  ## build the documentation as a site in outputs/site; a broken link or a page outside its menu fails
+docs: $(DOCS) $(DEVELOPING)  ## build the documentation as a site in outputs/site; a broken link or a page outside its menu fails
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=benchmarks $(BIN)/python -m mkdocs build --strict --clean
 	@echo "open outputs/site/index.html: it needs no server and no network"
 
 # Exit code 3: what it measures is not here, such as a GPU.
-bench: $(INSTALLED)  ## run every benchmark in turn, then write docs/results (BENCH=--busy beside other work)
+bench: $(DEVELOPING)  ## run every benchmark in turn, then write docs/results (BENCH=--busy beside other work)
 	@failed=; for script in $$(grep -l "harness.begin" benchmarks/*.py); do \
 	  echo "== $$script"; $(BIN)/python $$script $(BENCH) || [ $$? -eq 3 ] || failed="$$failed $$script"; \
 	done; $(BIN)/python benchmarks/write_results.py; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
-results: $(INSTALLED)  ## write docs/results from the rows that benchmarks left there
+results: $(DEVELOPING)  ## write docs/results from the rows that benchmarks left there
 	$(BIN)/python benchmarks/write_results.py
 
 clean:  ## remove .venv and everything a build left behind
@@ -80,10 +83,15 @@ $(BIN)/python:
 	@PYTHON="$(PYTHON)" .ci/create-venv $(VENV)
 
 $(INSTALLED): $(BIN)/python $(METADATA)
-	@echo "== installing Tendon, ROS 2 for Python, the simulator and the tools for tests into $(VENV)"
-	@$(PIP) --editable ".[$(RUNTIME),ros,sim,remote,dev]" || { \
+	@echo "== installing Tendon, ROS 2 for Python and the simulator into $(VENV)"
+	@$(PIP) --editable ".[$(RUNTIME),ros,sim,remote]" || { \
 	  echo "pip failed, see above. PyBullet has wheels for x86-64 only; where it has to be built, first:" >&2; \
 	  echo "  apt-get install g++ python3-dev" >&2; exit 1; }
+	@touch $@
+
+$(DEVELOPING): $(INSTALLED)
+	@echo "== adding what tests, lint and benchmarks need"
+	@$(PIP) --editable ".[$(RUNTIME),dev]"
 	@# For tests and benchmarks only, and beside the environment: it asks for numpy below 2, which it does not need.
 	@echo "== installing openpi's client into $(VENV)/openpi"
 	@$(PIP) --quiet --upgrade --target $(VENV)/openpi --no-deps openpi-client==0.1.2 \

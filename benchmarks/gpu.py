@@ -10,7 +10,7 @@ Exit code 0 when every engine gave its numbers, 1 when one did not (its reason i
 an onnxruntime for it: nothing is measured then. `--rehearse` goes the same way on the CPU and writes no rows.
 
 Examples:
-  make setup RUNTIME=gpu && .venv/bin/python benchmarks/gpu.py
+  make setup-dev RUNTIME=gpu && .venv/bin/python benchmarks/gpu.py
   python benchmarks/gpu.py --bundle outputs/bundles/act --bundle bundles/tabletop --seconds 10
   python benchmarks/gpu.py --rehearse --seconds 0.2
 """

@@ -110,7 +110,7 @@ def serve_openpi(said: Connection, width: int, height: int) -> None:
 
 
 def openpi_client() -> tuple[Any, Any]:
-    """Returns the client class and msgpack_numpy of openpi's own package, which `make setup` puts beside the rest."""
+    """Returns the client class and msgpack_numpy of openpi's own package, which `make setup-dev` installs."""
     sys.path.append(str(Path(sys.prefix) / "openpi"))
     from openpi_client import msgpack_numpy
     from openpi_client.websocket_client_policy import WebsocketClientPolicy

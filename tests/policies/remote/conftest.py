@@ -66,7 +66,7 @@ def raw_server() -> Iterator[StartServer]:
 
 @pytest.fixture(scope="session")
 def openpi() -> ModuleType:
-    """Openpi's own client package; `make setup` puts it beside the environment, for it asks for an older numpy."""
+    """Openpi's own client package; `make setup-dev` puts it beside the environment, for it asks for an older numpy."""
     folder = str(Path(sys.prefix) / "openpi")
     if folder not in sys.path:
         sys.path.append(folder)
@@ -75,4 +75,4 @@ def openpi() -> ModuleType:
         importlib.import_module("openpi_client.websocket_client_policy")
         return importlib.import_module("openpi_client")
     except ImportError:
-        pytest.skip("openpi-client is not installed: make setup")
+        pytest.skip("openpi-client is not installed: make setup-dev")
