@@ -38,21 +38,25 @@ class Others:
 
 @dataclass(frozen=True)
 class Instant:
-    """CPU seconds up to now: of the machine, of this process with all it has started, and of each other process."""
+    """CPU seconds up to now: of the machine, of this process with all it has started, and of each other process.
+
+    A process is known by its number and its start: a kernel's worker changes its name with its work.
+    """
 
     at_s: float
     worked_s: float
     stolen_s: float
     whole_s: float
     own_s: float
-    each_s: dict[tuple[int, float, str], float]
+    each_s: dict[tuple[int, float], float]
+    names: dict[tuple[int, float], str]
 
 
 def instant() -> Instant:
     """Reads the counters of /proc."""
     here = psutil.Process()
     own = {here.pid: here} | {child.pid: child for child in here.children(recursive=True)}
-    each_s, own_s = {}, 0.0
+    each_s, names, own_s = {}, {}, 0.0
     for process in psutil.process_iter():
         try:
             times = process.cpu_times()
@@ -60,7 +64,8 @@ def instant() -> Instant:
                 # Of children that have ended, too: those that were waited for.
                 own_s += times.user + times.system + times.children_user + times.children_system
             else:
-                each_s[process.pid, process.create_time(), process.name()] = times.user + times.system
+                key = process.pid, process.create_time()
+                each_s[key], names[key] = times.user + times.system, process.name()
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     machine = psutil.cpu_times()
@@ -72,6 +77,7 @@ def instant() -> Instant:
         whole_s=sum(machine) - getattr(machine, "guest", 0.0) - getattr(machine, "guest_nice", 0.0),
         own_s=own_s,
         each_s=each_s,
+        names=names,
     )
 
 
@@ -84,7 +90,9 @@ def others_between(before: Instant, after: Instant) -> Others:
     wall_s = max(after.at_s - before.at_s, 1e-9)
     cores = {key: (spent - before.each_s.get(key, 0.0)) / wall_s for key, spent in after.each_s.items()}
     unexplained = (after.worked_s - before.worked_s) - (after.own_s - before.own_s)
-    busiest = sorted(((f"{key[2]} (pid {key[0]})", share) for key, share in cores.items()), key=lambda one: -one[1])
+    busiest = sorted(
+        ((f"{after.names[key]} (pid {key[0]})", share) for key, share in cores.items()), key=lambda one: -one[1]
+    )
     whole_s = after.whole_s - before.whole_s
     return Others(
         # Reading all of /proc takes a moment on a busy machine, so the sum may come out above what there is.

@@ -78,7 +78,8 @@ def at(seconds: float, worked: float = 0.0, own: float = 0.0, stolen: float = 0.
         stolen_s=stolen,
         whole_s=2 * seconds,
         own_s=own,
-        each_s={(len(name), 0.0, name): spent for name, spent in each.items()},
+        each_s={(len(name), 0.0): spent for name, spent in each.items()},
+        names={(len(name), 0.0): name for name in each},
     )
 
 
@@ -93,6 +94,11 @@ def test_where_the_machines_counters_are_blind_the_processes_count() -> None:
     found = others_between(at(0, cc1plus=1.0), at(10, cc1plus=9.0, stolen=1.0))
     assert found.cores == pytest.approx(0.8) and found.steal == pytest.approx(0.05)
     assert "cc1plus (pid 7) 0.80" in refusal(found)
+
+
+def test_a_process_that_changes_its_name_took_nothing_by_that() -> None:
+    """The kernel's workers do, all the time; what one took since the machine started is not of the last moment."""
+    assert not others_between(at(0, kworker_a=60.0), at(10, kworker_b=60.1)).busy
 
 
 def test_own_work_is_taken_off() -> None:
