@@ -45,10 +45,10 @@ APART_S = 11.0
 GOES_ON_S = 6.0
 
 
-def one(graph: RunningGraph, pause_s: float) -> str:
+def one(graph: RunningGraph, pause_s: float, earliest_s: float) -> str:
     """Pauses the PC once in mid-motion; returns why it latched, or did not go on; empty when all is well."""
     graph.set_in_motion()
-    graph.pause(1.0)
+    graph.pause(max(1.0, earliest_s - time.monotonic()))
     pids = [pid for node in PAUSED if (pid := graph.pid(node)) is not None]
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -89,13 +89,14 @@ def main() -> int:
     graph = RunningGraph(Path(os.environ["TENDON_STATE"]) / "graph.log", "policy:=none", "clock:=realtime")
     try:
         graph.ready()
+        earliest_s = time.monotonic()
         for pause_ms in args.pause_ms:
             problems: list[str] = []
             with Progress() as bar:
                 task = bar.add_task(f"{pause_ms:g} ms", total=args.repeats)
                 for _ in range(args.repeats):
-                    problems.append(one(graph, pause_ms * 1e-3))
-                    graph.pause(APART_S - GOES_ON_S)
+                    problems.append(one(graph, pause_ms * 1e-3, earliest_s))
+                    earliest_s = time.monotonic() + APART_S
                     bar.update(task, advance=1)
             causes = Counter(filter(None, problems))
             failed += causes.total()
