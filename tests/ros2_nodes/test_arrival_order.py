@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -31,19 +32,19 @@ PATIENCE_S = 30.0
 
 
 class LonelyMonitor:
-    """A safety monitor's process; simulator and controller are played here."""
+    """A safety monitor's process; simulator and controller are played here. Knows no latch of another test."""
 
     def __init__(self, folder: Path) -> None:
         parameters = {"use_sim_time": "true", "backend": "mock", "robot": PROFILE.name}
         settings = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
         command = [sys.executable, "-m", "tendon.ros2_nodes.safety_monitor", "--ros-args", *settings]
-        self._process = subprocess.Popen(command, cwd=folder)
+        self._process = subprocess.Popen(command, cwd=folder, env={**os.environ, "TENDON_STATE": str(folder)})
         self.operator = Operator("played")
         self._context = rclpy.Context()
         self._context.init(args=[])
-        robot, controller = (
+        self._nodes = robot, controller = [
             Node(name, context=self._context, use_global_arguments=False) for name in ("mock_node", "control_node")
-        )
+        ]
         self._clock = robot.create_publisher(Clock, "/clock", qos.NEWEST)
         self._joints = robot.create_publisher(JointState, "joint_states", qos.STREAM)
         self._beats = controller.create_publisher(Header, wire.HEARTBEAT_TOPIC, qos.EACH)
@@ -102,6 +103,8 @@ class LonelyMonitor:
         self._process.kill()
         self._process.wait()
         self.operator.close()
+        for node in self._nodes:  # a failed test keeps this object, and its domain would stay busy
+            node.destroy_node()
         self._context.try_shutdown()
 
 
