@@ -1,4 +1,4 @@
-"""What the safety monitor listens to beyond heartbeats: commands, frames, chunks, who publishes, and latencies.
+"""What the safety monitor listens to beyond heartbeats: commands, what frames are like, chunks, publishers, latencies.
 
 Every message goes to the watch that judges it, and what shows the robot's motion goes to the event log.
 """
@@ -10,8 +10,7 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.topic_endpoint_info import TopicEndpointInfo
-from sensor_msgs.msg import Image as ImageMessage
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.reference import LEAD_TICKS
@@ -25,7 +24,7 @@ from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.shell import NodeShell
-from tendon.safety.camera_watch import CameraWatch, Frame, PoseHistory
+from tendon.safety.camera_watch import CameraWatch, PoseHistory
 from tendon.safety.event_log import EventLog
 from tendon.safety.joint_watch import JointWatch
 from tendon.safety.latency_watch import LatencyWatch
@@ -72,7 +71,8 @@ class MonitorInputs:
             )
             for camera in profile.cameras
         }
-        owners = {wire.PERMISSION.name: "safety_monitor", **dict.fromkeys(CHUNK_TOPICS, "")}
+        owners = {wire.PERMISSION.name: "safety_monitor", wire.FRAMES_TOPIC: CAMERA_USER}
+        owners |= dict.fromkeys(CHUNK_TOPICS, "")
         if node.time.simulated:
             owners[CLOCK_TOPIC] = BACKEND_NODES[node.get_parameter("backend").value][0]
         self._laws: dict[str, CommandLaws] = {}
@@ -93,10 +93,7 @@ class MonitorInputs:
         self.sources = SourceWatch(owners, COUNTED, self._awake.now_ns(), settings)
         self._topics = {topic: node.resolve_topic_name(topic) for topic in owners}
         self._camera_topics = {name: node.resolve_topic_name(f"camera/{name}/image_raw") for name in self._cameras}
-        for name in self._cameras:
-            node.create_subscription(
-                ImageMessage, f"camera/{name}/image_raw", partial(self._pictured, name), qos.STREAM
-            )
+        node.create_subscription(Header, wire.FRAMES_TOPIC, self._pictured, qos.EACH)
         for topic in CHUNK_TOPICS:
             node.create_subscription(JointTrajectory, topic, self._proposed, qos.NEWEST, raw=True)
         node.create_subscription(JointTrajectory, wire.FILTER_INPUT_TOPIC, self._filtered, qos.EACH)
@@ -177,11 +174,14 @@ class MonitorInputs:
         rest = {"rest_ms": command.times_ns[-1] // 1_000_000, "rest": command.position[-1].tolist()}
         self._log.put("command", controller=controller.name, stamp=command.stamp_ns, points=points, **rest)
 
-    def _pictured(self, name: str, message: ImageMessage) -> None:
-        if not self._needed[name]:
+    def _pictured(self, message: Header) -> None:
+        try:
+            name, frame = wire.read_frame(message)
+        except InvalidDataError as error:
+            self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
             return
-        frame = Frame.of(wire.time_ns(message.header.stamp), memoryview(message.data))
-        self._cameras[name].take(frame, self._awake.now_ns())
+        if self._needed.get(name):
+            self._cameras[name].take(frame, self._awake.now_ns())
 
     def _proposed(self, data: bytes) -> None:
         now_ns = self._awake.now_ns()

@@ -1,4 +1,7 @@
-"""Camera frames and joint states as they arrive, until they make one observation."""
+"""Camera frames and joint states as they arrive, until they make one observation.
+
+What the safety monitor judges cameras by is said from here: it must keep time, so no frame goes there.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from functools import partial
 
 from sensor_msgs.msg import Image as ImageMessage
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from tendon.core.errors import TendonError
 from tendon.core.types import Observation
@@ -14,6 +18,7 @@ from tendon.observation.buffer import ObservationBuffer, Tolerances
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.safety.camera_watch import Frame
 
 MISSED_PERIODS = 3
 JOINT_STATE_AGE_NS = 100_000_000
@@ -23,7 +28,7 @@ REASON_NS = 1_000_000_000
 
 
 class ObservationInputs:
-    """Subscribes to cameras and `joint_states`.
+    """Subscribes to cameras and `joint_states`; publishes what each frame was like.
 
     Args:
         node: which node subscribes.
@@ -41,6 +46,7 @@ class ObservationInputs:
         self._buffer = ObservationBuffer(node.profile, tuple(self._periods_ns), tolerances)
         self._camera_meters = {name: node.meter(f"camera {name}") for name in self._periods_ns}
         self._meter = node.meter("observation")
+        self._frames = node.create_publisher(Header, wire.FRAMES_TOPIC, qos.EACH)
         for name in self._periods_ns:
             topic = f"camera/{name}/image_raw"
             node.create_subscription(ImageMessage, topic, partial(self._image, name), qos.STREAM)
@@ -95,6 +101,8 @@ class ObservationInputs:
             return  # no /clock yet
         stamp_ns = wire.time_ns(message.header.stamp)
         self._take(name, stamp_ns, lambda: self._buffer.add_image(name, wire.image(message), self._time.now_ns()))
+        frame = Frame.of(stamp_ns, memoryview(message.data))
+        self._frames.publish(wire.frame_message(name, frame))
 
     def _joints(self, message: JointState) -> None:
         if not self._time.now_ns():

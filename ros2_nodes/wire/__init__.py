@@ -7,6 +7,7 @@ imported here, as it needs the simulation.
 from tendon.ros2_nodes.wire.chunks import chunk, chunk_bytes
 from tendon.ros2_nodes.wire.commands import command_bytes
 from tendon.ros2_nodes.wire.filter_inputs import FILTER_INPUT_TOPIC, filter_input_messages, read_filter_inputs
+from tendon.ros2_nodes.wire.frames import FRAMES_TOPIC, frame_message, read_frame
 from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
 from tendon.ros2_nodes.wire.joint_states import JointStateReader, joint_state_message
 from tendon.ros2_nodes.wire.life_signs import (
@@ -36,6 +37,7 @@ __all__ = [
     "DIAGNOSTICS",
     "DONE_TOPIC",
     "FILTER_INPUT_TOPIC",
+    "FRAMES_TOPIC",
     "HEARTBEAT_TOPIC",
     "PERMISSION",
     "SECOND_NS",
@@ -53,12 +55,14 @@ __all__ = [
     "command_bytes",
     "done_message",
     "filter_input_messages",
+    "frame_message",
     "heartbeat_message",
     "image",
     "image_message",
     "joint_state_message",
     "read_done",
     "read_filter_inputs",
+    "read_frame",
     "read_heartbeat",
     "read_stamp_ns",
     "read_trajectory",

@@ -253,3 +253,19 @@ def test_black_frames_among_good_ones_hold_the_robot(seeing: RunningGraph) -> No
 
     graph.wait(black, "the camera is named")
     graph.operator.node.destroy_publisher(images)
+
+
+def test_the_monitor_takes_no_image_and_whoever_else_tells_it_of_frames_stops_the_robot(seeing: RunningGraph) -> None:
+    """It keeps time, so it takes messages by UDP, where large ones get lost (ADR 17)."""
+    graph, node = seeing, seeing.operator.node
+    graph.arm()
+    for camera in graph.profile.cameras:
+        takers = node.get_subscriptions_info_by_topic(f"/camera/{camera.name}/image_raw")
+        assert "policy_node" in {info.node_name for info in takers}
+        assert "safety_monitor" not in {info.node_name for info in takers}
+    rogue = node.create_publisher(Header, wire.FRAMES_TOPIC, qos.EACH)
+    try:
+        latched_because(graph, f"{node.get_name()} may publish on {wire.FRAMES_TOPIC}")
+    finally:
+        node.destroy_publisher(rogue)
+    graph.arm()

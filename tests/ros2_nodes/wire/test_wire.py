@@ -36,6 +36,7 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire.first_name import first_name
 from tendon.ros2_nodes.wire.forms import LONGEST
 from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state, world_state_message
+from tendon.safety.camera_watch import Frame
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
 from tendon.safety.response import Response
 from tendon.sim.world import WorldState
@@ -290,3 +291,20 @@ def test_filter_inputs_survive_their_messages_to_the_last_bit() -> None:
     assert [step.speed for step in steps.steps] == [0.3, 1.0] and steps.steps[0].target is None
     assert steps.steps[1].target.tobytes() == target.tobytes()
     assert steps.steps[1].velocity.tobytes() == rate.tobytes()
+
+
+@given(st.text(max_size=400) | st.from_regex(r"[a-z]{0,3} ([0-9]{0,30} ){0,4}[0-9]*", fullmatch=True))
+@law_settings()
+def test_any_word_on_a_frame_is_one_or_an_error(text: str) -> None:
+    try:
+        camera, frame = wire.read_frame(Header(frame_id=text))
+    except InvalidDataError as error:
+        assert str(error).startswith(wire.FRAMES_TOPIC) and len(str(error)) < 2000
+    else:
+        assert wire.frame_message(camera, frame).frame_id.split(" ")[0] == camera
+
+
+def test_what_is_said_of_a_frame_survives_its_message() -> None:
+    frame = Frame.of(12_345_678_901, bytes(range(256)) * 40)
+    message = deserialize_message(serialize_message(wire.frame_message("wrist", frame)), Header)
+    assert wire.read_frame(message) == ("wrist", frame)
