@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
-
-import yaml
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.adapter.adapter import Adapter
@@ -17,6 +14,7 @@ from tendon.policies.engines.graph import Graph, TensorSpec
 from tendon.policies.spec.manifest import Manifest, PromptInput
 from tendon.policies.spec.sampling import Denoiser
 from tendon.policies.spec.steering import PREFIX
+from tendon.robots.calibration import calibration_digest
 from tendon.robots.profile import RobotProfile
 
 POINTS = "points"
@@ -28,15 +26,15 @@ EMBEDDING = "embedding"
 LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk")
 
 
-def check_profile(manifest: Manifest, profile: RobotProfile, calibration: Path | None = None) -> None:
+def check_profile(manifest: Manifest, profile: RobotProfile) -> None:
     """Checks that a policy was made for this robot.
 
     Args:
         manifest: of the bundle.
         profile: of the robot.
-        calibration: the robot's calibration file; `None` when it has none.
 
     Raises:
+        ConfigError: a calibration that counts cannot be read.
         MismatchError: robot, tool frame, joint names or order, what its numbers mean (see `Adapter`), a camera or its
             size, or a part of the robot that the bundle is bound to differ.
     """
@@ -57,26 +55,29 @@ def check_profile(manifest: Manifest, profile: RobotProfile, calibration: Path |
             f"{found.width}x{found.height}",
             f"set the size in {robot} (the camera resizes), or retrain",
         )
-    found_digests = robot_digests(profile, calibration) if manifest.made_for else {}
+    found_digests = robot_digests(profile) if manifest.made_for else {}
     for part, expected in manifest.made_for.items():
         if part not in found_digests:
-            raise MismatchError(f"{bundle} is bound to a {part} (made_for), but {robot} has none: add it")
+            raise MismatchError(
+                f"{bundle} is bound to a {part} (made_for, {expected[:16]}), but {robot} has none: name its file in "
+                f"the profile, `{part}: {part}.yaml`"
+            )
         _require(
             f"{bundle}: made_for {part} of {robot}",
             found_digests[part][:16],
             expected[:16],
-            f"the robot's {part} are not those it was made for: restore them, or check that the policy still works "
-            "and bind it again with `tendon policy pin`",
+            f"the robot has other {part} than it was made for: restore the profile, or check that the policy still "
+            "works and bind it again with `tendon policy pin`",
         )
 
 
-def robot_digests(profile: RobotProfile, calibration: Path | None = None) -> dict[str, str]:
+def robot_digests(profile: RobotProfile) -> dict[str, str]:
     """Returns SHA-256 of what a policy relies on, by part: `manifest.ROBOT_PARTS`, those the robot has.
 
     Digests are over the meaning: order of keys, comments and number formats of the files make no difference.
 
     Raises:
-        MismatchError: the calibration is not readable as YAML.
+        ConfigError: the calibration cannot be read.
     """
     tree = ElementTree.parse(profile.urdf).getroot()
     parts: dict[str, Any] = {
@@ -88,13 +89,11 @@ def robot_digests(profile: RobotProfile, calibration: Path | None = None) -> dic
             for camera in profile.cameras
         ),
     }
-    if calibration is not None:
-        try:
-            parts["calibration"] = yaml.safe_load(calibration.read_text(encoding="utf-8"))
-        except (OSError, yaml.YAMLError) as error:
-            raise MismatchError(f"calibration {calibration} cannot be read: {error}; calibrate again") from error
     texts = {part: json.dumps(value, sort_keys=True, allow_nan=False) for part, value in parts.items()}
-    return {part: hashlib.sha256(text.encode("utf-8")).hexdigest() for part, text in texts.items()}
+    digests = {part: hashlib.sha256(text.encode("utf-8")).hexdigest() for part, text in texts.items()}
+    if profile.calibration is not None:
+        digests["calibration"] = calibration_digest(profile.calibration)
+    return digests
 
 
 def _urdf_joint(joint: ElementTree.Element) -> list[Any]:

@@ -38,6 +38,7 @@ class RobotProfile:
         tool_frame: the link that is the tool.
         collisions: the file of its collision model, made by `tendon robot collisions`. Without one no clearance
             between links is checked: "none" says that this is meant, `None` does not, and then arming is refused.
+        calibration: the file of its calibration, which a bundle can be bound to; `None` has none.
         workspace: where the tool may be, in the base frame.
         tool_speed: largest speed of the tool [m/s]; `None` leaves it to the joints' limits.
         human: how people are kept away from; `None` knows of none.
@@ -59,6 +60,7 @@ class RobotProfile:
     workspace: Box
     control_hz: float = 100.0
     collisions: Path | Literal["none"] | None = None
+    calibration: Path | None = None
     tool_speed: float | None = None
     human: Human | None = None
     camera_skew_s: float | None = None
@@ -95,6 +97,11 @@ class RobotProfile:
         if self.collision_file is not None and not self.collision_file.is_file():
             raise ConfigError(
                 f"collision model {self.collisions} does not exist; make it with `tendon robot collisions`"
+            )
+        if self.calibration is not None and not self.calibration.is_file():
+            raise ConfigError(
+                f"calibration {self.calibration} does not exist; put the file there, or take `calibration` out of the "
+                "profile"
             )
 
     def _check_urdf(self) -> None:
@@ -263,7 +270,7 @@ def _parts(path: Path, values: dict[str, Any]) -> dict[str, Any]:
         for name, members in values["groups"].items():
             check_names(f"{path} groups: {name}", members)
         values["groups"] = {str(name): tuple(members) for name, members in values["groups"].items()}
-    for key in ("urdf", "collisions"):
+    for key in ("urdf", "collisions", "calibration"):
         if values.get(key) is not None and (key, values[key]) != ("collisions", "none"):
             check_text(f"{path} {key}", values[key])
             values[key] = path.parent / values[key]

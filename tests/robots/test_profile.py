@@ -215,6 +215,15 @@ class TestMistakes:
         with pytest.raises(ConfigError, match=r"control_hz is .* must be a finite number at least 10"):
             load(values, tmp_path)
 
+    def test_a_calibration_that_is_not_there(self, values: dict[str, Any], tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match=rf"calibration {tmp_path}/calibration\.yaml does not exist; put"):
+            load(values | {"calibration": "calibration.yaml"}, tmp_path)
+
+    def test_a_calibration_counts_from_the_folder_of_the_profile(self, values: dict[str, Any], tmp_path: Path) -> None:
+        (tmp_path / "calibration.yaml").touch()
+        assert load(values | {"calibration": "calibration.yaml"}, tmp_path).calibration == tmp_path / "calibration.yaml"
+        assert load(values, tmp_path).calibration is None
+
     def test_a_urdf_that_is_not_there(self, values: dict[str, Any], tmp_path: Path) -> None:
         values["urdf"] = "gone.urdf"
         with pytest.raises(ConfigError, match=r"URDF .*gone.urdf does not exist"):

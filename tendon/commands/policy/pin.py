@@ -1,28 +1,20 @@
-"""Bind a bundle to a robot's joints, limits, kinematics and cameras: on another robot it is refused then.
+"""Bind a bundle to a robot's joints, limits, kinematics, cameras and calibration: on another it is refused then.
+
+The calibration is the one that the profile names, if it does.
 
 Examples:
   tendon policy pin bundles/tabletop
-  tendon policy pin bundles/tabletop --robot panda --calibration calibration.yaml
+  tendon policy pin bundles/mine --robot robots/mine/profile.yaml
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tendon.cli.options import BundleArgument, RobotOption
 
 
-def command(
-    bundle: BundleArgument,
-    robot: RobotOption = "panda",
-    calibration: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Calibration file of the robot, bound too.")
-    ] = None,
-) -> int:
+def command(bundle: BundleArgument, robot: RobotOption = "panda") -> int:
     """Writes the digests of the robot into the bundle.
 
     Raises:
@@ -34,7 +26,7 @@ def command(
     from tendon.robots.profile import load_profile
 
     source, profile = load_bundle(find_bundle(bundle)), load_profile(robot)
-    digests = robot_digests(profile, calibration)
+    digests = robot_digests(profile)
     check_profile(replace(source.manifest, made_for={}), profile)
     written = write_bundle(source.folder, replace(source.manifest, made_for=digests), source.content)
     print(f"{source.folder} is bound to {profile.name}: {', '.join(digests)}; digest {written.digest[:12]}")

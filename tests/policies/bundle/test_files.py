@@ -18,11 +18,13 @@ import yaml
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tendon.cli import main
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.policies.adapter.matching import check_profile, robot_digests
 from tendon.policies.bundle.bundle import Bundle, load_bundle, write_bundle
 from tendon.policies.bundle.files import LARGEST_TEXT, check_content
-from tendon.robots.profile import RobotProfile
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.robots.profile import RobotProfile, load_profile
 from tests.laws import law_settings
 
 Make = Callable[..., Any]
@@ -176,7 +178,7 @@ class TestMadeFor:
         first, *rest = profile.joints
         changed = replace(profile, joints=(replace(first, **{limit: getattr(first, limit) * 0.99}), *rest))
         with pytest.raises(
-            MismatchError, match=r"made_for limits of profile panda is .*, expected .*: the robot's limits"
+            MismatchError, match=r"made_for limits of profile panda is .*, expected .*: the robot has other limits"
         ):
             check_profile(bound.manifest, changed)
 
@@ -201,15 +203,55 @@ class TestMadeFor:
         self, make_bundle: Make, profile: RobotProfile, tmp_path: Path
     ) -> None:
         first, same, other = (tmp_path / name for name in ("a.yaml", "b.yaml", "c.yaml"))
-        first.write_text("scene: {fx: 100.0, fy: 101.0}\n")
-        same.write_text("# again\nscene:\n  fy: 101.0\n  fx: 100.0\n")
-        other.write_text("scene: {fx: 100.5, fy: 101.0}\n")
-        manifest = make_bundle(made_for=robot_digests(profile, first)).manifest
-        check_profile(manifest, profile, same)
-        with pytest.raises(MismatchError, match="made_for calibration"):
-            check_profile(manifest, profile, other)
-        with pytest.raises(MismatchError, match=r"bound to a calibration .*has none"):
+        first.write_text("date: 2026-11-22\nscene: {fx: 100.0, fy: 101.0}\n")
+        same.write_text("# again\nscene:\n  fy: 101\n  fx: 1.0e+2\ndate: 2026-11-22\n")
+        other.write_text("date: 2026-11-22\nscene: {fx: 100.5, fy: 101.0}\n")
+        digests = robot_digests(replace(profile, calibration=first))
+        manifest = make_bundle(made_for=digests).manifest
+        check_profile(manifest, replace(profile, calibration=same))
+        found = robot_digests(replace(profile, calibration=other))["calibration"]
+        both = (
+            f"made_for calibration of profile panda is {found[:16]}, expected {digests['calibration'][:16]}: .*restore"
+        )
+        with pytest.raises(MismatchError, match=both):
+            check_profile(manifest, replace(profile, calibration=other))
+        with pytest.raises(
+            MismatchError, match=r"bound to a calibration .*has none: .*`calibration: calibration.yaml`"
+        ):
             check_profile(manifest, profile)
+
+    def test_pinned_to_the_calibration_that_the_profile_names_it_starts(
+        self, make_bundle: Make, profile: RobotProfile, tmp_path: Path
+    ) -> None:
+        """A key in the profile, `tendon policy pin`, and the policy answers; on another calibration it does not."""
+        own = shutil.copytree(profile.urdf.parent, tmp_path / "panda") / "profile.yaml"
+        (own.parent / "calibration.yaml").write_text("format: 1\nscene: {fx: 100.0}\n")
+        own.write_text(own.read_text() + "calibration: calibration.yaml\n")
+        folder = make_bundle().folder
+        assert main(["policy", "pin", str(folder), "--robot", str(own)]) == 0
+        bound = load_bundle(folder)
+        assert "calibration" in bound.manifest.made_for
+        BundlePolicy(bound, load_profile(own))
+        (own.parent / "calibration.yaml").write_text("format: 1\nscene: {fx: 100.1}\n")
+        with pytest.raises(MismatchError, match="made_for calibration"):
+            BundlePolicy(bound, load_profile(own))
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("", "must hold a mapping, got NoneType"),
+            ("- 1\n", "must hold a mapping, got list"),
+            ("a: {", "cannot be read"),
+            ("a: [1.0, .nan]\n", r"a\[1\] is nan, must be"),
+        ],
+    )
+    def test_what_is_no_calibration_is_refused(
+        self, profile: RobotProfile, tmp_path: Path, text: str, message: str
+    ) -> None:
+        path = tmp_path / "calibration.yaml"
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=rf"calibration {path}.*{message}"):
+            robot_digests(replace(profile, calibration=path))
 
     @pytest.mark.parametrize(
         ("value", "message"), [({"limit": "0" * 64}, "made_for is 'limit'"), ({"limits": "x"}, "hex")]
