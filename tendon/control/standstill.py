@@ -28,9 +28,16 @@ class Standstill:
     """
 
     def __init__(self, settings: SafetySettings) -> None:
-        self._longest_ns, self._apart_ns, self._settle_ns = map(
-            nanoseconds, (settings.standstill_s, settings.standstill_apart_s, settings.standstill_settle_s)
+        self._longest_ns, self._apart_ns, self._settle_ns, self._waking_ns = map(
+            nanoseconds,
+            (
+                settings.standstill_s,
+                settings.standstill_apart_s,
+                settings.standstill_settle_s,
+                settings.standstill_waking_s,
+            ),
         )
+        self._first_ns = 0
         self._began_ns: int | None = None
         self._woke_ns: int | None = None
         self._until_ns: int | None = None
@@ -45,10 +52,14 @@ class Standstill:
         """
         before_ns = self._woke_ns
         self._began_ns, self._woke_ns = now_ns - slept_ns, now_ns
-        if slept_ns > self._longest_ns:
+        waking = before_ns is not None and 0 <= self._began_ns - before_ns < self._waking_ns
+        if not waking:
+            self._first_ns = self._began_ns
+        whole_ns = now_ns - self._first_ns
+        if whole_ns > self._longest_ns:
             most_s = self._longest_ns * 1e-9
-            return f"the control loop stood still for {slept_ns * 1e-9:.2f} s, at most {most_s:.1f} is a hold"
-        if before_ns is not None and 0 <= now_ns - before_ns < self._apart_ns:
+            return f"the control loop stood still for {whole_ns * 1e-9:.2f} s, at most {most_s:.1f} is a hold"
+        if not waking and before_ns is not None and 0 <= now_ns - before_ns < self._apart_ns:
             return f"the control loop stood still twice within {self._apart_ns / 1e9:g} s"
         self._until_ns = max(rest_ns, now_ns) + self._settle_ns
         return ""

@@ -151,6 +151,9 @@ class SafetySettings:
     """Longest standstill that is a hold. A longer one latches: it is no hiccup of a scheduler or a virtual machine."""
     standstill_apart_s: float = field(default=10.0, metadata=bounds("s", tightest=600.0, loosest=10.0))
     """A second standstill within this time latches: a machine that does it again is one to look at."""
+    standstill_waking_s: float = field(default=0.5, metadata=bounds("s", tightest=0.02, loosest=0.5))
+    """A standstill that begins so soon after another is a part of it, since a machine wakes up in fits. Both together,
+    and the time between them, are at most `standstill_s`."""
     standstill_settle_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.5))
     """From the end of its stop until the robot has to be measured at rest there. May be loosened for an arm that
     swings."""

@@ -239,6 +239,27 @@ def test_a_second_standstill_soon_after_latches() -> None:
     robot.assert_inside()
 
 
+def test_a_machine_that_wakes_up_in_fits_stood_still_once_but_not_for_ever() -> None:
+    robot = running()
+    robot.tick(skip=100)
+    settle(robot, 12)
+    tick = robot.tick(skip=15)
+    assert tick.mode is Mode.RUNNING and tick.command is None, "a part of the same standstill"
+    settle(robot, 60)
+    assert robot.controller.mode is Mode.RUNNING
+    assert "twice within 10 s" in robot.tick(skip=15).reasons[0], "0.6 s later it is another"
+    robot.assert_inside()
+
+    robot = running()
+    reasons = []
+    for _ in range(10):
+        settle(robot, 12)
+        reasons += robot.tick(skip=40).reasons
+    assert robot.controller.mode in (Mode.STOPPING, Mode.LATCHED)
+    assert any("at most 2.5 is a hold" in reason for reason in reasons)
+    robot.assert_inside()
+
+
 def test_a_robot_that_is_not_where_its_stop_ends_latches_after_a_standstill() -> None:
     robot = running()
     robot.tick(skip=20)

@@ -314,6 +314,7 @@ EARLIER = [
     ("arm_settle_s", 1.0, lambda p: -settles_ns(p)),
     ("standstill_s", 0.2, lambda p: not standstill(p)),
     ("standstill_apart_s", 600.0, lambda p: not standstill(p, apart_ms=60_000)),
+    ("standstill_waking_s", 0.02, lambda p: not standstill(p, slept_ms=50, apart_ms=200)),
     ("standstill_settle_s", 0.05, settled_ns),
     ("standstill_noticed_s", 0.05, lambda p: -host(p, [70])),
     ("standstill_count", 1, lambda p: -host(p, [200])),
