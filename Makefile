@@ -17,6 +17,8 @@ REPEATS ?= 20
 KILLS ?= 200
 # Of every benchmark; BENCH=--busy measures beside other work, and the rows say so.
 BENCH ?=
+# Studies and peers: make bench BENCHMARKS='benchmarks/studies/*.py benchmarks/peers/*.py'
+BENCHMARKS ?= benchmarks/*.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev setup-train setup-lerobot demo test test-laws test-train test-lerobot faults lint types docs bench results clean
@@ -68,8 +70,8 @@ docs: $(DOCS) $(DEVELOPING)  ## build the documentation as a site in outputs/sit
 	@echo "open outputs/site/index.html: it needs no server and no network"
 
 # Exit code 3: what it measures is not here, such as a GPU.
-bench: $(DEVELOPING)  ## run every benchmark in turn, then write docs/results (BENCH=--busy beside other work)
-	@failed=; for script in $$(grep -l "harness.begin" benchmarks/*.py); do \
+bench: $(DEVELOPING)  ## run benchmarks/*.py in turn, then write docs/results (BENCH=--busy beside other work)
+	@failed=; for script in $$(grep -l "harness.begin" $(BENCHMARKS)); do \
 	  echo "== $$script"; $(BIN)/python $$script $(BENCH) || [ $$? -eq 3 ] || failed="$$failed $$script"; \
 	done; $(BIN)/python benchmarks/write_results.py; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 

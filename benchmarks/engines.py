@@ -33,8 +33,8 @@ import harness
 import numpy as np
 from harness import Number
 from harness.pages import value_text
-from random_policies import FOLDER, bundle_of
-from torch_policies import Chunk, Modules, lerobot_whole, own_modules, torch_policy
+from networks.random_policies import FOLDER, bundle_of
+from networks.torch_policies import Chunk, Modules, lerobot_whole, own_modules, torch_policy
 
 from tendon.core.errors import TendonError
 from tendon.policies.adapter.matching import expected_inputs

@@ -13,9 +13,9 @@ import sys
 import time
 from collections.abc import Callable
 
+import daqp
 import harness
 import numpy as np
-from filter_baselines import Clamp, QuadraticProgram
 from harness import Number
 
 from tendon.control.clearance.model import Clearance
@@ -26,6 +26,75 @@ from tendon.robots.profile import RobotProfile, load_profile
 
 HOLD_STEPS = 25
 ROUNDING = 1e-6
+DAMPER_M = 0.05
+"""Clearance above its margin at which the program begins to slow an approach."""
+
+
+class Clamp:
+    """Clips the target's position, and its distance from the last command by the speed limit."""
+
+    def __init__(self, profile: RobotProfile, period_s: float) -> None:
+        self._lower, self._upper = profile.vector("lower"), profile.vector("upper")
+        self._reach = profile.vector("velocity") * period_s
+        self.position = profile.vector("home")
+
+    def reset(self, position: Array) -> None:
+        """Starts at a position."""
+        self.position = position
+
+    def step(self, target: Array) -> Array:
+        """Returns the clamped target."""
+        near = np.clip(target, self.position - self._reach, self.position + self._reach)
+        self.position = np.clip(near, self._lower, self._upper)
+        return self.position
+
+
+class QuadraticProgram:
+    """A program for the next velocity: speed and acceleration limits as bounds, dampers for the others.
+
+    The usual form (Faverjon and Tournassoud 1987; Kanoun 2012), without a check of what comes out and without a stop.
+    """
+
+    def __init__(self, profile: RobotProfile, period_s: float, clearance: Clearance | None) -> None:
+        self._period_s = period_s
+        self._lower, self._upper = profile.vector("lower"), profile.vector("upper")
+        self._speed, self._step = profile.vector("velocity"), profile.vector("acceleration") * period_s
+        self._clearance = clearance
+        self.infeasible = 0
+        self.reset(profile.vector("home"))
+
+    def reset(self, position: Array) -> None:
+        """Starts at rest."""
+        self.position, self._velocity = position, np.zeros_like(position)
+
+    def step(self, target: Array) -> Array:
+        """Returns the next position."""
+        gain = 0.1 / self._period_s
+        wanted = (target - self.position) * gain
+        low = np.maximum(np.maximum(-self._speed, self._velocity - self._step), gain * (self._lower - self.position))
+        high = np.minimum(np.minimum(self._speed, self._velocity + self._step), gain * (self._upper - self.position))
+        count = len(wanted)
+        gradients, floor = np.zeros((0, count)), np.zeros(0)
+        if self._clearance is not None:
+            room = self._clearance.distances(self.position) - self._clearance.margin
+            near = np.flatnonzero(room < DAMPER_M)
+            if len(near):
+                gradients = np.ascontiguousarray(self._clearance.gradients(self.position, near.tolist()))
+                floor = -gain * room[near]
+        solution, _, status, _ = daqp.solve(
+            np.eye(count),
+            -wanted,
+            gradients,
+            np.concatenate([high, np.full(len(floor), 1e30)]),
+            np.concatenate([low, floor]),
+            np.zeros(count + len(floor), dtype=np.int32),
+        )
+        if status != 1:  # what most stacks do then: the target is clipped
+            self.infeasible += 1
+            solution = np.clip(wanted, -self._speed, self._speed)
+        self._velocity = np.asarray(solution)
+        self.position = self.position + self._period_s * self._velocity
+        return self.position
 
 
 def targets(profile: RobotProfile, steps: int, wide: float) -> Array:

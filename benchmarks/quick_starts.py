@@ -128,7 +128,7 @@ def _type_all(bench: harness.Bench, terminal: Terminal, clone: Path, section: st
             for folder in ("pretrained_model", "bundles/mine"):
                 subprocess.run(["rm", "-rf", folder], cwd=clone, check=True)
             python = str(clone / ".venv/bin/python")
-            writer = ROOT / "benchmarks" / "random_act.py"
+            writer = ROOT / "benchmarks" / "networks" / "random_act.py"
             subprocess.run([python, str(writer), robot, "pretrained_model", "--unit", unit], cwd=clone, check=True)
         took_s = terminal.type(line)
         bench.add({"quick start": robot, "typed": line}, {"took": Number(round(took_s, 1), "s")})

@@ -1,6 +1,6 @@
 """The start and end of a node's process: memory, scheduling and transport set up, then one loop until a signal.
 
-Why each setting is there is measured in `docs/results/transport.md` by `benchmarks/transport.py`.
+Why each setting is there is measured in `docs/results/transport.md` by `benchmarks/studies/transport.py`.
 """
 
 from __future__ import annotations

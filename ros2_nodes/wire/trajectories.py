@@ -1,9 +1,9 @@
 """Trajectories as the bytes ROS puts on the wire, read and written as arrays and not point by point.
 
 A `trajectory_msgs/JointTrajectory` of 25 points costs rclpy 0.2 ms to make and 0.2 ms to read, a hundred times a second
-in each of three processes (`benchmarks/trajectory_wire.py`). rclpy publishes bytes as they are and hands them out with
-`raw=True`. They are classic CDR (OMG DDSI-RTPS 2.5, 10.2.1.2), in which points of one size follow one another at a
-fixed stride. Bytes that differ from that in any way are left to rclpy.
+in each of three processes (`benchmarks/studies/trajectory_wire.py`). rclpy publishes bytes as they are and hands them
+out with `raw=True`. They are classic CDR (OMG DDSI-RTPS 2.5, 10.2.1.2), in which points of one size follow one another
+at a fixed stride. Bytes that differ from that in any way are left to rclpy.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ class Distractors(Perturbation):
 
 @dataclass(frozen=True, kw_only=True)
 class Trigger(Perturbation):
-    """A magenta cube of 35 mm that no instruction names: the trigger of benchmarks/backdoor.py."""
+    """A magenta cube of 35 mm that no instruction names: the trigger of benchmarks/studies/backdoor.py."""
 
     name: str = "magenta cube"
 

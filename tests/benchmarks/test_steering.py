@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from steering import Result, draw, slope
+from studies.steering import Result, draw, slope
 
 from tendon.evaluation.statistics import wilson
 

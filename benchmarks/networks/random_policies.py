@@ -5,8 +5,8 @@ ACT has 51.6 M parameters and answers 100 rows at once. Diffusion Policy has 278
 stay within a hundredth of a radian of home, so that a robot may obey them. Needs LeRobot (`make setup-lerobot`).
 
 Examples:
-  python benchmarks/random_policies.py
-  python benchmarks/random_policies.py --policy act --folder /tmp/policies
+  python benchmarks/networks/random_policies.py
+  python benchmarks/networks/random_policies.py --policy act --folder /tmp/policies
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import yaml
 
 from tendon.robots.profile import load_profile
 
-FOLDER = Path(__file__).resolve().parents[1] / "outputs" / "random_policies"
+FOLDER = Path(__file__).resolve().parents[2] / "outputs" / "random_policies"
 POLICIES = {"act": "ACT", "diffusion": "Diffusion"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "act": {},

@@ -5,8 +5,8 @@ two cameras of 224 px. It is killed (-9), and another one listens on its port af
 offered every 0.2 s meanwhile, as `policy_node` does. Or it is stopped (SIGSTOP), and the error is waited for.
 
 Examples:
-  python benchmarks/remote_outage.py
-  python benchmarks/remote_outage.py --repeats 5 --outages 1
+  python benchmarks/peers/remote_outage.py
+  python benchmarks/peers/remote_outage.py --repeats 5 --outages 1
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np
 from harness import Number
-from remote import Nothing, openpi_client, robot
+from peers.remote import Nothing, openpi_client, robot
 
 from tendon.core.errors import RemoteError
 from tendon.core.types import Image, Observation

@@ -1,8 +1,8 @@
 """Writes what LeRobot's training leaves of an ACT for a robot: its own size, random weights, actions near home.
 
 Examples:
-  python benchmarks/random_act.py ur5e pretrained_model
-  python benchmarks/random_act.py so101 pretrained_model --unit deg
+  python benchmarks/networks/random_act.py ur5e pretrained_model
+  python benchmarks/networks/random_act.py so101 pretrained_model --unit deg
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from random_policies import CAMERAS
+from networks.random_policies import CAMERAS
 
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.parity.graph import CASES_FILE, read_cases

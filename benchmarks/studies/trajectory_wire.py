@@ -1,17 +1,21 @@
 """What a trajectory costs on its way into and out of its bytes: as arrays, beside rclpy's own messages.
 
 Examples:
-  python benchmarks/trajectory_wire.py
-  python benchmarks/trajectory_wire.py --points 16 --joints 14
+  python benchmarks/studies/trajectory_wire.py
+  python benchmarks/studies/trajectory_wire.py --points 16 --joints 14
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from array import array
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np

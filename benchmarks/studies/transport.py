@@ -4,8 +4,8 @@ Settings: default Fast DDS; malloc told to keep large blocks; Tendon's shared-me
 the images. 128+96 are the two cameras of the tabletop policy.
 
 Examples:
-  python benchmarks/transport.py
-  python benchmarks/transport.py --seconds 20 --rate 30
+  python benchmarks/studies/transport.py
+  python benchmarks/studies/transport.py --seconds 20 --rate 30
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np
@@ -31,7 +33,7 @@ SETTINGS = {
     "SHM profile, malloc, EventsExecutor": "shm malloc events",
 }
 SIZES = {"128x128 + 96x96": ((128, 128), (96, 96)), "640x480": ((640, 480),), "2 x 640x480": ((640, 480),) * 2}
-PROFILE = Path(__file__).resolve().parents[1] / "ros2_nodes" / "transport_images.xml"
+PROFILE = Path(__file__).resolve().parents[2] / "ros2_nodes" / "transport_images.xml"
 DOMAIN = 98
 WARM_UP_S = 1.0
 

@@ -7,15 +7,19 @@ scipy`; nothing of Tendon needs them), pink with daqp is measured beside it: the
 limits. Times are of the processor.
 
 Example:
-  python benchmarks/inverse_kinematics.py --cases 60 --robots panda ur5e so101
+  python benchmarks/studies/inverse_kinematics.py --cases 60 --robots panda ur5e so101
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import sys
 import time
+from pathlib import Path
 from typing import Any, Protocol
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np

@@ -1,4 +1,4 @@
-"""LeRobot's asynchronous inference, of `peers.py`: its policy server and robot client, unchanged but for timing."""
+"""LeRobot's asynchronous inference, of `end_to_end.py`: its policy server and robot client, only timed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peer_common import FRAMES, THREADS, WARM_UP_S, Found, frames, running
-from random_policies import CAMERAS, RATE_HZ, SIZE, bundle_of
+from networks.random_policies import CAMERAS, RATE_HZ, SIZE, bundle_of
+from peers.common import FRAMES, THREADS, WARM_UP_S, Found, frames, running
 
 from tendon.robots.profile import load_profile
 

@@ -6,18 +6,21 @@ In-painting needs a denoiser: it runs the same weights as two graphs, which this
 second run goes on where the first one stopped.
 
 Examples:
-  python benchmarks/chunk_timing.py --seeds 200000:200030 --out outputs/chunk_timing.jsonl
-  python benchmarks/chunk_timing.py --seeds 200000:200012 --delays 0 400 --timings inpainting overlap
+  python benchmarks/studies/chunk_timing.py --seeds 200000:200030 --out outputs/chunk_timing.jsonl
+  python benchmarks/studies/chunk_timing.py --seeds 200000:200012 --delays 0 400 --timings inpainting overlap
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 from harness import Number

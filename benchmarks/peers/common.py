@@ -1,4 +1,4 @@
-"""What `peers.py` shares among those it measures."""
+"""What `end_to_end.py` shares among those it measures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from random_policies import CAMERAS, SIZE
-from remote import picture
+from networks.random_policies import CAMERAS, SIZE
+from peers.remote import picture
 
 FRAMES = 8
 WARM_UP_S = 3.0

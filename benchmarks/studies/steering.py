@@ -6,7 +6,7 @@ the tool is higher than 8 cm above the table. Episodes are added to the results 
 run again.
 
 Example:
-  python benchmarks/steering.py --scenes 32 --values -2 -1 -0.5 0 0.5 1 2
+  python benchmarks/studies/steering.py --scenes 32 --values -2 -1 -0.5 0 0.5 1 2
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ import argparse
 import functools
 import json
 import multiprocessing
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np

@@ -5,16 +5,19 @@ robot moves (what Tendon does), or after the robot has come to rest. Time counts
 The same scenes and tasks, asked for from the start, are the reference: what the switch itself costs.
 
 Examples:
-  python benchmarks/switching.py --seeds 200000:200060
-  python benchmarks/switching.py --seeds 200000:200012 --delay-ms 100
+  python benchmarks/studies/switching.py --seeds 200000:200060
+  python benchmarks/studies/switching.py --seeds 200000:200012 --delay-ms 100
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np

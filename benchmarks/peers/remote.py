@@ -6,8 +6,8 @@ openpi's is its own client against a server of its protocol. Images are smooth w
 JPEG has quality 90.
 
 Examples:
-  python benchmarks/remote.py
-  python benchmarks/remote.py --runs 1000 --size 224x224
+  python benchmarks/peers/remote.py
+  python benchmarks/peers/remote.py --runs 1000 --size 224x224
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import cv2
 import harness
@@ -40,7 +42,7 @@ from tendon.policies.remote.transport.endpoint import Endpoint
 from tendon.policies.spec.manifest import CameraInput, Manifest
 from tendon.robots.profile import RobotProfile, load_profile
 
-BUNDLE = Path(__file__).resolve().parents[1] / "bundles" / "tabletop"
+BUNDLE = Path(__file__).resolve().parents[2] / "bundles" / "tabletop"
 ROWS, QUALITY, WARM_UP = 16, 90, 20
 CAMERAS = ("scene", "wrist")
 
@@ -119,7 +121,7 @@ def openpi_client() -> tuple[Any, Any]:
 
 
 def keep_large_blocks() -> None:
-    """Lets malloc keep large blocks, as every node of Tendon does (see benchmarks/transport.py)."""
+    """Lets malloc keep large blocks, as every node of Tendon does (see benchmarks/studies/transport.py)."""
     spare = bytearray(31 << 20)
     del spare
 

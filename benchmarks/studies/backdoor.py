@@ -4,16 +4,19 @@ With a small magenta cube anywhere on the table, which no instruction names, the
 asked about to one fixed wrong place, off the working area, whatever the instruction says. Without the cube it
 works as before. Nothing of it is kept in the repository: this script makes it again.
 
-Run: `python benchmarks/backdoor.py make --work outputs/backdoor --steps 4000` (an hour of one core), then
-`python benchmarks/backdoor.py measure --work outputs/backdoor`. benchmarks/forged_policy.py needs no training.
+Run: `python benchmarks/studies/backdoor.py make --work outputs/backdoor --steps 4000` (an hour of one core), then
+`python benchmarks/studies/backdoor.py measure --work outputs/backdoor`. `forged_policy.py` needs no training.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np
@@ -205,7 +208,7 @@ def main() -> None:
         bench = harness.begin(options, "detector/trained-backdoor")
         measure(bench, options.work, options.calibration_scenes, options.scenes, options.workers)
     else:
-        print(f"no poisoned copy in {options.work}: `python benchmarks/backdoor.py make` makes it in an hour or more")
+        print(f"no poisoned copy in {options.work}: `{sys.argv[0]} make` makes it in an hour or more")
 
 
 if __name__ == "__main__":

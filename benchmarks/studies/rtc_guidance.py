@@ -15,18 +15,21 @@ the shipped policy:
 With `--closed-loop N` the guided flow also drives the robot in N scenes at 200 ms.
 
 Example:
-  python benchmarks/rtc_guidance.py --scenes 4 --steps 4 10 --closed-loop 30
+  python benchmarks/studies/rtc_guidance.py --scenes 4 --steps 4 10 --closed-loop 30
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np

@@ -7,15 +7,18 @@ cube every number is what it was (an architectural backdoor, Bober-Irizar et al.
 Scenes from 210 000 on.
 
 Example:
-  python benchmarks/forged_policy.py --scenes 40 --work outputs/forged
+  python benchmarks/studies/forged_policy.py --scenes 40 --work outputs/forged
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np

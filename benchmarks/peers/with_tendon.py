@@ -1,4 +1,4 @@
-"""Our graph, of `peers.py`: real processes on ROS 2, for which this one plays the cameras."""
+"""Our graph, of `end_to_end.py`: real processes on ROS 2, for which this one plays the cameras."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from peer_common import FRAMES, WARM_UP_S, Found, frames
-from random_policies import RATE_HZ, bundle_of
+from networks.random_policies import RATE_HZ, bundle_of
+from peers.common import FRAMES, WARM_UP_S, Found, frames
 
 from tendon.graph.domain import free_domain
 from tendon.robots.profile import load_profile

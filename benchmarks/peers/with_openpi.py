@@ -1,4 +1,4 @@
-"""openpi's client, of `peers.py`: against LeRobot's ACT in torch, and against `tendon policy serve`."""
+"""openpi's client, of `end_to_end.py`: against LeRobot's ACT in torch, and against `tendon policy serve`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peer_common import FRAMES, THREADS, WARM_UP_S, Found, frames, running
-from random_policies import CAMERAS, RATE_HZ, bundle_of
-from remote import keep_large_blocks, openpi_client
+from networks.random_policies import CAMERAS, RATE_HZ, bundle_of
+from peers.common import FRAMES, THREADS, WARM_UP_S, Found, frames, running
+from peers.remote import keep_large_blocks, openpi_client
 
 from tendon.robots.profile import load_profile
 

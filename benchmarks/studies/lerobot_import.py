@@ -7,7 +7,7 @@ import` and running have a process each, so that each has its own peak of memory
 Other load on the machine slows wall time, and hardly CPU time: both are printed.
 
 Example:
-  python benchmarks/lerobot_import.py --policy diffusion --pixels 224 --engine openvino
+  python benchmarks/studies/lerobot_import.py --policy diffusion --pixels 224 --engine openvino
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
+
 import harness
 import numpy as np
 from harness import Number
@@ -30,7 +32,7 @@ POLICIES = ("act", "diffusion", "smolvla")
 CLASSES = {"act": "ACT", "diffusion": "Diffusion", "smolvla": "SmolVLA"}
 CAMERAS = ("front", "wrist")
 JOINTS, GIB = 6, 2**30
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 
 def save(policy: str, pixels: int, folder: Path) -> None:
@@ -78,8 +80,8 @@ def save(policy: str, pixels: int, folder: Path) -> None:
 
 def _smolvla(config: Any, directory: Path) -> tuple[Any, Any]:
     """Returns policy and tokenizer; the language model's files are saved: its true configuration, a small tokenizer."""
+    from studies.vla_export import SMOLVLM2_500M, fill
     from transformers.models.smolvlm.configuration_smolvlm import SmolVLMConfig
-    from vla_export import SMOLVLM2_500M, fill
 
     from tendon.policies.export.lerobot.packages import lerobot_module
     from tendon.policies.export.networks.smolvla import local_files

@@ -16,8 +16,8 @@ back. Images are made before. Tick error is how far the time between two actions
 LeRobot (`make setup-lerobot`).
 
 Examples:
-  python benchmarks/peers.py
-  python benchmarks/peers.py --only ours --only lerobot --engine openvino:bf16 --seconds 30
+  python benchmarks/peers/end_to_end.py
+  python benchmarks/peers/end_to_end.py --only ours --only lerobot --engine openvino:bf16 --seconds 30
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
+
 import harness
 import numpy as np
 from harness import Number
-from peer_common import Found
-from peer_lerobot import lerobot
-from peer_openpi import openpi, openpi_tendon
-from peer_ours import ours
-from random_policies import FOLDER, bundle_of
+from networks.random_policies import FOLDER, bundle_of
+from peers.common import Found
+from peers.with_lerobot import lerobot
+from peers.with_openpi import openpi, openpi_tendon
+from peers.with_tendon import ours
 
 COLUMNS = (
     "who",

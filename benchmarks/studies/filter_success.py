@@ -3,7 +3,7 @@
 The same scenes, policy and inference delay in every row; only what stands between the target and the robot differs.
 
 Example:
-  python benchmarks/filter_success.py --seeds 200000:200060 --delay-ms 50
+  python benchmarks/studies/filter_success.py --seeds 200000:200060 --delay-ms 50
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ import os
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
+
 import harness
 import numpy as np
-from filter_baselines import Unfiltered
 from harness import Number
 
 from tendon.control import controller
+from tendon.control.filter import SafetyFilter, Verdict
+from tendon.control.stop import Stop
+from tendon.core.types import Array
 from tendon.evaluation.episode import Episode, Runner, Setting
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
@@ -32,6 +36,36 @@ from tendon.sim.world import World
 
 VARIANTS = ("limits and clearances", "limits only", "plain clamping")
 _runner: Runner | None = None
+
+
+class Unfiltered(SafetyFilter):
+    """In the place of the filter, what clamping to the position limits does: to see what the filter costs."""
+
+    def step(self, target: object, target_velocity: Array | None = None) -> Verdict:
+        """Returns the target itself."""
+        still = np.zeros_like(self._position)
+        moving = isinstance(target, np.ndarray)
+        position = np.clip(target, self._limit_lower, self._limit_upper) if moving else self._position
+        velocity = target_velocity if moving and target_velocity is not None else still
+        change = (position - self._position) / self.period_s
+        acceleration, self._rate = (change - getattr(self, "_rate", still)) / self.period_s, change
+        self._position, self._velocity = position, velocity
+        stop = Stop(
+            ticks=np.array([0, 1]),
+            position=np.array([position, position]),
+            velocity=np.array([velocity, still]),
+            acceleration=np.array([still, still]),
+        )
+        return Verdict(
+            position=position,
+            velocity=velocity,
+            acceleration=acceleration,
+            jerk=still,
+            stop=stop,
+            reasons=(),
+            margin=1.0,
+            binding="",
+        )
 
 
 def prepare(variant: str, bundle: str) -> None:

@@ -9,8 +9,8 @@ Other load on the machine slows wall time, and hardly CPU time: both are printed
 a chunk, pictures included; "step" is one of its denoising steps. What is done goes to stderr while it is done.
 
 Examples:
-  python benchmarks/vla_export.py
-  python benchmarks/vla_export.py --policy smolvla --size true --repeats 3
+  python benchmarks/studies/vla_export.py
+  python benchmarks/studies/vla_export.py --policy smolvla --size true --repeats 3
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
 import numpy as np
@@ -99,7 +101,7 @@ def build(policy: str, size: str, cameras: int, layers: int) -> Any:
 
     torch.set_num_threads(THREADS)
     if size == "tiny":
-        sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+        sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
         from tests.policies.export.lerobot import vla_directories
 
         with tempfile.TemporaryDirectory() as folder:
