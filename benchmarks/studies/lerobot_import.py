@@ -41,7 +41,7 @@ def save(policy: str, pixels: int, folder: Path) -> None:
 
     from tendon.policies.export.lerobot.packages import lerobot_module
     from tests.policies.export.lerobot.so101 import write_so101
-    from tests.policies.export.lerobot.vla_directories import save_processors
+    from tests.policies.export.lerobot.vla.vla_directories import save_processors
 
     torch.manual_seed(0)
     types: Any = lerobot_module("configs.types")
@@ -85,7 +85,7 @@ def _smolvla(config: Any, directory: Path) -> tuple[Any, Any]:
 
     from tendon.policies.export.lerobot.packages import lerobot_module
     from tendon.policies.export.networks.smolvla import local_files
-    from tests.policies.export.lerobot.vla_directories import save_tokenizer
+    from tests.policies.export.lerobot.vla.vla_directories import save_tokenizer
 
     tokenizer, vlm = save_tokenizer(directory / "vlm", "smolvla"), SmolVLMConfig(**SMOLVLM2_500M)
     vlm.save_pretrained(directory / "vlm")

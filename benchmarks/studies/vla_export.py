@@ -102,7 +102,7 @@ def build(policy: str, size: str, cameras: int, layers: int) -> Any:
     torch.set_num_threads(THREADS)
     if size == "tiny":
         sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-        from tests.policies.export.lerobot import vla_directories
+        from tests.policies.export.lerobot.vla import vla_directories
 
         with tempfile.TemporaryDirectory() as folder:
             save = vla_directories.save_smolvla if policy == "smolvla" else vla_directories.save_pi

@@ -33,7 +33,7 @@ SAYS = {
 """What each prints, among other things."""
 
 NEEDS_A_GRAPH = {"own_policy"}
-"""A node that runs until Ctrl-C: tests/ros2_nodes/test_examples.py."""
+"""A node that runs until Ctrl-C: tests/ros2_nodes/policy/test_examples.py."""
 
 
 def test_every_example_is_run() -> None:

@@ -34,7 +34,7 @@ from tendon.policies.export.networks.vla import VlaContext, vla_views
 from tendon.policies.export.networks.vlm_files import bundle_tokenizer, read_tokenizer
 from tendon.policies.inference.prompt import Prompt
 from tests.policies.export.lerobot.versions.weights import number_of, write_weights
-from tests.policies.export.lerobot.vla_directories import tiny_gemma
+from tests.policies.export.lerobot.vla.vla_directories import tiny_gemma
 
 FOLDERS = Path(__file__).parent / "versions"
 CAMERAS = {"top": "scene", "wrist": "hand"}

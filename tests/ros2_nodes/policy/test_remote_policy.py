@@ -17,7 +17,7 @@ import yaml
 from tendon.core.modes import Mode
 from tendon.graph.description import EXIT_REFUSED, describe
 from tests.policies.remote.contract_files import DROID, changed
-from tests.ros2_nodes import moody_server
+from tests.ros2_nodes.policy import moody_server
 from tests.ros2_nodes.running_graph import RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 

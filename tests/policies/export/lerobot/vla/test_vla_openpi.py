@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from tendon.policies.export.networks.openpi_gemma import accepted_release, has_fork
-from tests.policies.export.lerobot.openpi_golden import FILE, answer
+from tests.policies.export.lerobot.vla.openpi_golden import FILE, answer
 
 
 @pytest.mark.parametrize("kind", ["pi0", "pi05"])

@@ -38,7 +38,7 @@ from tendon.policies.spec.manifest import CameraInput
 from tendon.policies.spec.sampling import Flow
 from tendon.robots.profile import load_profile
 from tests.policies.export.lerobot.so101 import JOINTS, write_so101
-from tests.policies.export.lerobot.vla_directories import (
+from tests.policies.export.lerobot.vla.vla_directories import (
     ACTION,
     HEIGHT,
     ROWS,

@@ -1,7 +1,7 @@
 """What pi0 and pi0.5 answer on openpi's fork of transformers. Run as a script with the fork, it writes the file.
 
 The fork is transformers 4.53.2 with the files of openpi's `src/openpi/models_pytorch/transformers_replace` over it.
-With both and LeRobot 0.4.4 importable: `PYTHONPATH=.:FORK python tests/policies/export/lerobot/openpi_golden.py`.
+With both and LeRobot 0.4.4 importable: `PYTHONPATH=.:FORK python tests/policies/export/lerobot/vla/openpi_golden.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from safetensors.numpy import save_file
 
 from tendon.policies.export.networks.openpi_gemma import has_fork
-from tests.policies.export.lerobot.vla_directories import ROWS, VOCABULARY, observation, tiny_pi
+from tests.policies.export.lerobot.vla.vla_directories import ROWS, VOCABULARY, observation, tiny_pi
 
 TOKENS = 12
 FILE = Path(__file__).with_name("openpi_golden.safetensors")

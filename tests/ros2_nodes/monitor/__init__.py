@@ -1,0 +1,1 @@
+"""Tests of the safety monitor in a running graph."""

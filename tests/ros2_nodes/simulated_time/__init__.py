@@ -1,0 +1,1 @@
+"""Tests of simulated time in a running graph."""
