@@ -129,14 +129,16 @@ class Human:
         radius: of the sphere that a person is taken for [m].
         speed: how fast a person may come nearer [m/s].
         separation: what must be left between robot and person when it has come to rest [m].
+        uncertainty: how far off a position may be [m].
     """
 
     topic: str
     radius: float = 0.5
     speed: float = 1.6
     separation: float = 0.1
+    uncertainty: float = 0.1
 
     def __post_init__(self) -> None:
         check_ros_name("human: topic", self.topic)
-        for name in ("radius", "speed", "separation"):
+        for name in ("radius", "speed", "separation", "uncertainty"):
             check_number(f"human: {name}", getattr(self, name), above=0, most=10)

@@ -7,47 +7,74 @@ from functools import partial
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.motion import MotionPath, check_separation
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.core.types import Array, freeze
 from tendon.robots.profile import Human
 
 STALE_NS = 500_000_000
 """Oldest position of people to move on. Who cannot be seen may be anywhere."""
+MAX_AHEAD_NS = 30_000_000
+"""How far in the future people may have been seen: what synchronised clocks differ by, and `/clock` may come late."""
 
 
 class HumanZone:
     """A guard of the safety filter after speed and separation monitoring (ISO/TS 15066, equation 1).
 
-    A step is taken only when all along it and its stop every body of the robot is at least `separation` away
-    from every person, who meanwhile comes nearer at `speed`. It makes no claim about how well people are seen.
+    A step is taken only when all along it and its stop every body of the robot is at least `separation` and
+    `uncertainty` away from every person, who comes nearer at `speed` from the moment at which he was seen. It makes no
+    claim about how well people are seen.
 
     Args:
         clearance: gives the distances of the robot's bodies.
-        human: size of a person, speed and separation.
+        human: size of a person, speed, separation, and how uncertain a position is.
+        frame: in which positions are given: the robot's base frame.
+        lead_ns: how far ahead of now a step begins.
 
     Raises:
         ConfigError: the robot has no collision model, so nothing could be kept away.
     """
 
-    def __init__(self, clearance: Clearance, human: Human) -> None:
+    def __init__(self, clearance: Clearance, human: Human, frame: str, lead_ns: int) -> None:
         if not clearance.body_names:
             raise ConfigError(
                 "profile has a human topic but no collision model: make it with `tendon robot collisions`"
             )
-        self._clearance, self._human = clearance, human
-        self._margin = freeze("separation", [human.separation] * len(clearance.body_names), (None,))
+        self._clearance, self._human, self._frame, self._lead_ns = clearance, human, frame, lead_ns
+        distance = human.separation + human.uncertainty
+        self._margin = freeze("separation", [distance] * len(clearance.body_names), (None,))
         self._people: tuple[Array, ...] = ()
         self._seen_ns: int | None = None
+        self._problem = ""
         self._now_ns = 0
 
-    def see(self, people: Sequence[Array], now_ns: int) -> None:
-        """Takes where people are: (3,) [m] each in the base frame; none is an answer too.
+    def see(self, people: Sequence[Array], seen_ns: int, frame: str, now_ns: int) -> None:
+        """Takes where people are; that nobody is there is an answer too.
+
+        Args:
+            people: (3,) position of each [m].
+            seen_ns: exposure of what they were seen in: their age counts from there.
+            frame: in which the positions are given.
+            now_ns: the time now.
 
         Raises:
-            InvalidDataError: a position is not three finite numbers; the zone then is as before.
+            InvalidDataError: another frame, a stamp that repeats, comes after a later one or lies in the future, or a
+                position that is not three finite numbers. What was known before stays, and grows old.
         """
-        self._people = tuple(freeze("position of a person", position, (3,)) for position in people)
-        self._seen_ns = now_ns
+        try:
+            positions = tuple(freeze("position of a person", position, (3,)) for position in people)
+            self._check(seen_ns, frame, now_ns)
+        except InvalidDataError as error:
+            self._problem = f"{self._human.topic}: {error}"
+            raise InvalidDataError(self._problem) from None
+        self._people, self._seen_ns, self._problem = positions, seen_ns, ""
+
+    def _check(self, seen_ns: int, frame: str, now_ns: int) -> None:
+        if frame != self._frame:
+            raise InvalidDataError(f"frame_id is {frame!r}, must be {self._frame!r}, the robot's base_frame")
+        if seen_ns > now_ns + MAX_AHEAD_NS:
+            raise InvalidDataError(f"its stamp is {(seen_ns - now_ns) * 1e-6:.0f} ms in the future: check the clocks")
+        if self._seen_ns is not None and seen_ns <= self._seen_ns:
+            raise InvalidDataError("its stamp is not newer than the last: stamp each message with its exposure")
 
     def pass_time(self, now_ns: int) -> None:
         """Says what time it is."""
@@ -56,12 +83,13 @@ class HumanZone:
     def __call__(self, path: MotionPath) -> str:
         """Returns why a motion must not be made, empty when it may."""
         if self._seen_ns is None:
-            return f"nothing on {self._human.topic} yet: people may be anywhere"
-        age_ns = self._now_ns - self._seen_ns
+            return f"{self._problem or f'nothing on {self._human.topic} yet'}: people may be anywhere"
+        age_ns = max(0, self._now_ns - self._seen_ns)
         if age_ns > STALE_NS:
-            return f"nothing on {self._human.topic} for {STALE_NS / 1e6:.0f} ms: people may be anywhere"
-        # They have come nearer since they were seen.
-        margin = self._margin + self._human.speed * age_ns * 1e-9
+            why = f" ({self._problem})" if self._problem else ""
+            return f"nothing of use on {self._human.topic} for {STALE_NS / 1e6:.0f} ms{why}: people may be anywhere"
+        # They have come nearer since they were seen, and do until the step begins.
+        margin = self._margin + self._human.speed * (age_ns + self._lead_ns) * 1e-9
         for person in self._people:
             answer = check_separation(
                 path,

@@ -14,15 +14,16 @@ from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.robots.profile import Human
 from tests.control.limits_checker import PROFILE
 
-HUMAN = Human(topic="people", radius=0.3, speed=1.6, separation=0.1)
+HUMAN = Human(topic="people", radius=0.3, speed=1.6, separation=0.1, uncertainty=0.05)
 HOME = PROFILE.vector("home")
 FAR, NEAR = np.array([6.0, 0.0, 0.5]), np.array([1.1, 0.0, 0.5])
 MS = 1_000_000
+FRAME, LEAD_NS = PROFILE.base_frame, 40 * MS
 
 
 def make() -> tuple[SafetyFilter, HumanZone]:
     clearance = Clearance(PROFILE)
-    filter_, zone = SafetyFilter(PROFILE, clearance), HumanZone(clearance, HUMAN)
+    filter_, zone = SafetyFilter(PROFILE, clearance), HumanZone(clearance, HUMAN, FRAME, LEAD_NS)
     filter_.guards = (zone,)
     filter_.reset(HOME)
     return filter_, zone
@@ -41,48 +42,80 @@ def speed(filter_: SafetyFilter, zone: HumanZone, begin_ns: int, ticks: int = 60
 
 def test_it_moves_with_people_far_away_or_none_and_rests_when_one_is_near() -> None:
     filter_, zone = make()
-    zone.see([FAR], 0)
+    zone.see([FAR], 0, FRAME, 0)
     assert speed(filter_, zone, 0, 30) > 0.5
-    zone.see([FAR, NEAR], 300 * MS)
+    zone.see([FAR, NEAR], 300 * MS, FRAME, 300 * MS)
     assert speed(filter_, zone, 300 * MS, 40) == 0.0
-    zone.see([], 700 * MS)
+    zone.see([], 700 * MS, FRAME, 700 * MS)
     assert speed(filter_, zone, 700 * MS, 15) > 0.5
 
 
 def test_it_does_not_move_before_people_were_looked_for_nor_when_that_is_long_ago() -> None:
     filter_, zone = make()
     assert speed(filter_, zone, 0) == 0.0
-    zone.see([], 0)
+    zone.see([], 0, FRAME, 0)
     assert speed(filter_, zone, 0, 40) > 0.5
     assert speed(filter_, zone, 600 * MS, 60) == 0.0
     assert "for 500 ms" in filter_.step(HOME + 0.1).reasons[-1]
 
 
-def test_it_has_come_to_rest_before_a_person_walking_up_arrives() -> None:
+@pytest.mark.parametrize("latency_ms", [0, 100, 300])
+@pytest.mark.parametrize("error", [0.0, 0.05])
+def test_it_has_come_to_rest_before_a_person_walking_up_arrives(latency_ms: int, error: float) -> None:
+    """However late it hears of him, and when he is nearer than it hears by as much as the profile says."""
     filter_, zone = make()
+    walked = []
     for k in range(300):
         now_ns = k * 10 * MS
         person = np.array([3.0 - HUMAN.speed * now_ns * 1e-9, 0.0, 0.5])
-        zone.see([person], now_ns)
+        walked.append(person)
+        if (then := k - latency_ms // 10) >= 0:
+            zone.see([walked[then] + [error, 0.0, 0.0]], then * 10 * MS, FRAME, now_ns)
         zone.pass_time(now_ns)
         target = HOME.copy()
         target[0] += 0.5 * np.sin(k * 0.1)
         verdict = filter_.step(target)
-        gap = zone._clearance.distances_to(verdict.position, person, HUMAN.radius).min()
+        # This step is made a lead later, and by then the person has walked on.
+        then_there = person - [HUMAN.speed * LEAD_NS * 1e-9, 0.0, 0.0]
+        gap = zone._clearance.distances_to(verdict.position, then_there, HUMAN.radius).min()
         if gap <= HUMAN.separation:
             assert not verdict.velocity.any(), "in motion where the person is"
             return
     raise AssertionError("the person never arrived")
 
 
+@pytest.mark.parametrize(
+    ("seen_ms", "frame", "words"),
+    [
+        (100, FRAME, "not newer than the last"),
+        (90, FRAME, "not newer than the last"),
+        (3_600_000, FRAME, "3599850 ms in the future"),
+        (150, "camera_link", "frame_id is 'camera_link', must be 'panda_link0'"),
+        (150, "", "frame_id is ''"),
+    ],
+)
+def test_a_message_that_says_nothing_new_is_refused_and_does_not_keep_the_robot_moving(
+    seen_ms: int, frame: str, words: str
+) -> None:
+    filter_, zone = make()
+    zone.see([], 100 * MS, FRAME, 100 * MS)
+    with pytest.raises(InvalidDataError, match=words):
+        zone.see([], seen_ms * MS, frame, 150 * MS)
+    assert speed(filter_, zone, 150 * MS, 30) > 0.3, "nobody was there a moment ago"
+    assert speed(filter_, zone, 700 * MS, 60) == 0.0
+    assert words.split(",")[0] in filter_.step(HOME + 0.1).reasons[-1]
+    zone.see([], 1300 * MS, FRAME, 1300 * MS)
+    assert speed(filter_, zone, 1300 * MS, 30) > 0.1, "the next good message is taken"
+
+
 def test_a_position_that_is_no_number_is_an_error_and_changes_nothing() -> None:
     filter_, zone = make()
-    zone.see([NEAR], 0)
+    zone.see([NEAR], 0, FRAME, 0)
     with pytest.raises(InvalidDataError, match="person"):
-        zone.see([np.array([np.nan, 0, 0])], 10 * MS)
+        zone.see([np.array([np.nan, 0, 0])], 10 * MS, FRAME, 10 * MS)
     assert speed(filter_, zone, 0, 20) == 0.0
 
 
 def test_a_robot_without_a_collision_model_cannot_keep_away() -> None:
     with pytest.raises(ConfigError, match="collisions"):
-        HumanZone(Clearance(replace(PROFILE, collisions=None)), HUMAN)
+        HumanZone(Clearance(replace(PROFILE, collisions=None)), HUMAN, FRAME, LEAD_NS)
