@@ -28,6 +28,7 @@ from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
 from tendon.control.controller import Controller, Tick
 from tendon.control.executor import Placement
+from tendon.control.reference import LEAD_TICKS
 from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
 from tendon.core.modes import Mode, Source
@@ -66,12 +67,16 @@ class ControlNode(NodeShell):
         super().__init__("control_node")
         place = self.setting("environment", "")
         clearance = Clearance(self.profile, load_environment(place) if place else None)
-        self._zone = HumanZone(clearance, self.profile.human) if self.profile.human is not None else None
+        self._zone = None
+        if self.profile.human is not None:
+            lead_ns = LEAD_TICKS * self._period_ns
+            self._zone = HumanZone(clearance, self.profile.human, self.profile.base_frame, lead_ns)
         guards = () if self._zone is None else (self._zone,)
         self._controller = Controller(self.profile, clearance=clearance, guards=guards)
         if self.profile.collision_file is None:
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
-        self._reader = wire.JointStateReader(self.profile.joint_names)
+        ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
+        self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
         self._period_ns = round(wire.SECOND_NS / self.profile.control_hz)
         settings = self.profile.safety
         longest_ns, fresh_ns, self._late_ns = map(
@@ -142,6 +147,8 @@ class ControlNode(NodeShell):
             self.get_logger().warning(self._rejections.popleft(), throttle_duration_sec=1.0)
 
     def _measured(self, message: JointState) -> None:
+        if not self.time.now_ns():
+            return  # no /clock yet
         try:
             stamp_ns, position, velocity = self._reader.read(message)
             observation = Observation(stamp_ns=stamp_ns, joint_position=position, joint_velocity=velocity)
@@ -178,7 +185,8 @@ class ControlNode(NodeShell):
         people = [np.array([p.position.x, p.position.y, p.position.z]) for p in message.poses]
         if self._zone is not None:
             try:
-                self._zone.see(people, self.time.now_ns())
+                seen_ns = wire.time_ns(message.header.stamp)
+                self._zone.see(people, seen_ns, message.header.frame_id, self.time.now_ns())
             except TendonError as error:
                 self._refusal = str(error)
 
@@ -293,7 +301,11 @@ class ControlNode(NodeShell):
         if tick is None or ((tick.mode, self._event) == self._reported and self._ticks % REPORT_EVERY):
             return
         self._reported = (tick.mode, self._event)
-        obstacle = self.profile.arming_obstacle or ("" if self._observation is not None else "no joint state yet")
+        obstacle = self.profile.arming_obstacle
+        if self._observation is None:
+            obstacle = obstacle or "no joint state yet"
+        elif not self._permissions.listening:  # it would take the armed state for one that it finds, and not follow it
+            obstacle = obstacle or "it has not heard the safety monitor yet"
         state = ControlState(
             mode=tick.mode,
             event=self._event,

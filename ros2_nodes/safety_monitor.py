@@ -67,7 +67,8 @@ class SafetyMonitorNode(NodeShell):
         watches = (*self._inputs.watches, HostWatch(self._awake, self.profile.safety))
         self._monitor = SafetyMonitor(self.profile, REQUIRED, WATCHED, watches=watches, latched=inherited)
         self._log.put("start", latched=inherited)
-        self._reader = wire.JointStateReader(self.profile.joint_names)
+        ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
+        self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
         self._permission = self._monitor.permission(self._awake.now_ns())
         self._kept: tuple[PermissionState, str] | None = None
         self._noted: Permission | None = None
@@ -147,6 +148,8 @@ class SafetyMonitorNode(NodeShell):
         self._inputs.sources.beat(beat.node, beat.instance, now_ns)
 
     def _measured(self, message: JointState) -> None:
+        if not self.time.now_ns():
+            return  # no /clock yet
         now_ns = self._awake.now_ns()
         try:
             stamp_ns, position, velocity = self._reader.read(message)

@@ -96,6 +96,11 @@ class PermissionFollower:
         """Takes a permission that has just arrived."""
         self._received = (permission, self._now_ns())
 
+    @property
+    def listening(self) -> bool:
+        """Whether a permission is known already, so that the next event would be followed."""
+        return self._event is not None
+
     def demand(self) -> Demand:
         """Returns what to do now."""
         if self._received is None:

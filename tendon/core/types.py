@@ -83,6 +83,10 @@ class Observation:
         object.__setattr__(self, "joint_velocity", freeze("joint_velocity", self.joint_velocity, position.shape))
         object.__setattr__(self, "images", dict(self.images))
 
+MIN_STEP_NS = 2_000_000
+"""Shortest time between rows. No policy answers rows closer than 5 ms; at 1 us a chunk of two rows that begins in a
+second would be led into by a million."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ActionChunk:
@@ -116,8 +120,8 @@ class ActionChunk:
         actions = freeze("actions", self.actions, (None, None))
         if not actions.shape[0]:
             raise InvalidDataError("actions has no rows: an action chunk needs at least one")
-        if self.step_ns <= 0:
-            raise InvalidDataError(f"step_ns is {self.step_ns}, must be positive")
+        if self.step_ns < MIN_STEP_NS:
+            raise InvalidDataError(f"step_ns is {self.step_ns}, must be at least {MIN_STEP_NS}")
         object.__setattr__(self, "actions", actions)
 
     @property

@@ -46,6 +46,9 @@ class SafetySettings:
     rest is for a busy network."""
 
     # What is measured of the joints.
+    state_ahead_s: float = field(default=0.03, metadata=bounds("s", tightest=0.005, loosest=0.03))
+    """How far ahead of this machine's clock a joint state may be stamped: what synchronised machines differ by, and
+    what `/clock` may come late. One that is further ahead is refused, as the true ones after it would look old."""
     rest_share: float = field(default=0.05, metadata=bounds("of the speed limit", tightest=0.01, loosest=0.1))
     """A joint that is measured at no more than this part of its speed limit is at rest. Sensors have noise and an
     offset, and contacts keep a joint trembling. May be loosened for speeds that are computed from coarse encoders."""

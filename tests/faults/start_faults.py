@@ -139,7 +139,7 @@ def _refused(bundle: Path, reason: str, demand: bool) -> Trial:
 
 def _early_reset(random: Random, folder: Path) -> Trial:
     """The robot's joint states are gone: reset is refused until they are back, arming needs its own call."""
-    graph = RunningGraph(folder / f"reset-{time.monotonic_ns()}.log", "policy:=none")
+    graph = RunningGraph(folder / f"reset-{time.monotonic_ns()}.log", "policy:=none", "clock:=realtime")
     try:
         graph.ready()
         graph.arm()

@@ -210,7 +210,7 @@ def gap_holds(profile: RobotProfile) -> bool:
 
 def invalid_chunks(profile: RobotProfile) -> int:
     robot = armed(profile)
-    chunk = ActionChunk(actions=np.zeros((4, 3)), start_ns=0, step_ns=MS, observation_stamp_ns=0)
+    chunk = ActionChunk(actions=np.zeros((4, 3)), start_ns=0, step_ns=10 * MS, observation_stamp_ns=0)
     for k in range(10):
         with pytest.raises(InvalidDataError):
             robot.controller.submit(chunk, robot.now_ns)
@@ -272,7 +272,7 @@ def slowed(profile: RobotProfile) -> float:
 
 TOP = PROFILE.vector("upper")
 FINGER = np.arange(8) == 7
-IN_PROCESSES = {"command_late_s", "clock_still_s", "clock_waits_s"}
+IN_PROCESSES = {"command_late_s", "clock_still_s", "clock_waits_s", "state_ahead_s"}
 """Only a running node reads these."""
 EARLIER = [
     ("permission_age_s", 0.05, permission_ms),

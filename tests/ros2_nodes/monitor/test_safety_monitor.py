@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from sensor_msgs.msg import Image as ImageMessage
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -88,6 +89,24 @@ def test_a_rogue_command_breaks_a_law_that_is_named(graph: RunningGraph) -> None
     finally:
         node.destroy_publisher(rogue)
     graph.arm()
+
+
+def test_a_joint_state_from_the_future_does_not_lock_the_robot_out(graph: RunningGraph) -> None:
+    graph.arm()
+    rogue = graph.operator.node.create_publisher(JointState, "joint_states", qos.EACH)
+    hour_ns, names = 3600 * 10**9, graph.profile.joint_names
+
+    def refused() -> bool:
+        _, position, velocity = graph.states[-1]
+        rogue.publish(wire.joint_state_message(graph.now_ns() + hour_ns, names, position, velocity))
+        return graph.operator.wait(lambda: "ahead of this machine's clock" in graph.reason(), 0.2)
+
+    try:
+        graph.wait(refused, "the sender is told")
+    finally:
+        graph.operator.node.destroy_publisher(rogue)
+    graph.set_in_motion()
+    graph.hold_still()
 
 
 def test_a_second_control_node_stops_the_robot(graph: RunningGraph) -> None:

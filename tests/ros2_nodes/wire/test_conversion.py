@@ -140,6 +140,16 @@ def test_a_broken_joint_state_is_an_error_and_never_reads_as_zero(change: str) -
         wire.JointStateReader(NAMES).read(message)
 
 
+def test_a_joint_state_from_the_future_is_refused_and_the_next_true_one_is_read() -> None:
+    """Taken once, a stamp an hour ahead makes all that follow look old: the robot is locked out."""
+    reader = wire.JointStateReader(NAMES, now_ns=lambda: STAMP_NS, ahead_ns=30_000_000)
+    with pytest.raises(InvalidDataError, match="3600000 ms ahead of this machine's clock, allowed 30"):
+        reader.read(wire.joint_state_message(STAMP_NS + 3600 * 10**9, NAMES, np.zeros(8), np.zeros(8)))
+    for ahead_ns in (0, 30_000_000):
+        message = wire.joint_state_message(STAMP_NS + ahead_ns, NAMES, np.zeros(8), np.zeros(8))
+        assert reader.read(message)[0] == STAMP_NS + ahead_ns
+
+
 def test_an_image_survives_and_bgr_is_turned() -> None:
     pixels = np.random.default_rng(0).integers(0, 255, (6, 4, 3), np.uint8)
     message = wire.image_message(Image(stamp_ns=STAMP_NS, pixels=pixels), "frame")
