@@ -65,9 +65,10 @@ class ControlNode(NodeShell):
 
     def __init__(self) -> None:
         super().__init__("control_node")
+        self._period_ns = round(wire.SECOND_NS / self.profile.control_hz)
         place = self.setting("environment", "")
         clearance = Clearance(self.profile, load_environment(place) if place else None)
-        self._zone = None
+        self._zone: HumanZone | None = None
         if self.profile.human is not None:
             lead_ns = LEAD_TICKS * self._period_ns
             self._zone = HumanZone(clearance, self.profile.human, self.profile.base_frame, lead_ns)
@@ -77,7 +78,6 @@ class ControlNode(NodeShell):
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
         ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
-        self._period_ns = round(wire.SECOND_NS / self.profile.control_hz)
         settings = self.profile.safety
         longest_ns, fresh_ns, self._late_ns = map(
             nanoseconds, (settings.standstill_s, settings.permission_age_s, settings.command_late_s)

@@ -31,9 +31,7 @@ class JointStateReader:
         ahead_ns: how far ahead of it a stamp may be.
     """
 
-    def __init__(
-        self, joint_names: Sequence[str], now_ns: Callable[[], int] | None = None, ahead_ns: int = 0
-    ) -> None:
+    def __init__(self, joint_names: Sequence[str], now_ns: Callable[[], int] | None = None, ahead_ns: int = 0) -> None:
         self._wanted, self._now_ns, self._ahead_ns = tuple(joint_names), now_ns, ahead_ns
         self._seen: list[str] | None = None
         self._order: list[int] = []

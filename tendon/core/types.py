@@ -83,6 +83,7 @@ class Observation:
         object.__setattr__(self, "joint_velocity", freeze("joint_velocity", self.joint_velocity, position.shape))
         object.__setattr__(self, "images", dict(self.images))
 
+
 MIN_STEP_NS = 2_000_000
 """Shortest time between rows. No policy answers rows closer than 5 ms; at 1 us a chunk of two rows that begins in a
 second would be led into by a million."""
