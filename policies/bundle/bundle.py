@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from tendon.core.errors import ConfigError, IntegrityError
+from tendon.core.yaml_text import parse_yaml
 from tendon.policies.bundle import signature
 from tendon.policies.bundle.files import (
     MANIFEST_FILE,
@@ -119,10 +120,9 @@ def read_signer(
 def parse(folder: Path, raw: bytes) -> Manifest:
     """Returns the manifest in the bytes of `bundle.yaml`; see `load_bundle` for what it raises."""
     path = folder / MANIFEST_FILE
+    values = parse_yaml(raw, str(path))
     try:
-        manifest = parse_manifest(yaml.safe_load(raw))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+        manifest = parse_manifest(values)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     if manifest.model not in manifest.files:

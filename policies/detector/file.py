@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 import yaml
@@ -13,6 +12,7 @@ from safetensors.numpy import load, save
 
 from tendon.core.config import build
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.core.yaml_text import parse_yaml
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.detector.detector import NUMBERS, Calibration, Escalation
 
@@ -117,11 +117,7 @@ def read_record(data: bytes) -> DetectorRecord:
     Raises:
         ConfigError: it is no YAML mapping, has an unknown or missing key, or another format.
     """
-    try:
-        raw: Any = yaml.safe_load(data)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{DETECTOR_FILE} is not valid YAML: {error}") from error
-    record = build(DetectorRecord, DETECTOR_FILE, raw)
+    record = build(DetectorRecord, DETECTOR_FILE, parse_yaml(data, DETECTOR_FILE))
     if record.format != FORMAT:
         raise ConfigError(
             f"{DETECTOR_FILE} has format {record.format!r}, this version reads {FORMAT}: run "

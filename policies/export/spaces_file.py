@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
+from tendon.core.yaml_text import parse_yaml
 from tendon.policies.adapter.conventions import gripper_joints, joint_types
 from tendon.policies.spec.components import JointComponent
 from tendon.policies.spec.spaces import ActionSpace, StateItem
@@ -70,11 +69,9 @@ def read_spaces(path: Path) -> Spaces:
         ConfigError: there is no such file, or something in it is wrong.
     """
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = parse_yaml(path.read_bytes(), str(path))
     except OSError as error:
         raise ConfigError(f"no file of spaces at {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(raw, Mapping) or set(raw) != {"state", "action"}:
         raise ConfigError(f"{path} must hold two keys, state and action, as bundle.yaml does")
     state, action = raw["state"], raw["action"]

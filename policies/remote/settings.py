@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
+from tendon.core.yaml_text import parse_yaml
 from tendon.policies.remote.contract import Contract, parse_contract
 from tendon.policies.remote.transport.endpoint import LARGEST_REPLY, Endpoint
 from tendon.policies.remote.transport.keyfile import read_key
@@ -102,9 +101,9 @@ def load_settings(path: Path) -> RemoteSettings:
             wrong value.
     """
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read as YAML: {error}") from error
+        raw = parse_yaml(path.read_bytes(), str(path))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     try:
         if isinstance(raw, Mapping) and raw.get("policy") is not None:
             raw = {**raw, "policy": parse_contract(raw["policy"])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +118,7 @@ def parameters_of(file: str, node: str, fixed: Iterable[str]) -> dict[str, Value
         fixed: names of its parameters that come from the arguments of the graph.
 
     Raises:
-        ConfigError: a section is of no node, a parameter is unknown there, or one of the fixed ones is given.
+        ConfigError: a section is of no node, a parameter is unknown there, is no number, or is one of the fixed ones.
     """
     sections = read_params_file(Path(file)) if file else {}
     arguments = [argument.name for argument in ARGUMENTS if argument.name != "params_file"]
@@ -126,7 +127,7 @@ def parameters_of(file: str, node: str, fixed: Iterable[str]) -> dict[str, Value
             raise ConfigError(f"params_file {file}: no node is called {section}{closest(section, (ALL, *EVERY))}")
         nodes = EVERY if section == ALL else (section,)
         here = [parameter.name for parameter in PARAMETERS if set(parameter.nodes) & set(nodes)]
-        for name in values:
+        for name, value in values.items():
             parameter = find_parameter(name)
             if section == ALL and name in arguments:
                 continue
@@ -135,13 +136,27 @@ def parameters_of(file: str, node: str, fixed: Iterable[str]) -> dict[str, Value
                 raise ConfigError(f"params_file {file}: {section} has no parameter {name}{closest(name, among)}")
             if name in fixed and section == node:
                 raise ConfigError(f"params_file {file}: {section} gets {name} from the graph: say it under {ALL}")
+            _typed(file, name, value)
     given = {
         name: value
         for section in (ALL, node)
         for name, value in sections.get(section, {}).items()
         if name not in fixed and (known := find_parameter(name)) is not None and node in known.nodes
     }
-    return {name: float(value) if name.startswith(STEERED) or name in REAL else value for name, value in given.items()}
+    return {name: _typed(file, name, value) for name, value in given.items()}
+
+
+def _typed(file: str, name: str, value: Value) -> Value:
+    """Returns a value with the type of its parameter; ROS reads 1e-6 as a number, which YAML 1.1 reads as text."""
+    if not name.startswith(STEERED) and name not in REAL:
+        return value
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ConfigError(f"params_file {file}: {name} is {value!r}, must be a finite number")
+    return number
 
 
 def find_parameter(name: str) -> Parameter | None:

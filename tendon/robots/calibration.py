@@ -10,9 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tendon.core.errors import ConfigError
+from tendon.core.yaml_text import parse_yaml
 
 
 def calibration_digest(file: Path) -> str:
@@ -24,9 +23,9 @@ def calibration_digest(file: Path) -> str:
         ConfigError: it cannot be read, is no YAML mapping, or holds what is no text, finite number, date, list or map.
     """
     try:
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"calibration {file} cannot be read: {error}; calibrate again") from error
+        values = parse_yaml(file.read_bytes(), f"calibration {file}")
+    except OSError as error:
+        raise ConfigError(f"calibration {file} cannot be read: {error.strerror}; calibrate again") from error
     if not isinstance(values, Mapping) or not values:
         raise ConfigError(f"calibration {file} must hold a mapping, got {type(values).__name__}; calibrate again")
     text = json.dumps(_canonical(values, f"calibration {file}"), sort_keys=True, allow_nan=False)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
+from tendon.core.yaml_text import parse_yaml
 from tendon.robots.shapes import Shape, parse_bodies
 
 
@@ -55,9 +54,6 @@ def read_yaml(path: Path, what: str) -> object:
         ConfigError: the file is missing (the message lists its neighbours) or is not YAML.
     """
     if not path.is_file():
-        known = ", ".join(sorted(other.stem for other in path.parent.glob("*.yaml"))) or "none"
-        raise ConfigError(f"no {what} at {path}; known there: {known}")
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from error
+        known = sorted(other.stem for other in path.parent.glob("[!.]*.yaml"))
+        raise ConfigError(f"no {what} at {path}" + (f"; known there: {', '.join(known)}" if known else ""))
+    return parse_yaml(path.read_bytes(), str(path))

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from tendon.core.config import build, check_file_name, check_names, check_number, check_text, closest
 from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
+from tendon.core.yaml_text import parse_yaml
 from tendon.robots.profile_parts import MAX_HZ, MIN_CONTROL_HZ, Box, Camera, ControllerSpec, Human, Joint
 from tendon.robots.safety_settings import SafetySettings
 from tendon.robots.urdf import DRIVEN, read_urdf
@@ -239,10 +238,7 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
         tendon.core.errors.ConfigError: no robot profile at ...; did you mean ur5e?
     """
     path = profile_file(robot)
-    try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from error
+    raw = parse_yaml(path.read_bytes(), str(path))
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{path} must hold a mapping")
     left_out = {"collisions"} if without_collisions else set()

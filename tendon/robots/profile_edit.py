@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from tendon.core.errors import ConfigError
+from tendon.core.yaml_text import parse_yaml
 
 
 def named_collisions(profile: Path) -> str | None:
@@ -51,8 +52,8 @@ def name_collisions(profile: Path, collisions: str) -> None:
     else:
         raise ConfigError(f"{profile} has no urdf: it is no profile")
     try:
-        understood = yaml.safe_load(changed) == {**values, "collisions": collisions}
-    except yaml.YAMLError:
+        understood = parse_yaml(changed, str(profile)) == {**values, "collisions": collisions}
+    except ConfigError:
         understood = False
     if not understood:
         raise ConfigError(f"{profile} is not written one key a line: add `collisions: {quoted}` to it by hand")
@@ -61,13 +62,13 @@ def name_collisions(profile: Path, collisions: str) -> None:
 
 def _read(profile: Path) -> tuple[str, Mapping[str, object]]:
     try:
-        text = profile.read_bytes().decode("utf-8")  # not read_text, which would change the ends of lines
-        values = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{profile} cannot be read as YAML: {error}") from error
+        raw = profile.read_bytes()  # not read_text, which would change the ends of lines
+    except OSError as error:
+        raise ConfigError(f"{profile} cannot be read: {error.strerror}") from error
+    values = parse_yaml(raw, str(profile))
     if not isinstance(values, Mapping):
         raise ConfigError(f"{profile} must hold a mapping")
-    return text, values
+    return raw.decode("utf-8"), values
 
 
 def _replace(profile: Path, text: str) -> None:

@@ -97,6 +97,7 @@ class TestBeforeTheWork:
             ("demo", "--out"),
             ("eval", "run", "tabletop", "--seeds", "100000:100001", "--out"),
             ("data", "demos", "--out"),
+            ("data", "record-inputs", "tabletop"),
         ],
     )
     def test_commands_that_work_long_say_so_at_once(self, tmp_path: Path, arguments: tuple[str, ...]) -> None:

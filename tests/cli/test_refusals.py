@@ -101,6 +101,14 @@ def test_help_imports_no_subcommand() -> None:
     assert result.stdout.split()[-3:] == ["False"] * 3, result.stderr
 
 
+@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+def test_a_port_that_does_not_exist_is_refused_before_the_policy_is_loaded(port: str) -> None:
+    command = [sys.executable, "-m", "tendon.cli", "policy", "serve", "tabletop", "--port", port]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "'--port'" in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
 class TestWithoutAGraph:
     """Whoever asks a graph for something is told that there is none, and where there may be one."""
 

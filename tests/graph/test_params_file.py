@@ -72,6 +72,9 @@ def test_one_file_serves_simulation_and_hardware(write: Write) -> None:
         ("sim_node: {ros__parameters: {jamed: a}}", "sim_node has no parameter jamed; did you mean jammed?"),
         ("control_node: {ros__parameters: {jammed: a}}", "control_node has no parameter jammed"),
         ("control_node: {ros__parameters: {robot: fr3}}", "control_node gets robot from the graph: say it under /"),
+        ("mock_node: {ros__parameters: {lag_s: slow}}", "lag_s is 'slow', must be a finite number"),
+        ("mock_node: {ros__parameters: {noise: true}}", "noise is True, must be a finite number"),
+        ("policy_node: {ros__parameters: {steer: {speed: .nan}}}", "steer.speed is nan, must be a finite number"),
         ("sim_node: {jammed: a}", "section sim_node must hold ros__parameters and nothing else"),
         (
             "sim_node: {ros__parameters: {jammed: [a, b]}}",

@@ -151,7 +151,7 @@ def test_a_bundle_that_lacks_a_file(tmp_path: Path) -> None:
         ("kind: tendon\nurl: gpu", "url is 'gpu', must be"),
         ("kind: tendon\nurl: wss://gpu:1\nkey_file: gone", "gone"),
         ("kind: magic\nurl: ws://gpu:1", "kind is 'magic', known: tendon"),
-        (": [", "cannot be read as YAML"),
+        (": [", "is not YAML"),
     ],
 )
 def test_a_servers_file_that_is_wrong(text: str, says: str, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_name_that_yaml_would_read_as_something_else_is_quoted(value: str, tmp
         ("{name: x, urdf: a.urdf}\n", "by hand"),
         ("name: x\n", "has no urdf"),
         ("- urdf\n", "must hold a mapping"),
-        ("urdf: [a\n", "cannot be read as YAML"),
+        ("urdf: [a\n", "is not YAML"),
         ("urdf: a\ncollisions: [a, b]\n", "must be the name of a file"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tendon.cli.options import BundleArgument, RobotOption
+from tendon.cli.outputs import require_file
 from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import ConfigError
 
@@ -40,13 +41,13 @@ def command(
     scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
     if each < 1:
         raise ConfigError(f"--each is {each}, must be at least 1")
+    require_file(file, "FILE")
     episodes = record_inputs(find_bundle(bundle), robot, scenes, each)
     cases: list[Case] = []
     good = 0
     for episode, recorded in track(episodes, "record", total=len(scenes)):
         cases.extend(recorded)
         good += episode.success
-    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(write_cases(cases))
     print(f"{file}: {len(cases)} inferences of {len(scenes)} episodes, {good} of them successful")
     return 0

@@ -33,7 +33,7 @@ def command(
     robot: BundleRobotOption = None,
     engine: EngineOption = None,
     host: Annotated[str, typer.Option(help="Address; one that others reach needs a key.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
     api_key_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The key that clients must show, mode 0600.")
     ] = None,

@@ -232,7 +232,7 @@ def test_a_manifest_that_is_no_mapping_is_refused(make_bundle: Make, text: str) 
     """Not a traceback from the YAML parser."""
     folder = make_bundle().folder
     (folder / "bundle.yaml").write_text(text)
-    with pytest.raises(ConfigError, match=r"mapping|not valid YAML"):
+    with pytest.raises(ConfigError, match=r"mapping|is not YAML"):
         load_bundle(folder)
 
 
