@@ -31,7 +31,7 @@ class ControllerPlan:
     def submit(self, chunk: ActionChunk, now_ns: int) -> None:
         """Hands the controller a chunk."""
         at_ns = now_ns + self._controller.lead_ns
-        before = self._controller.window(at_ns, 1, 1)
+        before = self._controller.window(at_ns, chunk.step_ns, 1)
         self._controller.submit(chunk, now_ns)
         self.delivered += 1
         if before is not None:
