@@ -16,7 +16,7 @@ from harness.claims import find_table, read_pages
 from harness.load import Others, instant, look, others_between, refusal
 from harness.rows import ROWS, Row, RowError, Value, read_rows, replace_row, said_to_stay
 from tendon.core.errors import ConfigError
-from tendon.evaluation.machine import machine, versions
+from tendon.core.machine import machine, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 

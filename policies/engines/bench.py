@@ -22,7 +22,8 @@ from tendon.policies.engines.engine import ENGINES, Engine, installed
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.inference.recorder import Recorder
 from tendon.policies.parity.bundle import compare_engines, repeat_parity
-from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE
+from tendon.policies.parity.graph import CASES_FILE
+from tendon.policies.parity.receipt import RECEIPT_FILE
 from tendon.policies.spec.manifest import InstructionInput, Manifest
 from tendon.robots.profile import RobotProfile, load_profile
 

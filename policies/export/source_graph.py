@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,15 @@ from torch import Tensor, nn
 from tendon.core.errors import MismatchError
 from tendon.policies.engines.loading import Engine, Graph, load_graph
 from tendon.policies.export.double import double_of, widened
-from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, Report
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, Exported, Report
 from tendon.policies.export.onnx_graph import export_graph, traced
 from tendon.policies.parity.chunk import measure_chunks
 from tendon.policies.parity.divergence import divergence_from
 from tendon.policies.parity.graph import EXPORT_BOUND, Case, Row, measure
 from tendon.policies.spec.sampling import Diffusion, Flow
+
+IN_TORCH = f"in torch {torch.__version__} on the CPU"
+"""What a receipt says of where its source ran."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,15 +32,6 @@ class SourceGraph:
     module: nn.Module
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Exported:
-    """Graphs and their external data by file name, the inferences they were tried on, and how far they were off."""
-
-    files: Mapping[str, bytes]
-    cases: tuple[Case, ...]
-    parity: tuple[Row, ...]
 
 
 def export_all(
@@ -66,13 +60,18 @@ def export_all(
     rows: list[Row] = []
     for graph in graphs:
         report(f"{graph.name}: {len(known)} inferences of the source")
-        known = tuple({**case, **_answers(graph, graph.module, _tensors(graph, case))} for case in known)
+        known = tuple(with_answers(graph, case) for case in known)
         report(f"{graph.name}: to ONNX")
         made = export_graph(graph.name, graph.module, _tensors(graph, known[0]), graph.outputs)
         report(f"{graph.name}: parity over {len(known)} inferences")
         rows.extend(verify(graph, made, known, float64=float64, bound=bound))
         files |= made
     return Exported(files=files, cases=known, parity=tuple(rows))
+
+
+def with_answers(graph: SourceGraph, case: Case) -> Case:
+    """Returns a case with what the source answers to its inputs, in float32."""
+    return {**case, **_answers(graph, graph.module, _tensors(graph, case))}
 
 
 def verify(
@@ -99,16 +98,19 @@ def verify(
     return rows
 
 
-def verify_chunks(
-    schedule: Flow | Diffusion, files: Mapping[str, bytes], cases: Sequence[Case], bound: float = EXPORT_BOUND
-) -> tuple[Row, ...]:
-    """Runs both graphs of a denoised policy from noise to chunk and returns how far they are from the source.
+def verified_chunks(schedule: Flow | Diffusion, made: Exported, cases: tuple[Case, ...]) -> Exported:
+    """Runs both graphs of a denoised policy from noise to chunk, and returns them with how far that is from the source.
+
+    Args:
+        schedule: of the manifest.
+        made: from `export_all`.
+        cases: of it, some with the source's whole chunk, see `measure_chunks`.
 
     Raises:
-        MismatchError: by more than the bound, although no graph is off.
+        MismatchError: by more than `EXPORT_BOUND`, although no graph is off.
     """
-    context, denoise = _on_cpu(files, CONTEXT_GRAPH), _on_cpu(files, DENOISE_GRAPH)
-    rows = measure_chunks(schedule, context, DENOISE_GRAPH, denoise, cases, precision="fp32", bound=bound)
+    context, denoise = _on_cpu(made.files, CONTEXT_GRAPH), _on_cpu(made.files, DENOISE_GRAPH)
+    rows = measure_chunks(schedule, context, DENOISE_GRAPH, denoise, cases, precision="fp32", bound=EXPORT_BOUND)
     for row in rows:
         if not row.passed:
             raise MismatchError(
@@ -116,7 +118,7 @@ def verify_chunks(
                 f"{row.cosine:.6f}), allowed {row.bound:g}, although each graph agrees: the schedule is another one; "
                 "do not deploy it"
             )
-    return rows
+    return replace(made, cases=cases, parity=(*made.parity, *rows))
 
 
 def _first_difference(graph: SourceGraph, files: Mapping[str, bytes], cases: Sequence[Case], bound: float) -> str:

@@ -16,15 +16,13 @@ from tendon.policies.parity.divergence import first_divergence
 from tendon.policies.parity.graph import (
     BOUNDS,
     CASES_FILE,
-    RECEIPT_FILE,
     Case,
-    Receipt,
     Row,
     difference,
     measure,
     read_cases,
-    read_receipt,
 )
+from tendon.policies.parity.receipt import RECEIPT_FILE, Receipt, read_receipt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +64,7 @@ def repeat_parity(bundle: Bundle, engine: Engine | None = None, threads: int = 2
     if missing:
         raise ConfigError(
             f"bundle {bundle.folder} has no {' and no '.join(missing)}, so there is nothing to compare with: "
-            "an exporter of policies/export writes them"
+            "`tendon policy export`, `import` and `variant` write them"
         )
     manifest = bundle.manifest
     cases, receipt = read_cases(bundle.content[CASES_FILE]), read_receipt(bundle.content[RECEIPT_FILE])

@@ -72,4 +72,4 @@ class _StoredNoise(np.random.Generator):
     def standard_normal(self, *_: Any, **__: Any) -> Any:
         for noise in self._drawn:
             return noise
-        raise IntegrityError(f"{CASES_FILE} holds less noise than the schedule draws: import the policy again")
+        raise IntegrityError(f"{CASES_FILE} holds less noise than the schedule draws: make the bundle again")

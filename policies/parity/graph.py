@@ -1,27 +1,23 @@
 """Is a graph still the policy it was made from? Its outputs against the source's, over stored inferences.
 
-A bundle keeps `parity.safetensors`, the inferences (inputs and the source's float32 outputs, named as the graphs name
-them), and `parity.yaml`, the receipt: how far each output was off when the bundle was made, and where. No torch needed.
+A bundle keeps `parity.safetensors`, the inferences: inputs and the source's float32 outputs, named as the graphs name
+them; and its receipt, see `receipt`. No torch needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-import yaml
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from tendon.core.config import build
 from tendon.core.errors import ConfigError, IntegrityError
 from tendon.policies.engines.engine import Engine
 from tendon.policies.engines.graph import Graph, Tensor
 
 CASES_FILE = "parity.safetensors"
-RECEIPT_FILE = "parity.yaml"
 BOUNDS = {"fp32": 1e-3, "tf32": 5e-3, "fp16": 2e-2, "bf16": 6e-2, "int8": 1e-1}
 """Largest relative error of an output by precision. fp32 leaves room for the other order of sums on a GPU."""
 
@@ -63,25 +59,12 @@ class Row:
     def __post_init__(self) -> None:
         for name in ("max_abs", "cosine", "relative", "bound"):
             if not isinstance(getattr(self, name), float | int):
-                raise ConfigError(f"{RECEIPT_FILE}: {name} is {getattr(self, name)!r}, must be a number")
+                raise ConfigError(f"{name} is {getattr(self, name)!r}, must be a number")
 
     @property
     def passed(self) -> bool:
         """Whether it is within its bound; never with a number that is not finite."""
         return bool(self.relative <= self.bound)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Receipt:
-    """`parity.yaml`: the rows, and the machine and versions they were measured with, plain values."""
-
-    rows: tuple[Row, ...]
-    machine: Mapping[str, Any]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every row is within its bound."""
-        return all(row.passed for row in self.rows)
 
 
 def difference(wanted: Tensor, found: Tensor) -> tuple[float, float, float]:
@@ -123,7 +106,7 @@ def measure(
     missing = sorted({key for case in cases for key in (*graph.inputs, *known) if key not in case})
     if missing or not known:
         lack = f"lack {', '.join(missing)}" if missing else f"know no output of {', '.join(graph.outputs)}"
-        raise IntegrityError(f"the inferences of {CASES_FILE} {lack} of {name}: import the policy again")
+        raise IntegrityError(f"the inferences of {CASES_FILE} {lack} of {name}: make the bundle again")
     answers = [graph.run({key: case[key] for key in graph.inputs}) for case in cases]
     rows = []
     for reference, sources in (("float32", cases), ("float64", exact)):
@@ -177,32 +160,7 @@ def read_cases(data: bytes) -> tuple[Case, ...]:
             number, _, name = key.partition("/")
             cases.setdefault(int(number), {})[name] = value
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise IntegrityError(f"{CASES_FILE} is no list of inferences ({error}): import the policy again") from error
+        raise IntegrityError(f"{CASES_FILE} is no list of inferences ({error}): make the bundle again") from error
     if sorted(cases) != list(range(len(cases))) or not cases:
-        raise IntegrityError(f"{CASES_FILE} holds inferences {sorted(cases)}: import the policy again")
+        raise IntegrityError(f"{CASES_FILE} holds inferences {sorted(cases)}: make the bundle again")
     return tuple(cases[k] for k in range(len(cases)))
-
-
-def write_receipt(receipt: Receipt) -> bytes:
-    """Returns the content of `parity.yaml`."""
-    rows = [asdict(row) for row in receipt.rows]
-    for row in rows:
-        row |= {key: float(f"{row[key]:.4g}") for key in ("max_abs", "relative")} | {"cosine": round(row["cosine"], 9)}
-    text = yaml.safe_dump({"machine": dict(receipt.machine), "rows": rows}, sort_keys=False)
-    return text.encode("utf-8")
-
-
-def read_receipt(data: bytes) -> Receipt:
-    """Returns the receipt in `parity.yaml`.
-
-    Raises:
-        ConfigError: it is malformed.
-    """
-    try:
-        raw = yaml.safe_load(data)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{RECEIPT_FILE} is not valid YAML: {error}") from error
-    if not isinstance(raw, dict) or not isinstance(raw.get("rows"), list):
-        raise ConfigError(f"{RECEIPT_FILE} must hold machine and rows")
-    rows = tuple(build(Row, f"{RECEIPT_FILE} rows[{k}]", row) for k, row in enumerate(raw["rows"]))
-    return build(Receipt, RECEIPT_FILE, {**raw, "rows": rows})

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tendon.core.machine import machine, versions
 from tendon.demo.measurements import measure
 from tendon.demo.recording import Attempt, Outcome, Recording
-from tendon.evaluation.machine import machine, versions
 from tendon.policies.bundle.bundle import Bundle
 from tendon.sim.scene import Scene
 from tendon.sim.tasks import destination, parse_instruction

@@ -18,7 +18,8 @@ from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.types import Array
 from tendon.policies.bundle.bundle import Bundle, write_bundle
 from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE
-from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE
+from tendon.policies.parity.graph import CASES_FILE
+from tendon.policies.parity.receipt import RECEIPT_FILE
 from tendon.policies.spec.steering import PREFIX, SteeringInput
 
 BOUND_TO_MODEL = (DETECTOR_FILE, NUMBERS_FILE, CASES_FILE, RECEIPT_FILE)

@@ -6,14 +6,12 @@ engines that have it (`openvino:bf16`, `tensorrt:bf16`) make it of the bundle it
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.bundle.bundle import Bundle, write_bundle
@@ -26,15 +24,12 @@ from tendon.policies.parity.chunk import measure_chunks
 from tendon.policies.parity.graph import (
     BOUNDS,
     CASES_FILE,
-    RECEIPT_FILE,
     Case,
-    Receipt,
     Row,
     measure,
     read_cases,
-    write_cases,
-    write_receipt,
 )
+from tendon.policies.parity.receipt import RECEIPT_FILE, Receipt, receipt_files, receipt_here
 
 PRECISIONS = ("fp16", "int8", "int8-dynamic")
 HELD_OUT = 4
@@ -110,7 +105,7 @@ def make_variant(
         rows.extend(_measured(made, name, precision, checks))
         files |= made
     rows.extend(_chunks(bundle, files, precision, checks))
-    receipt = Receipt(rows=tuple(rows), machine=_machine())
+    receipt = receipt_here(_compared_with(bundle, len(stored), len(kept_back)), rows)
     wrong = max((row for row in rows if not row.passed), key=lambda row: row.relative / row.bound, default=None)
     if wrong is not None:
         raise MismatchError(
@@ -142,6 +137,15 @@ def _converted(
 
     feeds = [{key: np.asarray(case[key]) for key in source.inputs} for case in calibration]
     return quantize_static(bundle.content, name, feeds, judge, tell)
+
+
+def _compared_with(bundle: Bundle, stored: int, recorded: int) -> str:
+    """Returns what the receipt says of the source."""
+    parts = [
+        *([f"the answers of its source to {stored} inferences"] if stored else []),
+        *([f"its own on {ENGINE} to {recorded} recorded ones"] if recorded else []),
+    ]
+    return f"bundle {bundle.manifest.name} in float32, digest {bundle.digest[:12]}: {', and '.join(parts)}"
 
 
 def _measured(files: Mapping[str, bytes], name: str, precision: str, checks: Sequence[Case]) -> tuple[Row, ...]:
@@ -180,9 +184,4 @@ def _written(
         name=f"{bundle.manifest.name}-{precision}",
         training={**bundle.manifest.training, "variant": record},
     )
-    proof = {CASES_FILE: write_cases(checks), RECEIPT_FILE: write_receipt(receipt)}
-    return write_bundle(folder, manifest, {**content, **files, **proof})
-
-
-def _machine() -> dict[str, str]:
-    return {"processor": platform.processor() or platform.machine(), "onnxruntime": onnxruntime.__version__}
+    return write_bundle(folder, manifest, {**content, **files, **receipt_files(receipt, checks)})

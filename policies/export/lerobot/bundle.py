@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.adapter.matching import check_profile
-from tendon.policies.bundle.bundle import Bundle, write_bundle
-from tendon.policies.engines.loading import Engine
-from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, POLICY_GRAPH, ExportedGraphs, Report
+from tendon.policies.bundle.bundle import Bundle
+from tendon.policies.export.checked_bundle import STAGES, write_checked_bundle
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, POLICY_GRAPH, Report
+from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
 from tendon.policies.export.lerobot.pixels import camera_inputs
 from tendon.policies.export.lerobot.policy import left_out
 from tendon.policies.export.lerobot.recorded import recorded_cases
@@ -28,18 +28,18 @@ from tendon.policies.export.networks.act import export_act
 from tendon.policies.export.networks.diffusion import export_diffusion
 from tendon.policies.export.networks.pi import export_pi
 from tendon.policies.export.networks.smolvla import export_smolvla
+from tendon.policies.export.source_graph import IN_TORCH
 from tendon.policies.export.spaces_file import Spaces
 from tendon.policies.export.weights import tensor_shapes
-from tendon.policies.inference.policy import BundlePolicy
-from tendon.policies.parity.bundle import Repetition, repeat_parity
-from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE, Case, Receipt, write_cases, write_receipt
+from tendon.policies.parity.bundle import Repetition
+from tendon.policies.parity.graph import Case
 from tendon.policies.spec.components import CONSTANT, JointComponent
 from tendon.policies.spec.manifest import CameraInput, Manifest, PromptInput
-from tendon.policies.spec.sampling import Denoiser
+from tendon.policies.spec.sampling import Denoiser, Flow
 from tendon.policies.spec.spaces import StateItem
 from tendon.robots.profile import RobotProfile
 
-Exporter = Callable[..., ExportedGraphs]
+Exporter = Callable[..., ExportedPolicy]
 EXPORTERS: Mapping[str, Exporter] = {
     "act": export_act,
     "diffusion": export_diffusion,
@@ -48,9 +48,6 @@ EXPORTERS: Mapping[str, Exporter] = {
     "smolvla": export_smolvla,
 }
 """LeRobot's policy types: called with the source, the cameras, recorded cases, and a `Report`."""
-
-ENGINE = Engine("cpu")
-"""What parity is measured on: every machine has it."""
 
 BYTES_A_PARAMETER = 14
 """What an import takes at its peak, about: float32 weights in torch, in the graphs' files, and in what runs them."""
@@ -71,7 +68,6 @@ class Importing:
         spaces: what its numbers mean.
         rate_hz: rows a second.
         recorded: folder of a LeRobot data set, whose observations parity is measured over too; or `None`.
-        machine: what the receipt says of this machine.
     """
 
     name: str
@@ -79,7 +75,6 @@ class Importing:
     spaces: Spaces
     rate_hz: float
     recorded: Path | None
-    machine: Mapping[str, Any]
 
 
 def import_policy(
@@ -124,16 +119,9 @@ def import_policy(
             recorded = recorded_cases(source, views, how.recorded, source.count("n_obs_steps", 1))
         report(f"building LeRobot's {source.type}")
         exported = EXPORTERS[source.type](source, how.cameras, recorded, report)
-        report("writing, and reading it back")
-        receipt = Receipt(rows=exported.parity, machine=how.machine)
-        proof = {CASES_FILE: write_cases(exported.references), RECEIPT_FILE: write_receipt(receipt)}
-        written = write_bundle(staging, final_manifest(draft, exported), {**exported.files, **proof})
-        report(f"trying it on {profile.name}")
-        BundlePolicy(written, profile, ENGINE).warm_up(1)
-        report("repeating its parity")
-        repetition = repeat_parity(written, ENGINE)
-        if not repetition.passed:
-            raise MismatchError(f"policy {how.name} does not repeat its own parity as a bundle: do not deploy it")
+        manifest = final_manifest(draft, exported)
+        compared = f"LeRobot's {source.type}, {IN_TORCH}"
+        written, repetition = write_checked_bundle(staging, manifest, exported.made, compared, profile, report)
     return replace(written, folder=bundle), repetition
 
 
@@ -163,7 +151,7 @@ def _stages(source: LeRobotSource, how: Importing) -> int:
     A graph has three; of two, whole chunks are compared as well.
     """
     graphs = 3 if source.type == "act" else 7
-    return 1 + (how.recorded is not None) + 1 + graphs + 3
+    return 1 + (how.recorded is not None) + 1 + graphs + STAGES
 
 
 def _numbered(report: Report, count: int) -> Report:
@@ -248,7 +236,7 @@ def draft_manifest(
     )
 
 
-def final_manifest(draft: Manifest, exported: ExportedGraphs) -> Manifest:
+def final_manifest(draft: Manifest, exported: ExportedPolicy) -> Manifest:
     """Returns the manifest of exported graphs."""
     denoiser = None
     if exported.schedule is not None:
@@ -256,14 +244,15 @@ def final_manifest(draft: Manifest, exported: ExportedGraphs) -> Manifest:
             graph=DENOISE_GRAPH,
             components=exported.model_components,
             noise="gaussian",
-            kind=exported.kind,
+            kind="flow" if isinstance(exported.schedule, Flow) else "diffusion",
             schedule=exported.schedule,
             past_rows=exported.first_row,
         )
     reads = None
     if (tokens := exported.tokens) is not None:
         reads = PromptInput(kind=tokens.kind, tokenizer=tokens.tokenizer, tokens=tokens.length)
-    source = {**exported.source, "images": dict(exported.image_keys), "executed_rows": exported.execute_rows}
+    images = {view.name: key for key, view in exported.views.items()}
+    source = {**exported.source.record(), "images": images, "executed_rows": exported.execute_rows}
     return replace(
         draft,
         action=replace(draft.action, rows=exported.rows - exported.first_row),

@@ -8,7 +8,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import POLICY_GRAPH, ExportedGraphs, Report
+from tendon.policies.export.exported import POLICY_GRAPH, Report
+from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
 from tendon.policies.export.lerobot.pixels import Pixels, camera_inputs
 from tendon.policies.export.lerobot.policy import lerobot_policy
 from tendon.policies.export.lerobot.source import STATE, LeRobotSource
@@ -37,7 +38,7 @@ def export_act(
     cameras: Mapping[str, str],
     recorded: tuple[Case, ...] = (),
     report: Report = lambda _: None,
-) -> ExportedGraphs:
+) -> ExportedPolicy:
     """Returns the graph `policy.onnx` of an ACT policy.
 
     Args:
@@ -51,7 +52,6 @@ def export_act(
     """
     source.check_steps()
     views = camera_inputs(source, cameras)
-    state, action = source.normalisation(STATE), source.action_normalisation()
     pixels = [Pixels(source.normalisation(key)) for key in views]
     policy = lerobot_policy(source)
     config: Any = policy.config
@@ -64,24 +64,11 @@ def export_act(
     observations = random_observations(tuple(views.values()), source.state_size)
     made = export_all((graph,), (*recorded, *observations), report=report)
     single = config.temporal_ensemble_coeff is not None
-    return ExportedGraphs(
-        policy_type=source.type,
-        kind="direct",
-        files=made.files,
-        cameras=tuple(views.values()),
-        image_keys={view.name: key for key, view in views.items()},
-        state_size=source.state_size,
-        state_mean=state.mean,
-        state_std=state.std,
+    return ExportedPolicy(
+        source=source,
+        views=views,
+        made=made,
         rows=config.chunk_size,
         execute_rows=config.chunk_size if single else config.n_action_steps,
-        components=source.action_size,
         model_components=source.action_size,
-        action_mean=action.mean,
-        action_std=action.std,
-        schedule=None,
-        tokens=None,
-        references=made.cases,
-        parity=made.parity,
-        source=source.record(),
     )

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, ExportedGraphs, Report
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, Report
+from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
 from tendon.policies.export.lerobot.pixels import Pixels, camera_inputs
 from tendon.policies.export.lerobot.policy import lerobot_policy
 from tendon.policies.export.lerobot.source import STATE, LeRobotSource
-from tendon.policies.export.source_graph import SourceGraph, export_all, verify_chunks
+from tendon.policies.export.source_graph import SourceGraph, export_all, verified_chunks
 from tendon.policies.parity.chunk import CHUNK, NOISE, STEP_NOISE
 from tendon.policies.parity.graph import Case
 from tendon.policies.spec.sampling import Diffusion
@@ -59,7 +60,7 @@ def export_diffusion(
     cameras: Mapping[str, str],
     recorded: tuple[Case, ...] = (),
     report: Report = lambda _: None,
-) -> ExportedGraphs:
+) -> ExportedPolicy:
     """Returns the graphs `context.onnx` and `denoise.onnx` of a Diffusion Policy.
 
     Args:
@@ -73,7 +74,6 @@ def export_diffusion(
     """
     source.check_steps()
     views = camera_inputs(source, cameras)
-    state, action = source.normalisation(STATE), source.action_normalisation()
     pixels = [Pixels(source.normalisation(key)) for key in views]
     policy = lerobot_policy(source)
     config: Any = policy.config
@@ -96,28 +96,16 @@ def export_diffusion(
     made = export_all((context, denoise), inputs, report=report)
     report(f"{CHUNKS} whole chunks, from noise on")
     cases = (*(_with_chunk(policy.diffusion, case, schedule) for case in made.cases[:CHUNKS]), *made.cases[CHUNKS:])
-    return ExportedGraphs(
-        policy_type=source.type,
-        kind="diffusion",
-        files=made.files,
-        cameras=tuple(views.values()),
-        image_keys={view.name: key for key, view in views.items()},
-        state_size=source.state_size,
-        state_mean=state.mean,
-        state_std=state.std,
+    return ExportedPolicy(
+        source=source,
+        views=views,
+        made=verified_chunks(schedule, made, cases),
         observation_steps=config.n_obs_steps,
         rows=config.horizon,
         first_row=config.n_obs_steps - 1,
         execute_rows=config.n_action_steps,
-        components=source.action_size,
         model_components=source.action_size,
-        action_mean=action.mean,
-        action_std=action.std,
         schedule=schedule,
-        tokens=None,
-        references=cases,
-        parity=(*made.parity, *verify_chunks(schedule, made.files, cases)),
-        source=source.record(),
     )
 
 

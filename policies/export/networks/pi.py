@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from tendon.core.errors import ConfigError
-from tendon.policies.export.exported import ExportedGraphs, Report
+from tendon.policies.export.exported import Report
+from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
 from tendon.policies.export.lerobot.packages import lerobot_module
 from tendon.policies.export.lerobot.pixels import Letterbox, Pixels
 from tendon.policies.export.lerobot.policy import CLASSES, REFUSALS, lerobot_config
@@ -46,7 +47,7 @@ def export_pi(
     cameras: Mapping[str, str],
     recorded: tuple[Case, ...] = (),
     report: Report = lambda _: None,
-) -> ExportedGraphs:
+) -> ExportedPolicy:
     """Returns the graphs `context.onnx` and `denoise.onnx` of a pi0 or pi0.5.
 
     Args:

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from tendon.policies.adapter.matching import EMBEDDING, POINTS
-from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH
-from tendon.policies.export.source_graph import SourceGraph, export_all
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, Exported, Report
+from tendon.policies.export.source_graph import SourceGraph, export_all, verified_chunks
+from tendon.policies.parity.chunk import CHUNK, NOISE
 from tendon.policies.parity.graph import Case
 from tendon.policies.spec.sampling import Denoiser, Flow
 from tendon.policies.spec.spaces import ActionSpace
@@ -86,20 +87,26 @@ def denoiser_settings(components: int) -> Denoiser:
 
 
 def export_two_graphs(
-    model: SmallVla, statistics: Mapping[str, Sequence[Any]], action: ActionSpace, observations: Sequence[Case]
-) -> dict[str, bytes]:
+    model: SmallVla,
+    statistics: Mapping[str, Sequence[Any]],
+    action: ActionSpace,
+    cases: Sequence[Case],
+    report: Report = lambda _: None,
+) -> Exported:
     """Returns `context.onnx` and `denoise.onnx`.
 
     Args:
         model: in evaluation mode.
         statistics: of its run.
         action: of the bundle.
-        observations: images, state and tokens by input name, over which the graphs are compared with torch.
+        cases: images, state, tokens and noise by input name, over which the graphs are compared with torch.
+        report: told of each step.
 
     Raises:
-        MismatchError: a graph does not answer what torch answers.
+        MismatchError: a graph does not answer what torch answers, or a whole chunk is another.
     """
     images = tuple(f"image_{camera}" for camera in model.shape.cameras)
+    scale, shift = row_conversion(statistics, action)
     context = SourceGraph(
         name=CONTEXT_GRAPH,
         module=ContextGraph(model).eval(),
@@ -108,18 +115,25 @@ def export_two_graphs(
     )
     denoise = SourceGraph(
         name=DENOISE_GRAPH,
-        module=DenoiseGraph(model, *row_conversion(statistics, action)).eval(),
+        module=DenoiseGraph(model, scale, shift).eval(),
         inputs=("x", "time", CONTEXT),
         outputs=("velocity",),
     )
-    rng = np.random.default_rng(0)
-    shape = (1, model.shape.rows, model.shape.components)
-    cases = [
-        {
-            **case,
-            "x": rng.standard_normal(shape, np.float32),
-            "time": np.array([k % FLOW_STEPS / FLOW_STEPS], np.float32),
-        }
-        for k, case in enumerate(observations)
+    known = [
+        {name: case[name] for name in context.inputs}
+        | {"x": case["noise"], "time": np.array([k % FLOW_STEPS / FLOW_STEPS], np.float32)}
+        for k, case in enumerate(cases)
     ]
-    return dict(export_all((context, denoise), cases, float64=False).files)
+    made = export_all((context, denoise), known, float64=False, report=report)
+    report("whole chunks, from noise on")
+    whole = tuple(_with_chunk(model, scale, shift, case) for case in made.cases)
+    return verified_chunks(denoiser_settings(len(action.components)).schedule, made, whole)
+
+
+@torch.no_grad()
+def _with_chunk(model: SmallVla, scale: Tensor, shift: Tensor, case: Case) -> Case:
+    """Returns the case with noise and what the network itself makes of it, no row being given."""
+    context, noise = (torch.from_numpy(np.array(case[name])) for name in (CONTEXT, "x"))
+    given = torch.zeros(1, model.shape.rows)
+    chunk = (model.sample(context, torch.zeros_like(noise), given, noise * scale) - shift) / scale
+    return {**case, NOISE: case["x"], CHUNK: chunk.numpy()}

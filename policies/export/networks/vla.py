@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,11 +19,12 @@ from torch import Tensor, nn
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, ExportedGraphs, Report, TokenInput
+from tendon.policies.export.exported import CONTEXT_GRAPH, DENOISE_GRAPH, Report
+from tendon.policies.export.lerobot.exported_policy import ExportedPolicy, TokenInput
 from tendon.policies.export.lerobot.pixels import camera_inputs
-from tendon.policies.export.lerobot.source import STATE, LeRobotSource
+from tendon.policies.export.lerobot.source import LeRobotSource
 from tendon.policies.export.networks.vlm_files import bundle_tokenizer
-from tendon.policies.export.source_graph import SourceGraph, export_all, verify_chunks
+from tendon.policies.export.source_graph import SourceGraph, export_all, verified_chunks
 from tendon.policies.parity.chunk import CHUNK, NOISE
 from tendon.policies.parity.graph import EXPORT_BOUND, Case, difference
 from tendon.policies.spec.manifest import CameraInput
@@ -90,7 +92,7 @@ def export_vla(
     tokenizer: Any,
     report: Report,
     exporting: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> ExportedGraphs:
+) -> ExportedPolicy:
     """Returns the two graphs with all that a manifest says of them.
 
     Args:
@@ -121,27 +123,16 @@ def export_vla(
         _check_source(context, case)
     cases = (_with_chunk(context, made.cases[0]), *made.cases[1:])
     schedule = flow_schedule(context.steps)
-    state, action = source.normalisation(STATE), source.action_normalisation()
-    return ExportedGraphs(
-        policy_type=source.type,
-        kind="flow",
-        files={**made.files, TOKENIZER_FILE: bundle_tokenizer(tokenizer)},
-        cameras=tuple(views.values()),
-        image_keys={view.name: key for key, view in views.items()},
-        state_size=source.state_size,
-        state_mean=state.mean,
-        state_std=state.std,
+    made = verified_chunks(schedule, made, cases)
+    return ExportedPolicy(
+        source=source,
+        views=views,
+        made=replace(made, files={**made.files, TOKENIZER_FILE: bundle_tokenizer(tokenizer)}),
         rows=config.chunk_size,
         execute_rows=config.n_action_steps,
-        components=source.action_size,
         model_components=config.max_action_dim,
-        action_mean=action.mean,
-        action_std=action.std,
         schedule=schedule,
         tokens=TokenInput(kind=context.prompt, tokenizer=TOKENIZER_FILE, length=config.tokenizer_max_length, mask=True),
-        references=cases,
-        parity=(*made.parity, *verify_chunks(schedule, made.files, cases)),
-        source=source.record(),
     )
 
 

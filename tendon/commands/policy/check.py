@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tendon.policies.parity.graph import Row
 
 EXIT_DIFFERS = 1
-COLUMNS = ("output", "precision", "max abs", "cosine", "relative", "bound", "at import", "")
+COLUMNS = ("output", "precision", "max abs", "cosine", "relative", "bound", "when made", "")
 
 
 def command(
@@ -64,6 +64,7 @@ def show(console: Console, name: str, repetition: Repetition) -> None:
     for row in repetition.rows:
         table.add_row(*cells(row, made.get((row.graph, row.output))))
     console.print(table)
+    console.print(f"compared with {repetition.receipt.source}", highlight=False, markup=False, soft_wrap=True)
     for graph, where in repetition.first.items():
         console.print(f"{graph} first differs from a plain run at: {where}", style="red", highlight=False)
 

@@ -1,4 +1,6 @@
-"""Export a training run to a bundle (ONNX, checked against torch, hashed).
+"""Export a training run to a bundle (ONNX, compared with torch, hashed).
+
+The bundle keeps a receipt, parity.yaml, and the inferences it was measured over, as `tendon policy import` leaves them.
 
 Examples:
   tendon policy export outputs/runs/stage2 bundles/tabletop
@@ -27,13 +29,25 @@ def command(
         bool, typer.Option("--denoiser", help="Write two graphs, to in-paint the running plan in place of a prefix.")
     ] = False,
 ) -> int:
-    """Exports and says what was written."""
+    """Exports, and prints how the bundle repeats its parity.
+
+    Raises:
+        TendonError: see `export_bundle`.
+    """
     try:
         from tendon.policies.export.bundle import export_bundle
+        from tendon.policies.export.progress import Stages
     except ImportError as error:
         raise MissingDependencyError(f"export needs torch and onnx ({error}): {pip_install('train')}") from error
 
-    made = export_bundle(run, bundle, load_profile(robot), name, denoiser=denoiser)
+    from rich.console import Console
+
+    from tendon.commands.policy.check import show
+
+    profile, console = load_profile(robot), Console()
+    with Stages(console) as stages:
+        made, repetition = export_bundle(run, bundle, profile, name, denoiser=denoiser, report=stages)
+    show(console, name, repetition)
     size = sum(len(data) for data in made.content.values()) / 1e6
-    print(f"{bundle}: {size:.1f} MB, digest {made.digest[:12]}; torch and onnxruntime agree")
+    print(f"{bundle}: {size:.1f} MB, digest {made.digest[:12]}")
     return 0

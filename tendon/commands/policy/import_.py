@@ -69,7 +69,6 @@ def command(
     from rich.console import Console
 
     from tendon.commands.policy.check import show
-    from tendon.evaluation.machine import machine, versions
 
     profile = load_profile(robot)
     require_folder(bundle.parent, "BUNDLE in")
@@ -79,7 +78,6 @@ def command(
         spaces=read_spaces(spaces) if spaces else joint_spaces(profile, unit, _gripper(gripper)),
         rate_hz=_rate(rate if rate is not None or recorded is None else recorded_rate(recorded)),
         recorded=recorded,
-        machine={**machine(), "versions": versions()},
     )
     console = Console()
     with Stages(console) as stages:

@@ -241,7 +241,7 @@ class TestMadeFor:
         [
             ("", "must hold a mapping, got NoneType"),
             ("- 1\n", "must hold a mapping, got list"),
-            ("a: {", "cannot be read"),
+            ("a: {", "is not YAML"),
             ("a: [1.0, .nan]\n", r"a\[1\] is nan, must be"),
         ],
     )

@@ -28,8 +28,8 @@ from tendon.policies.engines.bench import (
 )
 from tendon.policies.engines.engine import Engine, installed
 from tendon.policies.engines.loading import load_graph
-from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE, Receipt, write_cases, write_receipt
 from tendon.policies.parity.graph import measure as compare
+from tendon.policies.parity.receipt import receipt_files, receipt_here
 from tendon.policies.spec.manifest import Manifest
 from tests.policies.tiny_denoiser import build_denoised
 
@@ -69,7 +69,7 @@ def receipt_of(model: bytes) -> dict[str, bytes]:
     inputs = {name: value.astype(kinds[graph.inputs[name].type]) for name, value in case.items()}
     cases = [{**inputs, **graph.run(inputs)}]
     rows = compare("policy.onnx", graph, cases, precision="fp32", bound=1e-4)
-    return {CASES_FILE: write_cases(cases), RECEIPT_FILE: write_receipt(Receipt(rows=rows, machine={}))}
+    return receipt_files(receipt_here("zeros", rows), cases)
 
 
 class TestMeasuring:

@@ -16,15 +16,8 @@ from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.engines.loading import Engine, load_graph
 from tendon.policies.parity.bundle import repeat_parity
 from tendon.policies.parity.chunk import CHUNK, NOISE, denoised
-from tendon.policies.parity.graph import (
-    CASES_FILE,
-    RECEIPT_FILE,
-    Receipt,
-    measure,
-    read_receipt,
-    write_cases,
-    write_receipt,
-)
+from tendon.policies.parity.graph import CASES_FILE, measure, write_cases
+from tendon.policies.parity.receipt import RECEIPT_FILE, read_receipt, receipt_files, receipt_here
 from tendon.policies.spec.manifest import Manifest
 from tendon.policies.spec.sampling import Flow
 from tests.policies.tiny_denoiser import (
@@ -68,8 +61,8 @@ def folder(tmp_path: Path) -> Path:
         for name in GRAPHS
         for row in measure(name, load_graph(GRAPHS, name, Engine("cpu")), cases, precision="fp32", bound=1e-4)
     ]
-    kept = {CASES_FILE: write_cases(cases), RECEIPT_FILE: write_receipt(Receipt(rows=tuple(rows), machine={}))}
-    write_bundle(tmp_path / "tiny", manifest(), {**GRAPHS, **kept})
+    receipt = receipt_here("the graphs themselves", rows)
+    write_bundle(tmp_path / "tiny", manifest(), {**GRAPHS, **receipt_files(receipt, cases)})
     return tmp_path / "tiny"
 
 
@@ -102,7 +95,7 @@ def test_an_untouched_bundle_passes_on_every_engine_that_is_asked_for(
 ) -> None:
     assert main(["policy", "check", str(folder), "--engine", "cpu", "--engine", "cpu"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("tiny flow on cpu") == 2
+    assert shown.count("tiny flow on cpu") == shown.count("compared with the graphs themselves") == 2
     assert all(output in shown for output in ("context", "velocity", "chunk"))
 
 
@@ -110,6 +103,13 @@ def test_the_best_engine_is_taken_when_none_is_named(folder: Path) -> None:
     repetition = repeat_parity(load_bundle(folder))
     assert repetition.passed and {row.graph for row in repetition.rows} == set(GRAPHS)
     assert repetition.receipt == read_receipt(load_bundle(folder).content[RECEIPT_FILE])
+
+
+def test_the_shipped_bundle_repeats_its_parity_with_the_network_in_torch(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policy", "check", "tabletop", "--engine", "cpu"]) == 0
+    shown = capsys.readouterr().out
+    assert all(output in shown for output in ("actions", "points", "embedding"))
+    assert "compared with SmallVla (policies/training/model.py)" in shown
 
 
 def test_an_altered_graph_is_out_of_bound(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

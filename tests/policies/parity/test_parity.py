@@ -16,17 +16,8 @@ from onnx import TensorProto, helper, numpy_helper
 from tendon.core.errors import ConfigError, IntegrityError
 from tendon.policies.engines.loading import Engine, Graph, load_graph
 from tendon.policies.parity.divergence import first_divergence
-from tendon.policies.parity.graph import (
-    BOUNDS,
-    Receipt,
-    Row,
-    difference,
-    measure,
-    read_cases,
-    read_receipt,
-    write_cases,
-    write_receipt,
-)
+from tendon.policies.parity.graph import BOUNDS, Row, difference, measure, read_cases, write_cases
+from tendon.policies.parity.receipt import Receipt, read_receipt, write_receipt
 from tests.laws import law_settings
 
 CPU = Engine("cpu")
@@ -130,9 +121,9 @@ def test_cases_and_receipt_come_back_as_they_were_written() -> None:
     for before, after in zip(written, read_cases(write_cases(written)), strict=True):
         assert before.keys() == after.keys()
         assert all(np.array_equal(before[k], after[k]) and before[k].dtype == after[k].dtype for k in before)
-    receipt = Receipt(rows=rows(deep_graph()), machine={"processor": "a", "cores": 2})
+    receipt = Receipt(source="torch", rows=rows(deep_graph()), machine={"processor": "a", "cores": 2})
     again = read_receipt(write_receipt(receipt))
-    assert again.machine == receipt.machine
+    assert (again.source, again.machine) == (receipt.source, receipt.machine)
     assert again.rows == tuple(
         replace(
             row, relative=float(f"{row.relative:.4g}"), cosine=round(row.cosine, 9), max_abs=float(f"{row.max_abs:.4g}")
@@ -143,15 +134,15 @@ def test_cases_and_receipt_come_back_as_they_were_written() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\x80\x04N.", b"x" * 100, write_cases(cases())[:-4], write_cases([])])
 def test_cases_that_are_none_are_refused(data: bytes) -> None:
-    with pytest.raises(IntegrityError, match="import the policy again"):
+    with pytest.raises(IntegrityError, match="make the bundle again"):
         read_cases(data)
 
 
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"[1", "not valid YAML"),
-        (b"rows: 3", "must hold machine and rows"),
+        (b"[1", "is not YAML"),
+        (b"rows: 3", "must hold source, machine and rows"),
         (b"machine: {}\nrows: [{graph: a}]", "lacks"),
         (b"machine: {}\nrows: []\nmood: good", "unknown key mood"),
         (

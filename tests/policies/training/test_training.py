@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 import torch
 
+from tendon.cli import main
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.loading import load_graph
 from tendon.policies.export import bundle as export
 from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.parity import graph as measuring
+from tendon.policies.parity.graph import CASES_FILE, read_cases
+from tendon.policies.parity.receipt import RECEIPT_FILE, read_receipt
 from tendon.policies.training.data import Demonstrations
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
@@ -101,10 +105,24 @@ def test_an_exported_bundle_runs_and_keeps_its_prefix(run: Path, tmp_path: Path)
     assert chunk.actions.shape == (16, 8)
 
 
+def test_an_export_keeps_the_receipt_and_inferences_that_an_import_keeps(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "bundle")
+    assert main(["policy", "export", str(run), folder]) == 0
+    assert main(["policy", "check", folder, "--engine", "cpu"]) == 0
+    said = f"compared with SmallVla (policies/training/model.py) with the weights of run {run.name}, in torch 2"
+    assert "".join(capsys.readouterr().out.split("\n")).count(said) == 2
+    content = load_bundle(folder).content
+    receipt = read_receipt(content[RECEIPT_FILE])
+    assert {row.output for row in receipt.rows} == {"actions", "points", "embedding"} and receipt.passed
+    assert receipt.machine["versions"]["torch"] and len(read_cases(content[CASES_FILE])) == 4
+
+
 def test_a_graph_that_differs_from_torch_is_not_exported(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "LARGEST_DIFFERENCE", 0.0)
+    monkeypatch.setattr(measuring, "difference", lambda wanted, found: (1.0, 0.0, 1.0))
     with pytest.raises(MismatchError, match="differs from torch"):
         export.export_bundle(run, tmp_path, load_profile("panda"), "tiny")
     assert not (tmp_path / "bundle.yaml").exists()
@@ -158,11 +176,11 @@ def test_a_camera_on_the_tool_sees_a_point_move_when_the_tool_moves() -> None:
 
 def test_an_exported_bundle_is_recovered_as_a_run_that_answers_the_same(run: Path, tmp_path: Path) -> None:
     profile = load_profile("panda")
-    bundle = export.export_bundle(run, tmp_path / "first", profile, "tiny")
+    bundle, _ = export.export_bundle(run, tmp_path / "first", profile, "tiny")
     recover_run(bundle, tmp_path / "run", json.loads((run / "run.json").read_text())["cameras"])
-    again = export.export_bundle(tmp_path / "run", tmp_path / "second", profile, "tiny")
-    example = export._example(Shape(**json.loads((run / "run.json").read_text())["shape"]), 1)
-    feeds = {name: value.numpy() for name, value in example.items()}
+    again, _ = export.export_bundle(tmp_path / "run", tmp_path / "second", profile, "tiny")
+    shape = Shape(**json.loads((run / "run.json").read_text())["shape"])
+    feeds = export.random_cases(shape, bundle.manifest.cameras)[1]
     answers = [load_graph(one.content, "policy.onnx").run(feeds) for one in (bundle, again)]
     assert set(answers[0]) == {"actions", "points", "embedding"}
     for name, value in answers[0].items():

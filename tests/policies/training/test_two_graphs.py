@@ -1,7 +1,7 @@
 """The small policy as two graphs: the same policy, with a flow that can be in-painted."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from tendon.policies.engines.loading import Tensor
 from tendon.policies.export import bundle as export
 from tendon.policies.export.networks import two_graphs
 from tendon.policies.inference.model import PolicyModel
+from tendon.policies.parity.bundle import repeat_parity
 from tendon.policies.spec.manifest import Continuation
 from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.spaces import ActionSpace
@@ -29,6 +30,8 @@ torch.set_num_threads(1)
 SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)
 VIEW = {"rotation": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "eye": [0.0, 0.0, 1.0], "focal": 1.0}
 VIEWS = {name: VIEW | {"on_tool": name == "wrist"} for name in SHAPE.cameras}
+PANDA = load_profile("panda")
+PROFILE = replace(PANDA, cameras=tuple(replace(camera, width=32, height=32) for camera in PANDA.cameras))
 NO_PLAN = Prefix(rows=np.empty((0, 4)), frozen=0)
 
 
@@ -58,22 +61,21 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def folder(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("two")
-    export.export_bundle(run, folder, load_profile("panda"), "tiny", denoiser=True)
+    export.export_bundle(run, folder, PROFILE, "tiny", denoiser=True)
     return folder
 
 
 def feeds(seed: int) -> dict[str, Tensor]:
-    return {
-        name: value.numpy()
-        for name, value in export._example(SHAPE, seed).items()
-        if name not in ("prefix", "prefix_rows", "noise")
-    }
+    rng = np.random.default_rng(seed)
+    images = {f"image_{k}": rng.integers(0, 256, (1, h, w, 3), np.uint8) for k, (h, w) in SHAPE.cameras.items()}
+    tokens = rng.integers(0, SHAPE.vocabulary, (1, SHAPE.tokens))
+    return images | {"state": rng.standard_normal((1, SHAPE.state), np.float32), "tokens": tokens}
 
 
 def test_without_a_plan_they_answer_what_the_one_graph_answers_without_a_prefix(
     run: Path, folder: Path, tmp_path: Path
 ) -> None:
-    one = PolicyModel(export.export_bundle(run, tmp_path, load_profile("panda"), "tiny"), threads=1)
+    one = PolicyModel(export.export_bundle(run, tmp_path, PROFILE, "tiny")[0], threads=1)
     two = PolicyModel(load_bundle(folder), threads=1)
     for seed in range(4, 12):
         (wanted, said), (actions, also) = (m.answer(feeds(seed), NO_PLAN, Continuation.OVERLAP) for m in (one, two))
@@ -85,7 +87,17 @@ def test_without_a_plan_they_answer_what_the_one_graph_answers_without_a_prefix(
 def test_the_bundle_says_that_it_is_inpainted_and_not_given_a_prefix(folder: Path) -> None:
     manifest = load_bundle(folder).manifest
     assert manifest.continuations == (Continuation.INPAINTING, Continuation.OVERLAP)
-    assert (manifest.prefix_rows, sorted(manifest.files)) == (0, ["context.onnx", "denoise.onnx"])
+    assert (manifest.prefix_rows, sorted(manifest.files)) == (
+        0,
+        ["context.onnx", "denoise.onnx", "parity.safetensors", "parity.yaml"],
+    )
+
+
+def test_its_receipt_compares_each_graph_and_whole_chunks(folder: Path) -> None:
+    repetition = repeat_parity(load_bundle(folder))
+    assert repetition.passed
+    for rows in (repetition.rows, repetition.receipt.rows):
+        assert {row.output for row in rows} == {"context", "points", "embedding", "velocity", "chunk"}
 
 
 def test_a_plan_is_kept_where_it_is_frozen_and_felt_where_it_has_ended(folder: Path) -> None:
@@ -128,12 +140,12 @@ def test_a_graph_that_differs_from_torch_is_not_written(
 
     monkeypatch.setattr(two_graphs, "DenoiseGraph", Unsteady)
     with pytest.raises(MismatchError, match=r"denoise.onnx differs from torch .* output velocity"):
-        export.export_bundle(run, tmp_path, load_profile("panda"), "tiny", denoiser=True)
+        export.export_bundle(run, tmp_path, PROFILE, "tiny", denoiser=True)
     assert not (tmp_path / "bundle.yaml").exists()
 
 
 def test_what_cannot_be_exported_or_recovered_says_why(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="tendon policy train"):
-        export.export_bundle(tmp_path, tmp_path / "out", load_profile("panda"), "tiny", denoiser=True)
+        export.export_bundle(tmp_path, tmp_path / "out", PROFILE, "tiny", denoiser=True)
     with pytest.raises(MismatchError, match="two graphs: recover the run from its one-graph bundle"):
         recover_run(load_bundle(folder), tmp_path / "run", VIEWS)

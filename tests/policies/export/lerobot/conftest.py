@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tendon.policies.export.exported import ExportedGraphs
+    from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
 
 INSTALLED = all(importlib.util.find_spec(name) is not None for name in ("torch", "lerobot"))
 collect_ignore_glob = [] if INSTALLED else ["*test_*.py"]  # of folders below too
@@ -41,7 +41,7 @@ def diffusion_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def act_graphs(act_folder: Path) -> ExportedGraphs:
+def act_graphs(act_folder: Path) -> ExportedPolicy:
     """That ACT policy, exported."""
     from tendon.policies.export.lerobot.source import read_source
     from tendon.policies.export.networks.act import export_act
@@ -51,7 +51,7 @@ def act_graphs(act_folder: Path) -> ExportedGraphs:
 
 
 @pytest.fixture(scope="session")
-def diffusion_export(diffusion_folder: Path) -> tuple[ExportedGraphs, list[str]]:
+def diffusion_export(diffusion_folder: Path) -> tuple[ExportedPolicy, list[str]]:
     """That Diffusion Policy, exported, and the stages that were reported."""
     from tendon.policies.export.lerobot.source import read_source
     from tendon.policies.export.networks.diffusion import export_diffusion
@@ -62,6 +62,6 @@ def diffusion_export(diffusion_folder: Path) -> tuple[ExportedGraphs, list[str]]
 
 
 @pytest.fixture(scope="session")
-def diffusion_graphs(diffusion_export: tuple[ExportedGraphs, list[str]]) -> ExportedGraphs:
+def diffusion_graphs(diffusion_export: tuple[ExportedPolicy, list[str]]) -> ExportedPolicy:
     """The graphs of it."""
     return diffusion_export[0]

@@ -8,11 +8,19 @@ import pytest
 import torch
 
 from tendon.policies.engines.loading import Engine, load_graph
-from tendon.policies.export.exported import ExportedGraphs
+from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
 from tendon.policies.export.lerobot.packages import lerobot_module
 from tendon.policies.export.networks.diffusion import diffusion_schedule
 from tendon.policies.parity.graph import difference
-from tests.policies.export.lerobot.tiny_policies import ACTION, CAMERAS, as_lerobot, loaded, observation
+from tests.policies.export.lerobot.tiny_policies import (
+    ACTION,
+    CAMERAS,
+    as_lerobot,
+    denormalised,
+    loaded,
+    normalised,
+    observation,
+)
 
 BOUND = 1e-5
 SEED, ROWS = 3, 16
@@ -53,7 +61,7 @@ def _lerobot_chunk(
 
 @pytest.mark.parametrize("settings", SCHEDULERS, ids=lambda s: "-".join(map(str, s.values())))
 def test_the_graphs_answer_what_lerobot_answers_from_raw_observations_to_robot_units(
-    diffusion_graphs: ExportedGraphs, diffusion_folder: Path, settings: dict[str, Any]
+    diffusion_graphs: ExportedPolicy, diffusion_folder: Path, settings: dict[str, Any]
 ) -> None:
     policy, before, after = loaded("diffusion", "Diffusion", diffusion_folder)
     make = lerobot_module("policies.diffusion.modeling_diffusion")._make_noise_scheduler
@@ -63,40 +71,39 @@ def test_the_graphs_answer_what_lerobot_answers_from_raw_observations_to_robot_u
     noise = np.random.default_rng(0).standard_normal((ROWS, ACTION), dtype=np.float32)
     wanted = after(_lerobot_chunk(policy, before, measured, torch.from_numpy(noise)[None])).numpy()[0]
 
-    context = load_graph(diffusion_graphs.files, "context.onnx", Engine("cpu"))
-    denoise = load_graph(diffusion_graphs.files, "denoise.onnx", Engine("cpu"))
+    context = load_graph(diffusion_graphs.made.files, "context.onnx", Engine("cpu"))
+    denoise = load_graph(diffusion_graphs.made.files, "denoise.onnx", Engine("cpu"))
     feeds = {f"image_{camera}": np.stack([each[name] for each in measured]) for name, camera in CAMERAS.items()}
-    states = (np.stack([each["state"] for each in measured]) - diffusion_graphs.state_mean) / diffusion_graphs.state_std
-    known = context.run({**feeds, "state": states.astype(np.float32)})
+    states = normalised(diffusion_graphs.source, np.stack([each["state"] for each in measured]))
+    known = context.run({**feeds, "state": states})
 
     def predict(x: np.ndarray, time: float) -> np.ndarray:
         inputs = {"x": x[None].astype(np.float32), "time": np.array([time], np.float32)}
         return np.asarray(denoise.run({**inputs, **known})["prediction"][0])
 
     chunk = diffusion_schedule(policy.diffusion).sample(predict, noise, None, TorchNoise())
-    found = chunk * np.array(diffusion_graphs.action_std) + np.array(diffusion_graphs.action_mean)
+    found = denormalised(diffusion_graphs.source, chunk)
     assert difference(wanted, found[diffusion_graphs.first_row :][: diffusion_graphs.execute_rows])[2] < BOUND
 
 
-def test_the_export_says_how_the_policy_is_run(diffusion_graphs: ExportedGraphs) -> None:
+def test_the_export_says_how_the_policy_is_run(diffusion_graphs: ExportedPolicy) -> None:
     assert (
-        diffusion_graphs.kind,
         diffusion_graphs.rows,
         diffusion_graphs.first_row,
         diffusion_graphs.execute_rows,
-    ) == ("diffusion", ROWS, 1, 8)
+    ) == (ROWS, 1, 8)
     assert diffusion_graphs.observation_steps == 2
-    assert {row.output for row in diffusion_graphs.parity} == {"conditioning", "prediction", "chunk"}
-    assert all(row.passed for row in diffusion_graphs.parity)
-    times = [float(case["time"][0]) for case in diffusion_graphs.references]
+    assert {row.output for row in diffusion_graphs.made.parity} == {"conditioning", "prediction", "chunk"}
+    assert all(row.passed for row in diffusion_graphs.made.parity)
+    times = [float(case["time"][0]) for case in diffusion_graphs.made.cases]
     assert times[0] == 18.0 and times[-1] == 0.0  # noisy and clean ends of ten of twenty steps
 
 
 def test_the_conditioning_depends_on_every_camera_and_on_the_older_observation(
-    diffusion_graphs: ExportedGraphs,
+    diffusion_graphs: ExportedPolicy,
 ) -> None:
-    context = load_graph(diffusion_graphs.files, "context.onnx", Engine("cpu"))
-    case = diffusion_graphs.references[0]
+    context = load_graph(diffusion_graphs.made.files, "context.onnx", Engine("cpu"))
+    case = diffusion_graphs.made.cases[0]
     feeds = {name: case[name] for name in context.inputs}
     for name in context.inputs:
         for step in range(2):
@@ -106,6 +113,6 @@ def test_the_conditioning_depends_on_every_camera_and_on_the_older_observation(
             assert difference(case["conditioning"], answer)[2] > 1e-3, (name, step)
 
 
-def test_two_graphs_are_seven_stages(diffusion_export: tuple[ExportedGraphs, list[str]]) -> None:
+def test_two_graphs_are_seven_stages(diffusion_export: tuple[ExportedPolicy, list[str]]) -> None:
     """As an import counts them."""
     assert len(diffusion_export[1]) == 7

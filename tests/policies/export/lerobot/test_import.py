@@ -21,14 +21,15 @@ from tendon.cli import main
 from tendon.core.types import Image, Observation
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.engines.loading import Engine
-from tendon.policies.export.exported import ExportedGraphs
 from tendon.policies.export.lerobot import bundle as lerobot_bundle
 from tendon.policies.export.lerobot.bundle import EXPORTERS, Importing, draft_manifest, final_manifest
+from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
 from tendon.policies.export.lerobot.pixels import camera_inputs
 from tendon.policies.export.lerobot.source import read_source
 from tendon.policies.export.spaces_file import read_spaces
 from tendon.policies.inference.policy import BundlePolicy
-from tendon.policies.parity.graph import CASES_FILE, RECEIPT_FILE, read_cases, read_receipt
+from tendon.policies.parity.graph import CASES_FILE, read_cases
+from tendon.policies.parity.receipt import RECEIPT_FILE, read_receipt
 from tendon.robots.profile import load_profile
 from tests.policies.export.lerobot.so101 import JOINTS, write_so101
 from tests.policies.export.lerobot.tiny_policies import (
@@ -120,6 +121,7 @@ def test_the_robot_does_what_lerobot_would_make_it_do(bundle: Path, folder: Path
 def test_the_bundle_keeps_its_receipt_and_inferences(bundle: Path) -> None:
     written = load_bundle(bundle)
     receipt = read_receipt(written.content[RECEIPT_FILE])
+    assert receipt.source.startswith("LeRobot's act, in torch ")
     assert receipt.passed and {row.reference for row in receipt.rows} == {"float32", "float64"}
     assert receipt.machine["processor"] and receipt.machine["versions"]["torch"]
     assert len(read_cases(written.content[CASES_FILE])) == receipt.rows[0].inferences
@@ -140,19 +142,17 @@ def test_it_can_be_checked_again_and_an_altered_graph_is_seen(bundle: Path, tmp_
 
 
 def test_a_diffusion_policy_drives_the_robot(
-    diffusion_folder: Path, diffusion_graphs: ExportedGraphs, robot: Path, spaces: Path, tmp_path: Path
+    diffusion_folder: Path, diffusion_graphs: ExportedPolicy, robot: Path, spaces: Path, tmp_path: Path
 ) -> None:
     """Two observations in, rows from the newer one out, none of those that lie before it."""
     profile, source = load_profile(robot), read_source(diffusion_folder)
-    how = Importing(
-        name="diffusion", cameras=CAMERAS, spaces=read_spaces(spaces), rate_hz=10.0, recorded=None, machine={}
-    )
+    how = Importing(name="diffusion", cameras=CAMERAS, spaces=read_spaces(spaces), rate_hz=10.0, recorded=None)
     views = tuple(camera_inputs(source, CAMERAS).values())
     manifest = final_manifest(draft_manifest(source, views, profile, how), diffusion_graphs)
     assert manifest.history == 2 and manifest.denoiser is not None and manifest.denoiser.past_rows == 1
     plain = replace(manifest, state_mean=(0.0,) * STATE, state_std=(1.0,) * STATE)
     plain = replace(plain, action=replace(plain.action, mean=(0.0,) * ACTION, std=(1.0,) * ACTION))
-    policy = BundlePolicy(write_bundle(tmp_path / "bundle", plain, diffusion_graphs.files), profile)
+    policy = BundlePolicy(write_bundle(tmp_path / "bundle", plain, diffusion_graphs.made.files), profile)
     for k in range(3):
         images = {name: Image(stamp_ns=1, pixels=observation(k)[key]) for key, name in CAMERAS.items()}
         seen = Observation(
@@ -249,8 +249,9 @@ def test_a_graph_that_is_not_the_source_is_not_written(
     cases = read_cases(written.content[CASES_FILE])
     wrong = tuple({**case, "actions": case["actions"] + np.float32(0.1)} for case in cases)
 
-    def swapped(*given: Any) -> ExportedGraphs:
-        return replace(exporter(*given), references=wrong)
+    def swapped(*given: Any) -> ExportedPolicy:
+        exported = exporter(*given)
+        return replace(exported, made=replace(exported.made, cases=wrong))
 
     monkeypatch.setitem(EXPORTERS, "act", swapped)
     assert main([*arguments(folder, tmp_path / "mine", robot, spaces), "--rate", "10"]) == 2

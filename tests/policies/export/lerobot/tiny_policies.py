@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from tendon.policies.export.lerobot.packages import lerobot_module
+from tendon.policies.export.lerobot.source import LeRobotSource
 
 HEIGHT, WIDTH, STATE, ACTION = 48, 64, 6, 7
 CAMERAS = {"top": "scene", "wrist": "wrist"}
@@ -18,6 +19,18 @@ torch.set_num_threads(2)
 
 
 Statistics = dict[str, dict[str, torch.Tensor]]
+
+
+def normalised(source: LeRobotSource, state: np.ndarray) -> np.ndarray:
+    """Returns states (..., S) as a bundle's graphs take them."""
+    affine = source.normalisation("observation.state")
+    return ((state - np.array(affine.mean)) / np.array(affine.std)).astype(np.float32)
+
+
+def denormalised(source: LeRobotSource, actions: np.ndarray) -> np.ndarray:
+    """Returns what graphs answer (..., C) in LeRobot's numbers."""
+    affine = source.action_normalisation()
+    return actions * np.array(affine.std) + np.array(affine.mean)
 
 
 def save_act(folder: Path, numbers: Statistics | None = None, **changes: Any) -> Path:

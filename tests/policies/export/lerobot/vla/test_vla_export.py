@@ -23,8 +23,8 @@ from tendon.core.types import Image, Observation
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.loading import Engine
 from tendon.policies.export.cases import random_observations
-from tendon.policies.export.exported import ExportedGraphs
 from tendon.policies.export.lerobot.bundle import EXPORTERS
+from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
 from tendon.policies.export.lerobot.packages import lerobot_module
 from tendon.policies.export.lerobot.pixels import Pixels
 from tendon.policies.export.lerobot.source import read_source
@@ -38,6 +38,7 @@ from tendon.policies.spec.manifest import CameraInput
 from tendon.policies.spec.sampling import Flow
 from tendon.robots.profile import load_profile
 from tests.policies.export.lerobot.so101 import JOINTS, write_so101
+from tests.policies.export.lerobot.tiny_policies import denormalised, normalised
 from tests.policies.export.lerobot.vla.vla_directories import (
     ACTION,
     HEIGHT,
@@ -62,7 +63,7 @@ class Made:
     folder: Path
     policy: Any
     preprocess: Any
-    graphs: ExportedGraphs
+    graphs: ExportedPolicy
 
     def lerobot(self, seed: int, instruction: str, noise: np.ndarray) -> np.ndarray:
         """What LeRobot answers: all rows and components that are denoised."""
@@ -75,9 +76,9 @@ class Made:
     def ours(self, seed: int, instruction: str, noise: np.ndarray) -> np.ndarray:
         """The same from the graphs, the tokenizer and the numbers beside them."""
         graphs, seen = self.graphs, observation(seed)
-        state = ((seen["state"] - graphs.state_mean) / graphs.state_std).astype(np.float32)
+        state = normalised(graphs.source, seen["state"])
         assert graphs.tokens is not None and isinstance(graphs.schedule, Flow)
-        prompt = Prompt(graphs.tokens.kind, graphs.files[graphs.tokens.tokenizer], graphs.tokens.length)
+        prompt = Prompt(graphs.tokens.kind, graphs.made.files[graphs.tokens.tokenizer], graphs.tokens.length)
         tokens, mask = prompt.encode(instruction, state)
         feeds = {f"image_{name}": seen[key][None] for key, name in CAMERAS.items()}
         feeds |= {"state": state[None], "tokens": tokens[None], "token_mask": mask[None]}
@@ -89,11 +90,11 @@ class Made:
             return run(denoise, inputs)["velocity"][0]
 
         chunk = graphs.schedule.sample(predict, noise[0], None, np.random.default_rng())
-        return chunk[None, :, : graphs.components]
+        return chunk[None, :, : graphs.source.action_size]
 
 
-def session(graphs: ExportedGraphs, name: str) -> Any:
-    return onnxruntime.InferenceSession(graphs.files[name], providers=["CPUExecutionProvider"])
+def session(graphs: ExportedPolicy, name: str) -> Any:
+    return onnxruntime.InferenceSession(graphs.made.files[name], providers=["CPUExecutionProvider"])
 
 
 def run(graph: Any, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -107,7 +108,7 @@ def tiny(kind: str) -> Iterator[None]:
         yield
 
 
-def export(kind: str, folder: Path, cameras: dict[str, str] | None = None) -> ExportedGraphs:
+def export(kind: str, folder: Path, cameras: dict[str, str] | None = None) -> ExportedPolicy:
     with tiny(kind):
         return (export_smolvla if kind == "smolvla" else export_pi)(read_source(folder), cameras or CAMERAS)
 
@@ -141,7 +142,7 @@ def test_imported_it_makes_the_robot_do_what_lerobot_would(
     action = {"space": "joint_position", "relative_to": "nothing", "joints": joints[:ACTION], "held": [JOINTS[-1]]}
     spaces = tmp_path / "spaces.yaml"
     spaces.write_text(yaml.safe_dump({"state": [{"name": "joints", "joints": joints}], "action": action}))
-    monkeypatch.setitem(EXPORTERS, made.graphs.policy_type, lambda *_: made.graphs)  # type: ignore[misc]
+    monkeypatch.setitem(EXPORTERS, made.graphs.source.type, lambda *_: made.graphs)  # type: ignore[misc]
     cameras = [text for key, name in CAMERAS.items() for text in ("--camera", f"{key}={name}")]
     given = ["--robot", str(robot), *cameras, "--spaces", str(spaces), "--rate", "10"]
     assert main(["policy", "import", str(made.folder), str(tmp_path / "mine"), *given]) == 0
@@ -157,7 +158,7 @@ def test_imported_it_makes_the_robot_do_what_lerobot_would(
     )
     chunk = policy.infer(observed).actions[:, :ACTION]
     noise = np.random.default_rng(0).standard_normal((1, ROWS, 32)).astype(np.float32)  # what the policy draws first
-    wanted = made.lerobot(0, "pick the cube", noise)[0] * made.graphs.action_std + made.graphs.action_mean
+    wanted = denormalised(made.graphs.source, made.lerobot(0, "pick the cube", noise)[0])
     lower, upper = (profile.vector(bound)[:ACTION] for bound in ("lower", "upper"))
     np.testing.assert_allclose(chunk, np.clip(wanted, lower, upper), atol=1e-4)
     assert ((wanted > lower) & (wanted < upper)).any()
@@ -185,9 +186,9 @@ def test_a_missing_camera_costs_nothing(made: Made) -> None:
     """It is no part of the prefix: two images, the words, and for SmolVLA the state and its padding."""
     tokens = made.graphs.tokens
     assert tokens is not None
-    prefix = made.graphs.references[0]["prefix_mask"].shape[1]
+    prefix = made.graphs.made.cases[0]["prefix_mask"].shape[1]
     assert (
-        prefix == {"smolvla": 40, "pi0": 2 * 4 + tokens.length, "pi05": 2 * 4 + tokens.length}[made.graphs.policy_type]
+        prefix == {"smolvla": 40, "pi0": 2 * 4 + tokens.length, "pi05": 2 * 4 + tokens.length}[made.graphs.source.type]
     )
 
 
@@ -211,15 +212,15 @@ def test_tokens_around_the_images_of_smolvla_stand_for_a_missing_camera_too(tmp_
 
 def test_graphs_say_what_they_are(made: Made) -> None:
     graphs = made.graphs
-    assert (graphs.kind, graphs.rows, graphs.components, graphs.model_components) == ("flow", ROWS, ACTION, 32)
-    assert [camera.name for camera in graphs.cameras] == ["scene", "hand"]
-    assert all(row.passed and row.relative < 1e-5 for row in graphs.parity)
+    assert (graphs.rows, graphs.source.action_size, graphs.model_components) == (ROWS, ACTION, 32)
+    assert [camera.name for camera in graphs.views.values()] == ["scene", "hand"]
+    assert all(row.passed and row.relative < 1e-5 for row in graphs.made.parity)
     assert graphs.schedule == Flow(steps=10, start=1.0, end=0.0)
 
 
 def test_smolvla_projects_the_prefix_once(made: Made) -> None:
     """The weights that its cross-attention projects the prefix with are in the context, not in the denoiser."""
-    if made.graphs.policy_type != "smolvla":
+    if made.graphs.source.type != "smolvla":
         pytest.skip("only SmolVLA has cross-attention layers")
     attention = made.policy.model.vlm_with_expert.lm_expert.layers[1].self_attn
     for projection in (attention.k_proj, attention.v_proj):
@@ -229,7 +230,7 @@ def test_smolvla_projects_the_prefix_once(made: Made) -> None:
 
 
 def _weights(made: Made, name: str) -> list[np.ndarray]:
-    graph = onnx.load_from_string(made.graphs.files[f"{name}.onnx"]).graph
+    graph = onnx.load_from_string(made.graphs.made.files[f"{name}.onnx"]).graph
     return [onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer]
 
 
