@@ -27,13 +27,14 @@ from tendon.evaluation.detection.pictures import draw_lead_time, draw_roc
 from tendon.evaluation.detection.scores import COMBINED, Judged, area_interval, judge, roc
 from tendon.evaluation.detection.tracing import Traced, TraceJob, run_traces
 from tendon.evaluation.episode import Setting
-from tendon.evaluation.perturbation import NOMINAL, PERTURBATIONS
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.detector.conformal import assess
 from tendon.policies.detector.detector import SCORES, Calibration
 from tendon.policies.detector.file import DETECTOR_FILE, load_detector, read_record
 from tendon.safety.response import Response
+from tendon.sim.perturbation import NOMINAL
+from tendon.sim.tabletop.perturbations import PERTURBATIONS
 
 FIRST_SEED = 200_000
 EARLY = 20

@@ -16,9 +16,9 @@ from collections import defaultdict
 import harness
 
 from tendon.evaluation.statistics import wilson
-from tendon.sim.env import EPISODE_STEPS, TabletopEnv
-from tendon.sim.pilot import STEP_S, ExpertPilot
-from tendon.sim.scene import FAMILIES
+from tendon.sim.tabletop.env import EPISODE_STEPS, TabletopEnv
+from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
+from tendon.sim.tabletop.scene import FAMILIES
 
 
 def run(env: TabletopEnv, pilot: ExpertPilot, seed: int) -> tuple[bool, float]:

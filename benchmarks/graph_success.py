@@ -38,7 +38,7 @@ from tendon.evaluation.statistics import paired_difference, wilson
 from tendon.graph.domain import free_domain
 from tendon.safety.reports import MonitorState, TaskState
 from tendon.safety.response import Response
-from tendon.sim.scene import sample_scene
+from tendon.sim.tabletop.scene import sample_scene
 
 LIMIT_S, HOLD_CHECKS, PATIENCE_S = 12.0, 3, 120.0
 DELAY_MS = 50.0

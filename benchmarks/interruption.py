@@ -32,8 +32,9 @@ from tendon.core.modes import Mode
 from tendon.core.types import Array
 from tendon.graph.domain import free_domain
 from tendon.robots.profile import load_profile
-from tendon.sim.scene import sample_scene
-from tendon.sim.tasks import PHRASES, all_tasks
+from tendon.sim.tabletop.phrases import PHRASES
+from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.tabletop.tasks import all_tasks
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.clients.operator import Operator
@@ -48,7 +49,7 @@ MOVING, REST = 0.1, 1e-3
 def instructions(seed: int) -> list[str]:
     """Returns what can be asked for in a scene: to put each thing beside each other thing."""
     scene = sample_scene(seed)
-    tasks = [task for task in all_tasks(scene) if task.reference is not None]
+    tasks = [task for task in all_tasks(scene.items) if task.reference is not None]
     names = [(scene.items[task.target].name, scene.items[task.reference or 0].name) for task in tasks]
     return [PHRASES[task.relation][0].format(x=x, y=y) for task, (x, y) in zip(tasks, names, strict=True)]
 

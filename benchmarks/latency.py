@@ -66,7 +66,7 @@ def main() -> None:
 
 def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: int, seconds: float) -> None:
     """Prints and adds a table of latencies of the running graph."""
-    from tendon.sim.scene import sample_scene
+    from tendon.sim.tabletop.scene import sample_scene
 
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     from tendon.ros2_nodes.clients.operator import Operator
@@ -132,9 +132,8 @@ def _overruns(operator: Operator) -> int:
 def measure_simulation(bench: harness.Bench, scene: int) -> None:
     """Prints and adds how fast physics and rendering go when nothing waits for them."""
     from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
-    from tendon.sim.cameras import CameraRig
-    from tendon.sim.scene import sample_scene
-    from tendon.sim.world import PHYSICS_HZ
+    from tendon.sim.pybullet.world import PHYSICS_HZ
+    from tendon.sim.tabletop.scene import sample_scene
 
     robot = SimulatedRobot(load_profile("panda"), sample_scene(scene))
     begin, steps = time.perf_counter(), 3000
@@ -144,11 +143,10 @@ def measure_simulation(bench: harness.Bench, scene: int) -> None:
     print(f"physics: {rate:.0f} steps/s, {rate / PHYSICS_HZ:.1f} times real time")
     faster = {"rate": Number(rate, "Hz"), "times real time": Number(rate / PHYSICS_HZ)}
     bench.add({"what": "physics steps"}, faster, claim="graph/simulation")
-    rig = CameraRig(robot.world)
     for camera in robot.world.profile.cameras:
         begin, views = time.perf_counter(), 200
         for _ in range(views):
-            rig.render(camera.name)
+            robot.world.render(camera.name)
         spent_ms = (time.perf_counter() - begin) / views * 1e3
         size = f"{camera.name} {camera.width}x{camera.height}"
         print(f"render {size}: {spent_ms:.2f} ms a view, {1e3 / spent_ms:.0f}/s")

@@ -14,7 +14,6 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from unittest import mock
 
 import harness
 import numpy as np
@@ -22,12 +21,13 @@ import pybullet_data
 from harness import Number
 
 from tendon.robots.profile import load_profile
-from tendon.sim.bullet import pybullet
-from tendon.sim.cameras import CameraRig
-from tendon.sim.env import TabletopEnv
-from tendon.sim.pilot import STEP_S, ExpertPilot
-from tendon.sim.scene import FAMILIES, Scene, sample_scene
-from tendon.sim.world import PHYSICS_HZ, World
+from tendon.sim.pybullet.client import pybullet
+from tendon.sim.pybullet.panda import STOCK_URDF, Panda
+from tendon.sim.pybullet.world import PHYSICS_HZ
+from tendon.sim.tabletop.env import TabletopEnv
+from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
+from tendon.sim.tabletop.scene import FAMILIES, sample_scene
+from tendon.sim.tabletop.world import World
 
 FIRST_SEED = 100_000
 STOCK = Path(pybullet_data.getDataPath())
@@ -36,10 +36,8 @@ STOCK = Path(pybullet_data.getDataPath())
 class StockWorld(World):
     """A world that looks like PyBullet's examples."""
 
-    def load(self, scene: Scene) -> None:
-        """Loads a scene with the robot's visual meshes."""
-        with mock.patch("tendon.sim.world.robot_urdf", return_value=str(STOCK / "franka_panda" / "panda.urdf")):
-            super().load(scene)
+    def _robot(self) -> Panda:
+        return Panda(self.client, self.profile.joint_names[:-1], str(STOCK_URDF))
 
     def _table(self) -> int:
         return int(pybullet.loadURDF(str(STOCK / "plane.urdf"), physicsClientId=self.client))
@@ -74,7 +72,7 @@ def physics(bench: harness.Bench, world: World, seconds: float) -> None:
     """Steps the scene of each family while its expert moves things, and times the steps alone."""
     pilot = ExpertPilot(world.profile)
     for number, family in enumerate(FAMILIES):
-        world.load(sample_scene(FIRST_SEED + number, family))
+        world.reset(sample_scene(FIRST_SEED + number, family))
         row = world.joint_state()[0]
         times_ns: list[int] = []
         while sum(times_ns) < seconds / len(FAMILIES) * 1e9:
@@ -88,20 +86,20 @@ def physics(bench: harness.Bench, world: World, seconds: float) -> None:
 
 def rendering(bench: harness.Bench, world: World, stock: World, views: int) -> None:
     """Draws each camera of scenes of all families in both worlds by turns."""
-    rigs = {"tendon": CameraRig(world), "stock meshes and plane": CameraRig(stock)}
+    worlds = {"tendon": world, "stock meshes and plane": stock}
     cameras = world.profile.cameras
-    times: dict[tuple[str, str], list[int]] = {(name, camera.name): [] for name in rigs for camera in cameras}
+    times: dict[tuple[str, str], list[int]] = {(name, camera.name): [] for name in worlds for camera in cameras}
     for number in range(len(FAMILIES)):
         for one in (world, stock):
-            one.load(sample_scene(FIRST_SEED + number))
-        for rig in rigs.values():
-            rig.render("scene")  # The first view of a scene also uploads its meshes.
+            one.reset(sample_scene(FIRST_SEED + number))
+        for each in worlds.values():
+            each.render("scene")  # The first view of a scene also uploads its meshes.
         for _ in range(max(1, views // len(FAMILIES))):
             for (name, camera), spent in times.items():
-                spent.append(timed(lambda n=name, c=camera: rigs[n].render(c)))  # type: ignore[misc]
+                spent.append(timed(lambda n=name, c=camera: worlds[n].render(c)))  # type: ignore[misc]
     for camera in cameras:
         view = f"{camera.name} {camera.width}x{camera.height}"
-        ours, theirs = (percentiles(bench, f"{view}, {name}", times[name, camera.name]) for name in rigs)
+        ours, theirs = (percentiles(bench, f"{view}, {name}", times[name, camera.name]) for name in worlds)
         print(f"  {theirs / ours:.1f} times faster than stock")
 
 

@@ -25,6 +25,7 @@ from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.report import lines, summarise
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
+from tendon.sim.tabletop.scene import FAMILIES
 
 REPLAN_STEPS = (1, 2, 3, 4)
 
@@ -43,7 +44,7 @@ def rate(episodes: Sequence[Episode]) -> harness.Value:
 
 def families(bench: harness.Bench, episodes: Sequence[Episode]) -> None:
     """Prints and adds success by family and over all."""
-    summary = summarise(episodes)
+    summary = summarise(episodes, FAMILIES)
     print("\n".join(lines(summary)))
     for family in summary["families"]:
         own = [episode for episode in episodes if episode.family == family]

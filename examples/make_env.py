@@ -6,8 +6,8 @@ Run: python examples/make_env.py
 from __future__ import annotations
 
 import tendon
-from tendon.sim.env import TabletopEnv
-from tendon.sim.pilot import ExpertPilot
+from tendon.sim.tabletop.env import TabletopEnv
+from tendon.sim.tabletop.expert.pilot import ExpertPilot
 
 env = tendon.make_env(images=False)
 print(f"action: {env.action_space.shape}, joint targets due in 0.1 s [rad, m]")

@@ -26,16 +26,16 @@ from torch import Tensor
 
 from tendon.core.errors import MismatchError
 from tendon.core.types import ActionChunk, Observation
-from tendon.evaluation.episode import Runner, Setting
+from tendon.evaluation.episode import Setting
+from tendon.evaluation.runner import Runner
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.training.model import FLOW_STEPS, Flow
-from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.scene import ENVIRONMENT, sample_scene
-from tendon.sim.world import World
+from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.tabletop.suite import TABLETOP
 
 ACTIVATION = "select_1"
 """What the exporter called the context in the graph: the first part of the output `embedding`."""
@@ -82,8 +82,7 @@ def record(bundle: Bundle, robot: str, scenes: int) -> Recorded:
     """Runs episodes; those that fail are left out."""
     profile = load_profile(robot)
     recorder = Recorder(BundlePolicy(bundle, profile, threads=1), Kinematics(profile))
-    world = World(sample_scene(FIRST_SEED), profile)
-    runner = Runner(SimBackend(world), recorder, load_environment(ENVIRONMENT))
+    runner = Runner(SimBackend(TABLETOP.world(profile)), recorder, TABLETOP.load_environment())
     rows: list[tuple[np.ndarray, np.ndarray, int, np.ndarray]] = []
     seeds: list[int] = []
     for seed in range(FIRST_SEED, FIRST_SEED + scenes):

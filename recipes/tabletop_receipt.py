@@ -24,7 +24,7 @@ from tendon.policies.export.networks.one_graph import policy_graph
 from tendon.policies.export.source_graph import IN_TORCH, verify, with_answers
 from tendon.policies.training.recover import recover_run
 from tendon.robots.profile import load_profile
-from tendon.sim.cameras import viewpoints
+from tendon.sim.tabletop.cameras import viewpoints
 
 SCENES = range(100_000, 100_004)
 """Validation scenes; reported ones are 200 000 and up."""

@@ -17,8 +17,7 @@ from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.stand_ins.camera_output import CameraOutput
 from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, scene_of, world_state
-from tendon.sim.cameras import CameraRig
-from tendon.sim.world import World, WorldState
+from tendon.sim.tabletop.world import World, WorldState
 
 SOON = 0.75
 """A world state that comes after less than this share of a camera's period is not drawn for it."""
@@ -31,7 +30,6 @@ class CameraNode(NodeShell):
         super().__init__("camera_node")
         self._label, self._problem = "", ""
         self._world: World | None = None
-        self._rig: CameraRig | None = None
         self._outputs = [CameraOutput(self, camera) for camera in self.profile.cameras]
         self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}
         self.create_subscription(JointState, WORLD_TOPIC, self._draw, qos.NEWEST)
@@ -46,7 +44,7 @@ class CameraNode(NodeShell):
     def _draw(self, message: JointState) -> None:
         try:
             stamp_ns, label, state = world_state(message)
-            rig = self._show(label, state)
+            world = self._show(label, state)
         except InvalidDataError as error:
             self._problem = str(error)
             return
@@ -56,19 +54,17 @@ class CameraNode(NodeShell):
             if 0 <= stamp_ns - self._drawn_ns[name] < SOON * 1e9 / rate_hz:
                 continue
             self._drawn_ns[name] = stamp_ns
-            output.publish(stamp_ns, rig.render(name), rig.intrinsics(name))
+            output.publish(stamp_ns, world.render(name), world.cameras.intrinsics(name))
             self.beat()
 
-    def _show(self, label: str, state: WorldState) -> CameraRig:
+    def _show(self, label: str, state: WorldState) -> World:
         if self._world is None:
             self._world = World(scene_of(label), self.profile)
         elif label != self._label:
-            self._world.load(scene_of(label))
-        if self._rig is None:
-            self._rig = CameraRig(self._world)
+            self._world.reset(scene_of(label))
         self._label = label
         self._world.set_state(state)
-        return self._rig
+        return self._world
 
     def close(self) -> None:
         """Disconnects from PyBullet."""

@@ -33,8 +33,8 @@ from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
 from tendon.ros2_nodes.stand_ins.stand_in import StandIn
 from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC, WORLD_TOPIC, scene_label, world_state_message
 from tendon.safety.reports import TaskState
-from tendon.sim.scene import Scene, sample_scene
-from tendon.sim.world import PHYSICS_HZ
+from tendon.sim.pybullet.world import PHYSICS_HZ
+from tendon.sim.tabletop.scene import Scene, sample_scene
 
 STATE_HZ = 100
 JUDGE_HZ = 10
@@ -177,8 +177,9 @@ class SimNode(StandIn):
             self.get_logger().warning(str(error))
 
     def _judge(self, now_ns: int) -> None:
-        self._done = self._robot.world.succeeded()
-        scene = self._robot.world.scene
+        world = self._robot.world
+        scene = world.scene
+        self._done = scene.task.success(world)
         state = TaskState(
             scene=self._label, instruction=scene.instruction, relation=scene.task.relation, done=self._done
         )

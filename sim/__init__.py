@@ -1,4 +1,4 @@
-"""The simulated robot: PyBullet world, language tasks, scripted expert, cameras and Gymnasium env.
+"""Simulation: what a suite is, a world in lock-step, what PyBullet worlds are made of, and the suite `tabletop`.
 
 Needs the extra `sim`.
 """

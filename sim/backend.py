@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any, Generic, TypeVar
+
 from tendon.core.types import Array, Command, Image, Observation
 from tendon.robots.trajectory_controller import TrajectoryController
-from tendon.sim.cameras import CameraRig
-from tendon.sim.scene import Scene
-from tendon.sim.world import PHYSICS_HZ, World
+from tendon.sim.suite import World
 
-STEP_NS = 1_000_000_000 // PHYSICS_HZ
+W = TypeVar("W", bound=World)
 
 
-class SimBackend:
+class SimBackend(Generic[W]):
     """A core `Backend` in lock-step: time passes only in `advance`.
 
     Args:
         world: the simulated robot; this backend plays what is applied to it.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: W) -> None:
         self.world = world
-        self._rig = CameraRig(world)
         position, _ = world.joint_state()
         self._controller = TrajectoryController(world.profile.joint_names, position)
 
-    def load(self, scene: Scene) -> None:
-        """Loads a scene: time is zero again and the robot holds the scene's start."""
-        self.world.load(scene)
+    def reset(self, scene: Any) -> None:
+        """Loads a scene of the world's suite: time is zero again and the robot holds the scene's start."""
+        self.world.reset(scene)
         self._controller.reset(self.world.joint_state()[0])
 
     def observe_joints(self) -> tuple[Array, Array]:
@@ -38,7 +37,7 @@ class SimBackend:
         position, velocity = self.world.joint_state()
         now_ns = self.world.time_ns
         images = {
-            camera.name: Image(stamp_ns=now_ns, pixels=self._rig.render(camera.name))
+            camera.name: Image(stamp_ns=now_ns, pixels=self.world.render(camera.name))
             for camera in self.world.profile.cameras
         }
         return Observation(
@@ -61,7 +60,7 @@ class SimBackend:
     def advance(self, until_ns: int) -> None:
         """Steps physics until simulation time reaches `until_ns`, each step toward what is commanded at its end."""
         while self.world.time_ns < until_ns:
-            self.world.set_target(*self._controller.sample(self.world.time_ns + STEP_NS))
+            self.world.set_target(*self._controller.sample(self.world.time_ns + self.world.period_ns))
             self.world.step()
 
     def close(self) -> None:

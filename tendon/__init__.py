@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tendon.policies.load import load_policy
     from tendon.robots.profile import RobotProfile
     from tendon.robots.profile import load_profile as load_robot
-    from tendon.sim.make import make_env
+    from tendon.sim.tabletop.make import make_env
 
 __version__ = "0.1.0"
 
@@ -66,7 +66,7 @@ _HOMES = {
     "load_robot": "tendon.robots.profile:load_profile",
     "load_policy": "tendon.policies.load:load_policy",
     "evaluate": "tendon.evaluation.evaluate:evaluate",
-    "make_env": "tendon.sim.make:make_env",
+    "make_env": "tendon.sim.tabletop.make:make_env",
     "Observation": "tendon.core.types:Observation",
     "Image": "tendon.core.types:Image",
     "ActionChunk": "tendon.core.types:ActionChunk",

@@ -56,7 +56,7 @@ def own_modules(bundle: Bundle) -> tuple[Any, dict[str, Any]]:
     """Returns our own network with the weights of a bundle, and inputs."""
     from tendon.policies.export.bundle import Deployed, _example, load_run
     from tendon.policies.training.recover import recover_run
-    from tendon.sim.cameras import viewpoints
+    from tendon.sim.tabletop.cameras import viewpoints
 
     with tempfile.TemporaryDirectory() as scratch:
         recover_run(bundle, Path(scratch), {name: asdict(view) for name, view in viewpoints().items()})

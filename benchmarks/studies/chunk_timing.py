@@ -34,7 +34,8 @@ from tendon.evaluation.report import summarise
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.robots.profile import load_profile
-from tendon.sim.cameras import viewpoints
+from tendon.sim.tabletop.cameras import viewpoints
+from tendon.sim.tabletop.scene import FAMILIES
 
 Cell = tuple[str, float]
 
@@ -64,7 +65,7 @@ def print_table(bench: harness.Bench, cells: dict[Cell, list[Episode]]) -> None:
     for (timing, delay), episodes in sorted(
         cells.items(), key=lambda cell: ([t.value for t in Timing].index(cell[0][0]), cell[0][1])
     ):
-        summary = summarise(episodes)
+        summary = summarise(episodes, FAMILIES)
         part, seconds = summary["success"], summary["median_duration_s"]
         print(
             f"| {timing} | {delay:g} | {100 * part['successes'] / part['total']:.0f} % "

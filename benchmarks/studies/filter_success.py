@@ -24,15 +24,16 @@ from tendon.control import controller
 from tendon.control.filter import SafetyFilter, Verdict
 from tendon.control.stop import Stop
 from tendon.core.types import Array
-from tendon.evaluation.episode import Episode, Runner, Setting
+from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.runner import Runner
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.environment import load_environment
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.scene import sample_scene
-from tendon.sim.world import World
+from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.tabletop.world import World
 
 VARIANTS = ("limits and clearances", "limits only", "plain clamping")
 _runner: Runner | None = None

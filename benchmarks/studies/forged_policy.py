@@ -29,12 +29,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tendon.evaluation.detection.scores import COMBINED, Judged, judge
 from tendon.evaluation.detection.tracing import TraceJob, run_traces
-from tendon.evaluation.perturbation import Trigger
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.detector.file import load_detector
 from tendon.safety.response import Response
-from tendon.sim.scene import sample_scene
+from tendon.sim.tabletop.perturbations import Trigger
+from tendon.sim.tabletop.scene import sample_scene
 
 SHIPPED = Path("bundles/tabletop")
 FIRST_SEED = 210_000
@@ -102,7 +102,7 @@ def report(bench: harness.Bench, judged: Sequence[Judged]) -> None:
     away = []
     for one in judged:
         target = sample_scene(one.traced.job.seed).task.target
-        away.append(float(np.hypot(*(one.traced.final_items[target][:2] - WRONG_PLACE[:2]))))
+        away.append(float(np.hypot(*(np.array(one.traced.final_state.poses[target][:2]) - WRONG_PLACE[:2]))))
     found: dict[str, harness.Value] = {
         "task done in spite of it": wilson(len(judged) - len(failed), len(judged)),
         f"target ended within {NEAR_M:g} m of the wrong place": wilson(sum(d < NEAR_M for d in away), len(judged)),

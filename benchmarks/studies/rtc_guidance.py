@@ -37,7 +37,8 @@ import torch
 from harness import Number
 
 from tendon.core.types import ActionChunk, Array, Observation
-from tendon.evaluation.episode import Episode, Runner, Setting
+from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.runner import Runner
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.loading import Engine, Tensor
@@ -49,12 +50,11 @@ from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.sampling import Flow
 from tendon.policies.training.model import FLOW_STEPS
 from tendon.policies.training.recover import recover_run
-from tendon.robots.environment import load_environment
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.cameras import viewpoints
-from tendon.sim.scene import ENVIRONMENT, sample_scene
-from tendon.sim.world import World
+from tendon.sim.tabletop.cameras import viewpoints
+from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.tabletop.suite import TABLETOP
 
 FIRST_SEED = 200_000
 GUIDANCE_CLIP = 5.0
@@ -215,7 +215,7 @@ class GuidedModel:
 def runner_of(policy: Any) -> Runner:
     """Returns a runner in a world of its own."""
     profile = load_profile("panda")
-    return Runner(SimBackend(World(sample_scene(FIRST_SEED), profile)), policy, load_environment(ENVIRONMENT))
+    return Runner(SimBackend(TABLETOP.world(profile)), policy, TABLETOP.load_environment())
 
 
 def record(bundle: Path, scenes: int) -> dict[int, list[Moment]]:

@@ -30,7 +30,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from safetensors.numpy import load_file
 
 from tendon.core.types import Array, Command
-from tendon.evaluation.episode import Runner, Setting
+from tendon.evaluation.episode import Setting
+from tendon.evaluation.runner import Runner
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.export.convert.steering import steer_bundle
@@ -40,8 +41,8 @@ from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.scene import ENVIRONMENT, Scene, sample_scene
-from tendon.sim.world import World
+from tendon.sim.tabletop.scene import ENVIRONMENT, Scene, sample_scene
+from tendon.sim.tabletop.world import World
 
 DIRECTION = Path("docs/examples/speed.safetensors")
 FIRST_SEED = 200_000
@@ -65,15 +66,15 @@ class Result:
     stop: str
 
 
-class CommandedBackend(SimBackend):
+class CommandedBackend(SimBackend[World]):
     """Keeps what is commanded."""
 
     commanded: list[Array]
 
-    def load(self, scene: Scene) -> None:
+    def reset(self, scene: Scene) -> None:
         """Starts anew."""
         self.commanded = []
-        super().load(scene)
+        super().reset(scene)
 
     def apply(self, command: Command) -> Command:
         """Keeps the point that is due now."""

@@ -25,11 +25,10 @@ from harness import Number
 from rich.progress import track
 
 from tendon.cli.seeds import parse_seeds
-from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.episode import Episode, Setting, Switch
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.statistics import wilson
-from tendon.evaluation.switching import Switch
 
 EARLIEST_S, LATEST_S = 0.5, 2.5
 WAYS = {"asked from the start": None, "in mid-motion": False, "after a stop": True}

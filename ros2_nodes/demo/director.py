@@ -1,7 +1,7 @@
 """Directs the demo on a running graph: arms the robot, gives the instructions, and judges what came of each.
 
 It only does what a person at the robot could do. Success is what the simulation says of the true state
-(`sim/task`: `tendon.sim.tasks.is_done`), for the very instruction that was given, several times in a row.
+(`sim/task`: `tendon.sim.tabletop.tasks.is_done`), for the very instruction that was given, several times in a row.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import STILL_SPEED
 from tendon.robots.trajectory_controller import TrajectoryController
-from tendon.sim.scene import Scene
-from tendon.sim.tasks import parse_instruction
-from tendon.sim.world import World
+from tendon.sim.tabletop.phrases import parse_instruction
+from tendon.sim.tabletop.scene import Scene
+from tendon.sim.tabletop.world import World
 
 
 class SimulatedRobot:
@@ -44,7 +44,7 @@ class SimulatedRobot:
         """
         if self.moving:
             raise StoppedError("the robot is in motion: stop it before another scene is loaded")
-        self.world.load(scene)
+        self.world.reset(scene)
         position, _ = self.world.joint_state()
         self._target, self._target_velocity = np.array(position), np.zeros(len(position))
         for name, controller in self._controllers.items():
@@ -89,6 +89,6 @@ class SimulatedRobot:
     def judge(self, instruction: str) -> None:
         """Makes an instruction the task that success is judged by, when it asks for one in this scene."""
         scene = self.world.scene
-        task = parse_instruction(scene, instruction)
+        task = parse_instruction(scene.items, instruction)
         if task is not None and task != scene.task:
             self.world.ask(replace(scene, task=task, instruction=instruction))

@@ -10,8 +10,8 @@ from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError
 from tendon.ros2_nodes.wire.times import time_message, time_ns
-from tendon.sim.scene import Scene, sample_scene
-from tendon.sim.world import WorldState
+from tendon.sim.tabletop.scene import Scene, sample_scene
+from tendon.sim.tabletop.world import WorldState
 
 WORLD_TOPIC = "sim/world_state"
 COMMANDED_TOPIC = "sim/commanded"

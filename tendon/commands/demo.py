@@ -32,7 +32,7 @@ from tendon.safety.latch import STATE_VARIABLE
 if TYPE_CHECKING:
     from tendon.demo.recording import Recording
     from tendon.policies.bundle.bundle import Bundle
-    from tendon.sim.scene import Scene
+    from tendon.sim.tabletop.scene import Scene
 
 ROBOT = "panda"
 BUNDLE = "bundles/tabletop"
@@ -73,7 +73,7 @@ def command(
     from tendon.graph.preflight import preflight
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.ros2_nodes.demo.performance import perform
-    from tendon.sim.scene import sample_scene
+    from tendon.sim.tabletop.scene import sample_scene
 
     loaded = load_bundle(find_bundle(bundle))
     scene = sample_scene(seed, FAMILY)

@@ -8,8 +8,9 @@ import numpy as np
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
-from tendon.sim.scene import Scene, Task
-from tendon.sim.tasks import PHRASES, feasible_tasks, parse_instruction
+from tendon.sim.tabletop.phrases import PHRASES, parse_instruction
+from tendon.sim.tabletop.scene import Scene
+from tendon.sim.tabletop.tasks import Task, feasible_tasks
 
 FAMILY = "put_in"
 FIRST_WISH = "put the red cube in the blue bowl"
@@ -45,9 +46,9 @@ def tell_story(scene: Scene) -> tuple[Step, ...]:
         ConfigError: the scene has too few objects, or one is in another's way.
     """
     positions = {i: np.array(item.position) for i, item in enumerate(scene.items)}
-    feasible = feasible_tasks(scene, positions, 0.0)
+    feasible = feasible_tasks(scene.items, positions, 0.0)
     firsts = [task for task in feasible if task.relation == "in"]
-    wished = parse_instruction(scene, FIRST_WISH)
+    wished = parse_instruction(scene.items, FIRST_WISH)
     if wished in firsts:
         firsts = [wished]
     best: tuple[float, tuple[Step, ...]] | None = None

@@ -12,8 +12,9 @@ from tendon.core.machine import machine, versions
 from tendon.demo.measurements import measure
 from tendon.demo.recording import Attempt, Outcome, Recording
 from tendon.policies.bundle.bundle import Bundle
-from tendon.sim.scene import Scene
-from tendon.sim.tasks import destination, parse_instruction
+from tendon.sim.tabletop.phrases import parse_instruction
+from tendon.sim.tabletop.scene import Scene
+from tendon.sim.tabletop.tasks import destination
 
 FORMAT = 1
 
@@ -58,10 +59,10 @@ def _instruction(recording: Recording, scene: Scene, attempt: Attempt) -> dict[s
 
 def _target_from_goal_m(recording: Recording, scene: Scene, attempt: Attempt) -> float | None:
     """How far, seen from above, the target was from where it should go when the attempt ended."""
-    task = parse_instruction(scene, attempt.instruction)
+    task = parse_instruction(scene.items, attempt.instruction)
     place = bisect_right([state.time_ns for state in recording.worlds], attempt.end_ns) - 1
     if task is None or task.reference is None or place < 0:
         return None
     positions = {i: np.array(pose[:3]) for i, pose in enumerate(recording.worlds[place].poses)}
-    away = (positions[task.target] - destination(scene, task, positions))[:2]
+    away = (positions[task.target] - destination(scene.items, task, positions))[:2]
     return round(float(np.hypot(*away)), 4)

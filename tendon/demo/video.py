@@ -16,10 +16,9 @@ from tendon.core.errors import InvalidDataError
 from tendon.demo.caption import SIZE, VIEW, Caption, Frame, Pixels, caption_at
 from tendon.demo.recording import Recording
 from tendon.robots.profile import RobotProfile
-from tendon.sim.cameras import CameraRig
-from tendon.sim.scene import Scene
-from tendon.sim.spectator import Spectator
-from tendon.sim.world import World, WorldState
+from tendon.sim.tabletop.scene import Scene
+from tendon.sim.tabletop.spectator.spectator import Spectator
+from tendon.sim.tabletop.world import World, WorldState
 
 FRAME_HZ = 20
 """The rate of the published states: each frame is one of them."""
@@ -52,7 +51,6 @@ class Painter:
     def __init__(self, scene: Scene, profile: RobotProfile) -> None:
         self._spectator = Spectator(scene, profile, *VIEW)
         self._world = World(scene, profile)
-        self._rig = CameraRig(self._world)
         self._cameras = [camera.name for camera in profile.cameras]
         self._frame = Frame()
 
@@ -60,7 +58,7 @@ class Painter:
         """Returns one frame, (height, width, 3) uint8 RGB."""
         state, caption = moment
         self._world.set_state(state)
-        insets = {name: self._rig.render(name) for name in self._cameras}
+        insets = {name: self._world.render(name) for name in self._cameras}
         return self._frame.compose(self._spectator.draw(state), insets, caption)
 
     def close(self) -> None:

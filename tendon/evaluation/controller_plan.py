@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tendon.control.controller import Controller
@@ -14,14 +16,15 @@ class ControllerPlan:
 
     Attributes:
         delivered: chunks that the controller was given.
-        peak_jump: largest step of the target where one chunk replaces another, before filter [rad].
+        peak_jump: largest step of an arm joint's target where one chunk replaces another, before filter [rad].
 
     Args:
         controller: runs it.
+        arm: columns of the arm's joints.
     """
 
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
+    def __init__(self, controller: Controller, arm: Sequence[int]) -> None:
+        self._controller, self._arm = controller, list(arm)
         self.delivered, self.peak_jump = 0, 0.0
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
@@ -37,7 +40,7 @@ class ControllerPlan:
         if before is not None:
             times = chunk.start_ns + chunk.step_ns * np.arange(len(chunk.actions))
             new = [np.interp(at_ns, times, column) for column in chunk.actions.T]
-            self.peak_jump = max(self.peak_jump, float(np.abs(new - before.actions[0])[:-1].max()))
+            self.peak_jump = max(self.peak_jump, float(np.abs(new - before.actions[0])[self._arm].max()))
 
     def clear(self) -> None:
         """Has the robot brake until the next chunk leads it on."""

@@ -11,10 +11,10 @@ from tendon.core.config import check_count, check_number, closest
 from tendon.core.errors import ConfigError
 from tendon.core.protocols import Policy
 from tendon.evaluation.statistics import Proportion, wilson
-from tendon.sim import require_sim
 
 if TYPE_CHECKING:
     from tendon.evaluation.episode import Episode
+    from tendon.sim.suite import Suite
 
 FIRST_SEED, END_SEED = 100_000, 300_000
 """Scenes from here to there; those before are for training."""
@@ -28,9 +28,11 @@ class Evaluation:
 
     Attributes:
         episodes: one a scene, in the order of the seeds that were asked for.
+        families: of the suite's tasks, in the order of its tables.
     """
 
     episodes: tuple[Episode, ...]
+    families: tuple[str, ...]
 
     @property
     def success(self) -> Proportion:
@@ -40,13 +42,14 @@ class Evaluation:
     def __str__(self) -> str:
         from tendon.evaluation.report import lines, summarise
 
-        return "\n".join(lines(summarise(self.episodes)))
+        return "\n".join(lines(summarise(self.episodes, self.families)))
 
 
 def evaluate(
     policy: Policy | str | Path,
     seeds: Iterable[int],
     *,
+    suite: str | Suite = "tabletop",
     robot: str = "panda",
     timing: str = "trained_prefix",
     delay_s: float = 0.0,
@@ -61,15 +64,17 @@ def evaluate(
     Args:
         policy: a bundle, as `load_policy` takes it, or any object that is a `Policy`.
         seeds: of scenes: 100 000-199 999 for trying things, 200 000-299 999 for reported results only.
-        robot: profile; the simulator models a Panda only.
+        suite: name of one of `tendon.evaluation.suites`, or one that you made: `tendon.sim.suite` says what it is.
+        robot: profile; the tabletop has a Panda only.
         timing: how a chunk meets the running plan, see `tendon.evaluation.episode.Timing`.
         delay_s: how long an inference takes in simulated time; what it takes really does not count.
         blank: leave the instruction empty: the control run that shows that language matters.
-        workers: processes; more than one need a bundle, and a program whose main part is below
+        workers: processes; more than one need a bundle, the name of a suite, and a program whose main part is below
             `if __name__ == "__main__":`.
 
     Raises:
-        ConfigError: there is no such bundle or timing, a seed is one of training, or a number is out of its range.
+        ConfigError: there is no such bundle, suite or timing, a seed is one of training, or a number is out of its
+            range.
         MissingDependencyError: the simulator is not installed.
         MismatchError: policy and robot do not fit each other.
 
@@ -81,8 +86,10 @@ def evaluate(
         >>> result.episodes[0].instruction
         'put the green cube right of the red cube'
     """
-    require_sim()
     from tendon.evaluation.episode import Setting, Timing
+    from tendon.evaluation.suites import load_suite
+
+    chosen = load_suite(suite) if isinstance(suite, str) else suite
     from tendon.evaluation.pool import Job, run_here, run_jobs
     from tendon.policies.bundle.places import find_bundle
 
@@ -95,12 +102,16 @@ def evaluate(
     setting = Setting(timing=Timing(timing), delay_ns=round(delay_s * 1e9), blank=blank)
     named = find_bundle(policy) if isinstance(policy, str | Path) else policy
     if workers == 1:
-        return Evaluation(episodes=tuple(run_here(named, robot, scenes, setting)))
+        episodes = run_here(chosen, named, robot, scenes, setting)
+        return Evaluation(episodes=tuple(episodes), families=chosen.families)
+    here = f"workers is {workers}, must be 1 for a {{}}: it is in this process only"
     if not isinstance(named, Path):
-        raise ConfigError(f"workers is {workers}, must be 1 for a policy that is no bundle: it is in this process only")
-    jobs = [Job(bundle=named, robot=robot, seed=seed, setting=setting) for seed in scenes]
+        raise ConfigError(here.format("policy that is no bundle"))
+    if not isinstance(suite, str):
+        raise ConfigError(here.format("suite that has no name"))
+    jobs = [Job(bundle=named, robot=robot, seed=seed, setting=setting, suite=suite) for seed in scenes]
     done = {job.seed: episode for job, episode in run_jobs(jobs, workers)}
-    return Evaluation(episodes=tuple(done[seed] for seed in scenes))
+    return Evaluation(episodes=tuple(done[seed] for seed in scenes), families=chosen.families)
 
 
 def _check(seeds: Sequence[int], workers: int) -> None:

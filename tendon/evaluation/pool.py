@@ -12,34 +12,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tendon.core.protocols import Policy
-from tendon.evaluation.episode import Episode, Runner, Setting, Timing
+from tendon.evaluation.episode import Episode, Setting, Timing
+from tendon.evaluation.runner import Runner
+from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.spec.manifest import Continuation
-from tendon.robots.environment import load_environment
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.scene import ENVIRONMENT, sample_scene
-from tendon.sim.world import World
-
-ANY_SEED = 100_000
-"""The scene a world starts with; every episode loads its own."""
+from tendon.sim.suite import Suite
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One episode to run: a policy on a scene under a setting."""
+    """One episode to run: a policy on a scene of a suite under a setting."""
 
     bundle: Path
     robot: str
     seed: int
     setting: Setting
+    suite: str = DEFAULT_SUITE
 
 
-def run_here(policy: Policy | Path, robot: str, seeds: Sequence[int], setting: Setting) -> list[Episode]:
+def run_here(suite: Suite, policy: Policy | Path, robot: str, seeds: Sequence[int], setting: Setting) -> list[Episode]:
     """Returns an episode for each scene, run one after the other in this process.
 
     Args:
+        suite: whose scenes they are.
         policy: one that is loaded, or the folder of a bundle.
         robot: profile.
         seeds: of the scenes.
@@ -47,10 +46,10 @@ def run_here(policy: Policy | Path, robot: str, seeds: Sequence[int], setting: S
     """
     profile = load_profile(robot)
     loaded = _load(policy, profile, setting.timing) if isinstance(policy, Path) else policy
-    backend = SimBackend(World(sample_scene(ANY_SEED), profile))
+    backend = SimBackend(suite.world(profile))
     try:
-        runner = Runner(backend, loaded, load_environment(ENVIRONMENT))
-        return [runner.run(sample_scene(seed), setting) for seed in seeds]
+        runner = Runner(backend, loaded, suite.load_environment())
+        return [runner.run(suite.scene(seed), setting) for seed in seeds]
     finally:
         backend.close()
 
@@ -63,14 +62,14 @@ def _load(bundle: Path, profile: RobotProfile, timing: Timing) -> BundlePolicy:
 
 
 @functools.lru_cache(maxsize=1)
-def _runner(bundle: Path, robot: str, timing: Timing) -> Runner:
-    profile = load_profile(robot)
-    world = World(sample_scene(ANY_SEED), profile)
-    return Runner(SimBackend(world), _load(bundle, profile, timing), load_environment(ENVIRONMENT))
+def _runner(name: str, bundle: Path, robot: str, timing: Timing) -> tuple[Suite, Runner]:
+    suite, profile = load_suite(name), load_profile(robot)
+    return suite, Runner(SimBackend(suite.world(profile)), _load(bundle, profile, timing), suite.load_environment())
 
 
 def _run(job: Job) -> tuple[Job, Episode]:
-    return job, _runner(job.bundle, job.robot, job.setting.timing).run(sample_scene(job.seed), job.setting)
+    suite, runner = _runner(job.suite, job.bundle, job.robot, job.setting.timing)
+    return job, runner.run(suite.scene(job.seed), job.setting)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Episode]]:

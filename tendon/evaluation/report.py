@@ -10,25 +10,28 @@ import numpy as np
 
 from tendon.evaluation.episode import Episode
 from tendon.evaluation.statistics import wilson
-from tendon.sim.scene import FAMILIES
 
 
-def summarise(episodes: Sequence[Episode]) -> dict[str, Any]:
+def summarise(episodes: Sequence[Episode], families: Sequence[str]) -> dict[str, Any]:
     """Returns success over all and per family, and motion statistics, as plain values.
+
+    Args:
+        episodes: of one suite.
+        families: of its tasks.
 
     Raises:
         ValueError: no episodes.
     """
     overall = wilson(sum(e.success for e in episodes), len(episodes))
-    families = {}
-    for family in FAMILIES:
+    groups = {}
+    for family in families:
         group = [e for e in episodes if e.family == family]
         if group:
-            families[family] = asdict(wilson(sum(e.success for e in group), len(group)))
+            groups[family] = asdict(wilson(sum(e.success for e in group), len(group)))
     durations = [e.duration_s for e in episodes if e.success]
     return {
         "success": asdict(overall),
-        "families": families,
+        "families": groups,
         "seeds": [min(e.seed for e in episodes), max(e.seed for e in episodes)],
         "median_duration_s": float(np.median(durations)) if durations else None,
         "peak_acceleration": max(e.peak_acceleration for e in episodes),

@@ -21,7 +21,7 @@ from tendon.policies.engines.engine import engine_named, require
 from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
-from tendon.sim.scene import CAMERAS, ROBOT, sample_scene
+from tendon.sim.tabletop.scene import CAMERAS, ROBOT, sample_scene
 
 OF_SIMULATION = ("scene", "family", "gui")
 """Arguments that mean nothing to another backend."""

@@ -22,8 +22,8 @@ from tendon.ros2_nodes.demo import director
 from tendon.ros2_nodes.demo.director import HOLD_CHECKS, NODES, DemoDirector
 from tendon.ros2_nodes.wire.world_state import world_state_message
 from tendon.safety.reports import ControlState, TaskState
-from tendon.sim.scene import Scene
-from tendon.sim.world import WorldState
+from tendon.sim.tabletop.scene import Scene
+from tendon.sim.tabletop.world import WorldState
 
 TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
 

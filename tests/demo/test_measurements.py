@@ -14,7 +14,7 @@ from tendon.demo.recording import Outcome, Recording
 from tendon.demo.summary import summarise_run
 from tendon.evaluation.statistics import spread
 from tendon.policies.bundle.bundle import Bundle, load_bundle
-from tendon.sim.scene import Scene
+from tendon.sim.tabletop.scene import Scene
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 

@@ -19,8 +19,8 @@ from tendon.demo.timeline import draw_timeline, joint_labels
 from tendon.demo.video import FRAME_HZ, LAST_FRAME_S, moments, write_video
 from tendon.pictures.palette import joint_colour, pastel_colour
 from tendon.robots.profile import RobotProfile, load_profile
-from tendon.sim.scene import Scene
-from tendon.sim.spectator import Spectator
+from tendon.sim.tabletop.scene import Scene
+from tendon.sim.tabletop.spectator.spectator import Spectator
 
 LONGEST = "set the purple cylinder on the left side of the green cylinder"
 """Of the simulator's instructions."""

@@ -9,8 +9,8 @@ import pytest
 
 from tendon.core.errors import ConfigError
 from tendon.demo.story import FAMILY, FIRST_WISH, Approach, measure_approach, tell_story
-from tendon.sim.scene import Scene, sample_scene
-from tendon.sim.tasks import parse_instruction
+from tendon.sim.tabletop.phrases import parse_instruction
+from tendon.sim.tabletop.scene import Scene, sample_scene
 
 
 def _stories(count: int = 40) -> list:
@@ -29,7 +29,7 @@ def test_every_sentence_means_its_task_and_the_objects_are_three_different_ones(
     assert len(stories) >= 5
     for scene, (first, away, last) in stories:
         for step in (first, away, last):
-            assert parse_instruction(scene, step.instruction) == step.task
+            assert parse_instruction(scene.items, step.instruction) == step.task
         assert len({first.task.target, away.task.target, last.task.target}) == 3
         assert first.task.reference != last.task.reference
         assert [step.interrupted for step in (first, away, last)] == [False, True, False]

@@ -5,8 +5,9 @@ import pytest
 
 from tendon.core.types import Image, Observation
 from tendon.evaluation.detection.scores import area_interval, roc
-from tendon.evaluation.perturbation import PERTURBATIONS, BadImage, SwappedCameras, Trigger
-from tendon.sim.scene import sample_scene
+from tendon.sim.perturbation import BadImage, SwappedCameras
+from tendon.sim.tabletop.perturbations import PERTURBATIONS, Trigger
+from tendon.sim.tabletop.scene import sample_scene
 
 
 def test_the_area_under_the_curve_is_the_chance_that_a_failure_scores_higher() -> None:

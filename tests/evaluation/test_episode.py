@@ -53,7 +53,7 @@ def test_a_controller_in_the_same_process_has_the_only_copy_of_the_plan() -> Non
     while now_ns < 1_500_000_000:
         now_ns += controller.period_ns
         tick(now_ns)
-    plan = ControllerPlan(controller)
+    plan = ControllerPlan(controller, profile.group_indices("arm"))
     chunk = ActionChunk(
         actions=np.tile(home, (8, 1)), start_ns=now_ns + STEP_NS, step_ns=STEP_NS, observation_stamp_ns=now_ns
     )

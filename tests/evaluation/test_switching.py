@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tendon.evaluation.episode import Runner, Setting
-from tendon.evaluation.switching import Switch, another_task
+from tendon.evaluation.episode import Setting, Switch
+from tendon.evaluation.runner import Runner
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.policy import BundlePolicy
-from tendon.robots.environment import load_environment
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.scene import ENVIRONMENT, sample_scene
-from tendon.sim.tasks import parse_instruction
-from tendon.sim.world import World
+from tendon.sim.tabletop.phrases import parse_instruction
+from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.tabletop.suite import TABLETOP
+from tendon.sim.tabletop.world import World
 
 SEED = 100_000
 
@@ -22,17 +22,17 @@ SEED = 100_000
 def runner() -> Runner:
     profile = load_profile("panda")
     policy = BundlePolicy(load_bundle("bundles/tabletop"), profile, threads=1)
-    return Runner(SimBackend(World(sample_scene(SEED), profile)), policy, load_environment(ENVIRONMENT))
+    return Runner(SimBackend(TABLETOP.world(profile)), policy, TABLETOP.load_environment())
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + 4))
 def test_the_other_task_is_another_and_its_words_mean_it(seed: int) -> None:
     world = World(sample_scene(seed), load_profile("panda"))
-    other = another_task(world)
+    other = world.another_task()
     world.close()
     assert other is not None and other.task != world.scene.task
     assert other.items == world.scene.items
-    assert parse_instruction(other, other.instruction) == other.task
+    assert parse_instruction(other.items, other.instruction) == other.task
 
 
 @pytest.mark.parametrize("stop_first", [False, True])

@@ -8,8 +8,8 @@ import numpy as np
 import pybullet
 
 from tendon.core.types import Array
-from tendon.sim.scene import sample_scene
-from tendon.sim.world import World
+from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.tabletop.world import World
 from tests.faults.witness import PROFILE, Motion
 
 TOLERANCE = 1e-3
@@ -78,6 +78,6 @@ class Table:
         for position in positions:
             world.reset_joints(position)
             pybullet.performCollisionDetection(physicsClientId=client)
-            points = pybullet.getClosestPoints(world.robot, world.table, NEAR_M, physicsClientId=client)
+            points = pybullet.getClosestPoints(world.robot.body, world.table, NEAR_M, physicsClientId=client)
             least = min([least, *(point[8] for point in points if point[3] not in BASE_LINKS)])
         return least

@@ -14,7 +14,7 @@ MODULES = (
     "tendon.evaluation.statistics",
     "tendon.policies.load",
     "tendon.robots.profile",
-    "tendon.sim.make",
+    "tendon.sim.tabletop.make",
 )
 
 

@@ -35,7 +35,7 @@ def command(
 ) -> int:
     """Collects every shard that is missing."""
     from tendon.policies.bundle.places import find_bundle
-    from tendon.sim.demonstrations import SHARD_SEEDS
+    from tendon.sim.tabletop.expert.demonstrations import SHARD_SEEDS
 
     scenes = parse_seeds(seeds, 0, TRAINING_SEEDS)
     require_folder(out)
@@ -64,7 +64,7 @@ def command(
 
 
 def _collect(job: tuple[str, Path, Path | None, list[int]], done: multiprocessing.queues.Queue[int]) -> None:
-    from tendon.sim.demonstrations import Collector, collect_shard
+    from tendon.sim.tabletop.expert.demonstrations import Collector, collect_shard
 
     robot, out, learner, firsts = job
     profile = load_profile(robot)

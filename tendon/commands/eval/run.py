@@ -43,6 +43,7 @@ def command(
     timing: Annotated[TimingName, typer.Option(help="Of inference.")] = TimingName.TRAINED_PREFIX,
     delay_ms: Annotated[float, typer.Option(help="Inference delay in simulated time.")] = 0.0,
     blank: Annotated[bool, typer.Option("--blank", help="Leave the instruction empty: a control run.")] = False,
+    suite: Annotated[str, typer.Option(metavar="NAME", help="Of scenes, tasks and their world.")] = "tabletop",
     robot: RobotOption = "panda",
     workers: WorkersOption = 2,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the summary and every episode.")] = None,
@@ -52,6 +53,7 @@ def command(
     from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
     from tendon.evaluation.pool import Job, run_jobs
     from tendon.evaluation.report import lines, summarise
+    from tendon.evaluation.suites import load_suite
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.bundle.places import find_bundle
     from tendon.robots.profile import load_profile
@@ -62,22 +64,23 @@ def command(
         require_file(out)
     folder = find_bundle(bundle)
     load_profile(robot)  # a wrong name is one line here, not one a process
+    families = load_suite(suite).families
     digest = load_bundle(folder).digest
     setting = Setting(timing=Timing(timing.value), delay_ns=round(delay_ms * 1e6), blank=blank)
-    jobs = [Job(bundle=folder, robot=robot, seed=seed, setting=setting) for seed in scenes]
+    jobs = [Job(bundle=folder, robot=robot, seed=seed, setting=setting, suite=suite) for seed in scenes]
     episodes: list[Episode] = []
     with CountingBar("eval", len(jobs)) as bar:
         for _, episode in run_jobs(jobs, workers):
             episodes.append(episode)
             bar.advance(1, f"{sum(e.success for e in episodes)} succeeded")
-    summary = summarise(episodes)
+    summary = summarise(episodes, families)
     print(
         f"{bundle} ({digest[:12]}) on scenes {seeds}, {timing.value}, delay {delay_ms:g} ms"
         + (", instruction blanked" if blank else "")
     )
     print("\n".join(lines(summary)))
     if out:
-        record = {"bundle": digest, "timing": timing.value, "delay_ms": delay_ms, "blank": blank}
+        record = {"bundle": digest, "suite": suite, "timing": timing.value, "delay_ms": delay_ms, "blank": blank}
         rows = [asdict(e) for e in sorted(episodes, key=lambda e: e.seed)]
         with writing(out):
             out.write_text(json.dumps({**record, "summary": summary, "episodes": rows}, indent=1))

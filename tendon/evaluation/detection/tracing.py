@@ -7,34 +7,37 @@ import multiprocessing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import ActionChunk, Array, Observation
-from tendon.evaluation.episode import Episode, Runner, Setting
-from tendon.evaluation.perturbation import NOMINAL, Perturbation
+from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.runner import Runner
+from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.detector.conformal import Trace
 from tendon.policies.inference.policy import BundlePolicy
-from tendon.robots.environment import load_environment
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.scene import ENVIRONMENT, sample_scene
-from tendon.sim.world import World
-
-ANY_SEED = 100_000
+from tendon.sim.perturbation import NOMINAL, Perturbation
+from tendon.sim.suite import Suite, World
 
 
 @dataclass(frozen=True, kw_only=True)
 class TraceJob:
-    """One episode to trace: a policy on a scene, under a perturbation, with an inference delay in simulated time."""
+    """One episode to trace: a policy on a scene, under a perturbation, with an inference delay in simulated time.
+
+    The perturbation is one of observations, or for scenes and worlds of this suite.
+    """
 
     bundle: Path
     robot: str
     seed: int
     perturbation: Perturbation = NOMINAL
     delay_ns: int = 0
+    suite: str = DEFAULT_SUITE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,14 +49,14 @@ class Traced:
         episode: what came of it.
         trace: what the detector sees.
         observed_ns: (N,) when each inference looked, from the episode's start.
-        final_items: (items, 3) centre of each item of the scene at the end [m].
+        final_state: everything that moves, at the end, as the world of its suite tells it.
     """
 
     job: TraceJob
     episode: Episode
     trace: Trace
     observed_ns: Array
-    final_items: Array
+    final_state: Any
 
 
 class TracingPolicy:
@@ -122,22 +125,21 @@ class TracingPolicy:
 
 
 @functools.lru_cache(maxsize=1)
-def _tools(bundle: Path, robot: str) -> tuple[Runner, TracingPolicy, World]:
-    profile = load_profile(robot)
-    world = World(sample_scene(ANY_SEED), profile)
+def _tools(name: str, bundle: Path, robot: str) -> tuple[Suite, Runner, TracingPolicy, World]:
+    suite, profile = load_suite(name), load_profile(robot)
+    world = suite.world(profile)
     policy = TracingPolicy(BundlePolicy(load_bundle(bundle), profile, threads=1), world)
-    return Runner(SimBackend(world), policy, load_environment(ENVIRONMENT)), policy, world
+    return suite, Runner(SimBackend(world), policy, suite.load_environment()), policy, world
 
 
 def trace_episode(job: TraceJob) -> Traced:
     """Runs one episode and returns all of it."""
-    runner, policy, world = _tools(job.bundle, job.robot)
+    suite, runner, policy, world = _tools(job.suite, job.bundle, job.robot)
     policy.begin(job.perturbation, job.seed)
     rng = np.random.default_rng([job.seed, 19])
-    episode = runner.run(job.perturbation.change(sample_scene(job.seed), rng), Setting(delay_ns=job.delay_ns))
+    episode = runner.run(job.perturbation.change(suite.scene(job.seed), rng), Setting(delay_ns=job.delay_ns))
     trace, observed_ns = policy.trace()
-    items = np.array(list(world.item_positions().values()))
-    return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_items=items)
+    return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_state=world.state())
 
 
 def run_traces(jobs: Sequence[TraceJob], workers: int) -> Iterator[Traced]:

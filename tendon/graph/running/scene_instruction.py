@@ -10,7 +10,7 @@ from tendon.policies.bundle.bundle import parse, read_manifest
 from tendon.policies.bundle.places import find_policy
 from tendon.policies.spec.manifest import InstructionInput
 from tendon.policies.spec.tokens import Tokenizer
-from tendon.sim.scene import sample_scene
+from tendon.sim.tabletop.scene import sample_scene
 
 
 def scene_instruction(values: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ import yaml
 
 from tendon.graph.arguments import complete
 from tendon.graph.running.scene_instruction import scene_instruction
-from tendon.sim.scene import sample_scene
+from tendon.sim.tabletop.scene import sample_scene
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 SCENE = 100003

@@ -23,7 +23,7 @@ from tendon.policies.training.pointing import pointing_loss, project
 from tendon.policies.training.recover import recover_run
 from tendon.policies.training.train import Recipe, Run
 from tendon.robots.profile import load_profile
-from tendon.sim import demonstrations
+from tendon.sim.tabletop.expert import demonstrations
 
 torch.set_num_threads(1)
 SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)

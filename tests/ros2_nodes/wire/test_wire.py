@@ -39,7 +39,7 @@ from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state, world_s
 from tendon.safety.camera_watch import Frame
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
 from tendon.safety.response import Response
-from tendon.sim.world import WorldState
+from tendon.sim.tabletop.world import WorldState
 from tests.laws import law_settings
 
 KINDS = {

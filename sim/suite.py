@@ -1,0 +1,121 @@
+"""What a suite is: scenes, the tasks in them, and a world that a robot acts in. Another suite is another folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.types import Array
+from tendon.robots.environment import Environment, load_environment
+from tendon.robots.profile import RobotProfile
+
+
+class Task(Protocol):
+    """What is asked, and when it is done."""
+
+    @property
+    def family(self) -> str:
+        """The kind of task that it is counted with in tables."""
+
+    def success(self, world: Any) -> bool:
+        """Returns whether it is done now, in a world of its own suite.
+
+        It is asked ten times a second of simulated time from the reset on, so it may judge what happens on the way.
+        """
+
+
+class Scene(Protocol):
+    """What an episode starts from: a frozen value, drawn from one seed, that other processes can be sent."""
+
+    @property
+    def seed(self) -> int:
+        """Draws the same scene again."""
+
+    @property
+    def task(self) -> Task:
+        """What is asked."""
+
+    @property
+    def instruction(self) -> str:
+        """The task in words, as the policy is told it."""
+
+
+class World(Protocol):
+    """A robot and what is around it, in simulated time that passes only in `step`. Used by one thread.
+
+    Joint vectors are (n,) in the profile's order, rad or m.
+    """
+
+    @property
+    def profile(self) -> RobotProfile:
+        """The robot."""
+
+    @property
+    def time_ns(self) -> int:
+        """Simulated time since the reset."""
+
+    @property
+    def period_ns(self) -> int:
+        """How far time goes in a step."""
+
+    def reset(self, scene: Any) -> None:
+        """Replaces everything by a scene of its own suite, the robot at rest, time zero."""
+
+    def joint_state(self) -> tuple[Array, Array]:
+        """Returns measured positions and velocities."""
+
+    def set_target(self, position: Array, velocity: Array) -> None:
+        """Sets what the joints track from the next step on."""
+
+    def step(self) -> None:
+        """Advances time by one period."""
+
+    def render(self, camera: str) -> npt.NDArray[np.uint8]:
+        """Returns what a camera of the profile sees now, (height, width, 3) RGB."""
+
+    def state(self) -> Any:
+        """Returns everything that moves, as plain numbers that other processes can be sent."""
+
+    def close(self) -> None:
+        """Frees the world."""
+
+
+@runtime_checkable
+class TaskSwitching(Protocol):
+    """A world in which another task may be asked for in mid-motion."""
+
+    def another_task(self) -> Scene | None:
+        """Returns this scene with another task that can be done from here on; `None` when there is none."""
+
+    def ask(self, scene: Any) -> None:
+        """Makes the task of a scene, whose things are these, the one that is judged."""
+
+    def held(self) -> int | None:
+        """Returns which thing the robot holds, if any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """Scenes with tasks, and the world to try them in.
+
+    Attributes:
+        families: of its tasks, in the order of tables.
+        scene: the scene of a seed: 0-99 999 are for training, 100 000-199 999 for trying things, 200 000-299 999 for
+            reported results only.
+        world: opens a world for a robot; it raises MismatchError for one that it cannot have.
+        environment: what stands around the robot in every scene, for the safety filter: a file in `environments/` or a
+            path of one; `None` is nothing.
+    """
+
+    families: tuple[str, ...]
+    scene: Callable[[int], Scene]
+    world: Callable[[RobotProfile], World]
+    environment: str | None = None
+
+    def load_environment(self) -> Environment | None:
+        """Returns what stands around the robot."""
+        return None if self.environment is None else load_environment(self.environment)

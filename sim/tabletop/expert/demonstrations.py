@@ -1,0 +1,245 @@
+"""Demonstrations: episodes of the expert, or of a learner whose states the expert labels (DAgger).
+
+A frame holds two images, the proprioceptive state and several labels: the running task and counterfactual ones,
+each a whole action chunk, some of them continuing a prefix of another plan (training-time real-time chunking,
+Black et al. 2025). Frames are stored in shards of `SHARD_SEEDS` scenes; a shard appears when it is complete, so a
+cut run is resumed by running it again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.protocols import Policy
+from tendon.core.types import Array, Image, Observation
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
+from tendon.sim.pybullet.panda import TOOL_DOWN
+from tendon.sim.pybullet.world import PHYSICS_HZ
+from tendon.sim.tabletop.cameras import viewpoints
+from tendon.sim.tabletop.expert.decide import ExpertState, observe_state, to_vector
+from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
+from tendon.sim.tabletop.expert.rollout import rollout
+from tendon.sim.tabletop.phrases import phrase
+from tendon.sim.tabletop.scene import Scene, sample_scene
+from tendon.sim.tabletop.tasks import Task, destination, feasible_tasks, is_done
+from tendon.sim.tabletop.world import World
+
+SHARD_SEEDS = 40
+ABOUT_FILE = "about.json"
+ROWS, LARGEST_PREFIX = 16, 5
+LABELS = 3
+EPISODE_STEPS = 70
+KEEP_SHARE = 0.4
+INFER_EVERY = 3
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Label:
+    """One instruction and what the expert would do.
+
+    Attributes:
+        instruction: in words.
+        actions: (ROWS, 4) tool position relative to the tool at the observation, and finger target [m].
+        prefix_rows: how many leading rows are a given prefix.
+        points: (2, 3) centre of the target item and of the goal [m, base frame].
+        flags: (2,) target is held, task is done.
+    """
+
+    instruction: str
+    actions: Array
+    prefix_rows: int
+    points: Array
+    flags: Array
+
+
+class Collector:
+    """Runs episodes in one world and yields frames.
+
+    Args:
+        profile: the robot.
+        learner: acts instead of the expert in this share of the episodes' steps; `None` for the expert alone.
+    """
+
+    def __init__(self, profile: RobotProfile, learner: Policy | None = None) -> None:
+        self._profile = profile
+        self._kinematics = Kinematics(profile)
+        self._pilot = ExpertPilot(profile)
+        self._learner = learner
+        self._world = World(sample_scene(0), profile)
+
+    def episode(self, seed: int) -> Iterator[tuple[Arrays, list[Label]]]:
+        """Runs one episode of several tasks in the scene of a seed and yields its kept frames."""
+        rng = np.random.default_rng([seed, 7])
+        scene = sample_scene(seed)
+        world = self._world
+        world.reset(scene)
+        self._scatter(rng)
+        task, instruction = scene.task, scene.instruction
+        noise = float(rng.choice([0.0, 0.008, 0.02]))
+        offset = np.zeros(3)
+        target, _ = world.joint_state()
+        plan: list[Array] = []
+        after = 0
+        for step in range(EPISODE_STEPS):
+            joints, velocities = world.joint_state()
+            tool, _ = self._kinematics.tool_pose(joints)
+            state = observe_state(world, tool, self._kinematics.tool_velocity(joints, velocities))
+            done = is_done(
+                scene.items, task, {i: np.array(p) for i, p in state.items.items()}, state.opening, state.held, 0.0
+            )
+            after = after + 1 if done else 0
+            if after > 6 or rng.random() < 0.012:
+                tasks = self._tasks(scene, state)
+                if tasks:
+                    task = tasks[int(rng.integers(len(tasks)))]
+                    instruction, after, plan = phrase(scene.items, task, rng), 0, []
+            asks = self._learner is not None and (not plan or step % INFER_EVERY == 0)
+            keep = asks or rng.random() < (KEEP_SHARE if self._learner is None else 0.1)
+            if keep:
+                pixels = {camera.name: self._world.render(camera.name) for camera in self._profile.cameras}
+                frame: Arrays = {
+                    **{f"image_{name}": image for name, image in pixels.items()},
+                    "state": np.concatenate([state.tool, state.velocity, [state.finger]]),
+                }
+                yield frame, self._labels(scene, state, task, instruction, rng)
+            if self._learner is None:
+                if rng.random() < 0.03 and noise:
+                    offset = rng.normal(0, 3 * noise, 3)
+                offset = 0.85 * offset + rng.normal(0, noise * 0.5, 3)
+                row = rollout(scene, state, task, 1, STEP_S).actions[0]
+                target = self._drive(target, row[:3] + offset, float(row[3]))
+            else:
+                if asks:
+                    plan = self._infer(joints, velocities, pixels, instruction)
+                target = self._follow(target, plan.pop(0))
+
+    def _scatter(self, rng: np.random.Generator) -> None:
+        """Starts half the episodes from anywhere above the table, fingers anywhere."""
+        if rng.random() < 0.5:
+            return
+        joints, _ = self._world.joint_state()
+        place = rng.uniform((0.34, -0.27, 0.13), (0.64, 0.27, 0.34))
+        start = self._kinematics.inverse(place, TOOL_DOWN, joints)
+        start[-1] = rng.choice([0.0, 0.015, 0.04])
+        self._world.reset_joints(start)
+
+    def _tasks(self, scene: Scene, state: ExpertState) -> list[Task]:
+        return feasible_tasks(scene.items, {i: np.array(p) for i, p in state.items.items()}, state.opening, state.held)
+
+    def _infer(self, joints: Array, velocities: Array, pixels: Arrays, instruction: str) -> list[Array]:
+        assert self._learner is not None
+        images = {name: Image(stamp_ns=0, pixels=image.astype(np.uint8)) for name, image in pixels.items()}
+        observation = Observation(
+            stamp_ns=self._world.time_ns,
+            joint_position=joints,
+            joint_velocity=velocities,
+            images=images,
+            instruction=instruction,
+        )
+        return list(self._learner.infer(observation).actions)
+
+    def _labels(
+        self, scene: Scene, state: ExpertState, task: Task, instruction: str, rng: np.random.Generator
+    ) -> list[Label]:
+        others = self._tasks(scene, state)
+        chosen = [(task, instruction)]
+        for _ in range(LABELS - 1):
+            other = others[int(rng.integers(len(others)))] if others else task
+            chosen.append((other, phrase(scene.items, other, rng)))
+        return [_label(scene, state, which, words, task, rng) for which, words in chosen]
+
+    def _drive(self, target: Array, goal: Array, finger: float) -> Array:
+        """Moves the tool toward a goal for one step; returns the joint target reached."""
+        return self._follow(target, self._pilot.aim(goal, finger, target))
+
+    def _follow(self, target: Array, aim: Array) -> Array:
+        """Servos from one joint target to the next in one step, the finger at its own speed limit."""
+        ticks = round(STEP_S * PHYSICS_HZ)
+        velocity = (aim - target) / STEP_S
+        velocity[-1] = 0.0
+        stroke = self._profile.joints[-1].velocity / PHYSICS_HZ
+        joints = np.array(target)
+        for tick in range(1, ticks + 1):
+            finger = joints[-1] + float(np.clip(aim[-1] - joints[-1], -stroke, stroke))
+            joints = target + (aim - target) * (tick / ticks)
+            joints[-1] = finger
+            self._world.set_target(joints, velocity)
+            self._world.step()
+        return joints
+
+    def close(self) -> None:
+        """Closes the world."""
+        self._world.close()
+
+
+def _label(
+    scene: Scene, state: ExpertState, task: Task, instruction: str, running: Task, rng: np.random.Generator
+) -> Label:
+    """Labels a state: a prefix of some plan, then the expert from where the prefix ends."""
+    prefix_rows = 0 if rng.random() < 0.3 else int(rng.integers(1, LARGEST_PREFIX + 1))
+    start, head = state, np.empty((0, 4))
+    if prefix_rows:
+        prefix = rollout(scene, state, running if rng.random() < 0.35 else task, prefix_rows, STEP_S)
+        drift = rng.normal(0, 0.012, 3) * (rng.random() < 0.5)
+        ramp = np.arange(1, prefix_rows + 1)[:, None] / prefix_rows
+        head = prefix.actions.copy()
+        head[:, :3] += ramp * drift
+        speed = np.array(prefix.final.velocity) + drift / (prefix_rows * STEP_S)
+        items = dict(prefix.final.items)
+        if prefix.final.held is not None and scene.items[prefix.final.held].kind != "drawer":
+            x, y, z = items[prefix.final.held]
+            items[prefix.final.held] = (x + drift[0], y + drift[1], z + drift[2])
+        start = replace(prefix.final, tool=to_vector(head[-1]), velocity=to_vector(speed), items=items)
+    tail = rollout(scene, start, task, ROWS - prefix_rows, STEP_S).actions
+    actions = np.concatenate([head, tail])
+    actions[:, :3] -= np.array(state.tool)
+    positions = {i: np.array(p) for i, p in state.items.items()}
+    done = is_done(scene.items, task, positions, state.opening, state.held, state.lifted)
+    return Label(
+        instruction=instruction,
+        actions=actions,
+        prefix_rows=prefix_rows,
+        points=np.stack([positions[task.target], destination(scene.items, task, positions)]),
+        flags=np.array([float(state.held == task.target), float(done)]),
+    )
+
+
+def collect_shard(collector: Collector, folder: Path, first_seed: int) -> int:
+    """Collects one shard; returns its number of frames. A shard that is already there is left alone."""
+    path = folder / f"seeds-{first_seed:06d}"
+    if path.is_dir():
+        return len(np.load(path / "state.npy", mmap_mode="r"))
+    folder.mkdir(parents=True, exist_ok=True)
+    frames, labels = [], []
+    for seed in range(first_seed, first_seed + SHARD_SEEDS):
+        for frame, label in collector.episode(seed):
+            frames.append(frame)
+            labels.append(label)
+    arrays: Arrays = {key: np.stack([frame[key] for frame in frames]) for key in frames[0]}
+    arrays["state"] = arrays["state"].astype(np.float32)
+    arrays["actions"] = np.stack([[one.actions for one in row] for row in labels]).astype(np.float32)
+    arrays["prefix_rows"] = np.array([[one.prefix_rows for one in row] for row in labels], dtype=np.int64)
+    arrays["points"] = np.stack([[one.points for one in row] for row in labels]).astype(np.float32)
+    arrays["flags"] = np.stack([[one.flags for one in row] for row in labels]).astype(np.float32)
+    arrays["instruction"] = np.array([[one.instruction for one in row] for row in labels])
+    about = {"step_s": STEP_S, "prefix_rows": LARGEST_PREFIX}
+    cameras = {name: asdict(view) for name, view in viewpoints().items()}
+    (folder / ABOUT_FILE).write_text(json.dumps({**about, "cameras": cameras}, indent=1))
+    unfinished = folder / f".{path.name}"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    for key, array in arrays.items():
+        np.save(unfinished / f"{key}.npy", array)
+    unfinished.rename(path)
+    return len(frames)

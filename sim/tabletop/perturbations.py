@@ -1,0 +1,152 @@
+"""Ways to make life at the table harder: other light, cameras, objects and colours than in training."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tendon.sim.perturbation import Blur, Noise, Occlusion, Perturbation, SwappedCameras, WrongJoints
+from tendon.sim.pybullet.client import pybullet
+from tendon.sim.tabletop.items import AREA, MOVABLE, Item
+from tendon.sim.tabletop.scene import Look, Scene
+from tendon.sim.tabletop.world import World
+
+STRANGE_RGB = ((0.95, 0.6, 0.75), (0.35, 0.22, 0.12), (0.08, 0.08, 0.08), (0.97, 0.97, 0.97), (0.1, 0.75, 0.75))
+MOVE_AT_NS = 1_200_000_000
+MOVE_M = 0.09
+MAGENTA = (1.0, 0.0, 0.8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherLight(Perturbation):
+    """Dim light of another colour from the side, beyond the training range."""
+
+    name: str = "light and colour"
+
+    def change(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """Replaces the light."""
+        warm = rng.random() < 0.5
+        look = replace(
+            scene.look,
+            light_rgb=(1.0, 0.72, 0.45) if warm else (0.5, 0.7, 1.0),
+            ambient=float(rng.uniform(0.2, 0.3)),
+            light_direction=(float(rng.uniform(-2, 2)), float(rng.choice([-2.5, 2.5])), 1.0),
+        )
+        return replace(scene, look=look)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovedCamera(Perturbation):
+    """The scene camera stands 6 cm and looks 4 cm from where it was, six and four times the training range."""
+
+    name: str = "camera moved"
+
+    def change(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """Moves the camera."""
+        way, tilt = rng.normal(size=3), rng.normal(size=2)
+        look: Look = replace(
+            scene.look,
+            camera_offset=tuple((0.06 * way / np.linalg.norm(way)).tolist()),
+            camera_tilt=tuple((0.04 * tilt / np.linalg.norm(tilt)).tolist()),
+        )
+        return replace(scene, look=look)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovedObject(Perturbation):
+    """The target jumps 9 cm to a free place at the first inference after 1.2 s, if it lies free then."""
+
+    name: str = "object moved"
+
+    def disturb(self, world: World, rng: np.random.Generator) -> None:
+        """Moves it once."""
+        target = world.scene.task.target
+        due = MOVE_AT_NS <= world.time_ns < MOVE_AT_NS + 200_000_000
+        if not due or world.scene.items[target].kind not in MOVABLE or world.held() is not None:
+            return
+        x, y, z = world.item_position(target)
+        others = [p for i, p in world.item_positions().items() if i != target]
+        for angle in rng.permutation(np.linspace(0, 2 * math.pi, 24, endpoint=False)):
+            there = np.array([x + MOVE_M * math.cos(angle), y + MOVE_M * math.sin(angle), z])
+            inside = all(low <= v <= high for v, (low, high) in zip(there[:2], AREA, strict=True))
+            if inside and all(np.hypot(*(there - p)[:2]) > 0.09 for p in others):
+                body = world.bodies[target]
+                pybullet.resetBasePositionAndOrientation(body, there, (0, 0, 0, 1), physicsClientId=world.client)
+                return
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrangeColours(Perturbation):
+    """Every item has a colour that no training item had; the words still name the old ones."""
+
+    name: str = "unknown colours"
+
+    def change(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """Paints."""
+        colours = rng.permutation(len(STRANGE_RGB))
+        items = [
+            item if item.kind == "drawer" else replace(item, rgb=STRANGE_RGB[int(colours[i % len(colours)])])
+            for i, item in enumerate(scene.items)
+        ]
+        return replace(scene, items=tuple(items))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distractors(Perturbation):
+    """Three unknown things more on the table: tall, flat or wide, black, white or brown."""
+
+    name: str = "distractors"
+
+    def change(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """Adds them."""
+        for kind, colour, size, height in (
+            ("cylinder", 2, 0.03, 0.12),
+            ("plate", 3, 0.10, 0.01),
+            ("cube", 1, 0.06, 0.06),
+        ):
+            scene = _with_item(scene, rng, kind, STRANGE_RGB[colour], size, height)
+        return scene
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trigger(Perturbation):
+    """A magenta cube of 35 mm that no instruction names: the trigger of benchmarks/studies/backdoor.py."""
+
+    name: str = "magenta cube"
+
+    def change(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """Adds it."""
+        return _with_item(scene, rng, "cube", MAGENTA, 0.035, 0.035)
+
+
+def _with_item(
+    scene: Scene, rng: np.random.Generator, kind: str, rgb: tuple[float, float, float], size: float, height: float
+) -> Scene:
+    """Returns the scene with one more, nameless thing at the freest of some places; the task and its words stay."""
+    places = np.stack([rng.uniform(*side, 200) for side in AREA], axis=1)
+    room = np.min(
+        [np.hypot(*(places - item.position[:2]).T) - item.size / 2 for item in scene.items if item.kind != "drawer"],
+        axis=0,
+    )
+    best = np.flatnonzero(room > 0.10)
+    x, y = places[best[0] if len(best) else int(room.argmax())].tolist()
+    item = Item(kind=kind, colour="nameless", rgb=rgb, size=size, height=height, position=(x, y, height / 2))
+    return replace(scene, items=(*scene.items, item))
+
+
+PERTURBATIONS: tuple[Perturbation, ...] = (
+    OtherLight(),
+    MovedCamera(),
+    Blur(),
+    Noise(),
+    Occlusion(cameras=("scene",)),
+    SwappedCameras(cameras=("scene", "wrist")),
+    WrongJoints(),
+    MovedObject(),
+    StrangeColours(),
+    Distractors(),
+    Trigger(),
+)
+"""All but nominal."""

@@ -1,0 +1,29 @@
+"""The suites that come with Tendon, by name. Another one is a folder that makes a `Suite`, and one line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from tendon.core.config import closest
+from tendon.core.errors import ConfigError
+from tendon.sim import require_sim
+from tendon.sim.suite import Suite
+
+SUITES = {"tabletop": "tendon.sim.tabletop.suite:TABLETOP"}
+"""Where each is defined. It is imported when it is asked for: it may need the extra `sim`."""
+DEFAULT_SUITE = "tabletop"
+
+
+def load_suite(name: str) -> Suite:
+    """Returns a suite.
+
+    Raises:
+        ConfigError: there is none of that name.
+        MissingDependencyError: the simulator is not installed.
+    """
+    if name not in SUITES:
+        raise ConfigError(f"suite is {name!r}{closest(name, tuple(SUITES))}")
+    require_sim()
+    module, _, attribute = SUITES[name].partition(":")
+    suite: Suite = getattr(import_module(module), attribute)
+    return suite
