@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 
 def command(
-    instruction: Annotated[
-        str, typer.Argument(metavar="INSTRUCTION", help='Such as "put the red cube in the blue bowl", or stop.')
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INSTRUCTION", help="Such as put the red cube in the blue bowl, or stop. No quotes needed."
+        ),
     ],
 ) -> int:
     """Publishes the instruction and waits until the policy has taken or refused it.
@@ -29,6 +32,7 @@ def command(
         StoppedError: there is no graph, no policy node answers, or the policy does not know a word.
         MissingDependencyError: ROS is not installed.
     """
+    instruction = " ".join(words)
     ask("tendon_say", lambda operator: _tell(operator, instruction))
     return 0
 

@@ -17,6 +17,7 @@ import tendon.commands
 from tendon.cli import EXIT_INTERRUPTED, main
 from tendon.cli.root import EXIT_ERROR, app
 from tendon.cli.tree import Group, load_command, walk
+from tendon.commands import say
 
 COMMANDS = list(walk(Group()))
 NAMES = [" ".join(path) for path in COMMANDS]
@@ -129,6 +130,14 @@ def test_what_is_wrong_is_one_line_that_says_what_is_right(
     assert meant in said.err and said.err.count("\n") == 1, said.err
     assert said.err.startswith("tendon")
     assert not said.out
+
+
+def test_a_task_in_words_needs_no_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = list[str]()
+    monkeypatch.setattr(say, "_tell", lambda operator, instruction: heard.append(instruction))
+    monkeypatch.setattr(say, "ask", lambda name, question: question(None))
+    assert main(["say", "pick", "up", "the cube"]) == main(["say", "pick up the cube"]) == 0
+    assert heard == ["pick up the cube"] * 2
 
 
 def test_the_version_names_its_place(capsys: pytest.CaptureFixture[str]) -> None:
