@@ -182,15 +182,19 @@ class Operator:
         """Waits until a node of a graph is found.
 
         Raises:
-            StoppedError: there is none in this ROS domain.
+            StoppedError: there is none in this ROS domain and namespace.
         """
-        here = self.node.get_name()
         if self.wait(lambda: bool(self.graph_nodes()), DISCOVERY_S):
             return
         if not self._in_company:
             raise StoppedError(no_graph(domain_id()))
-        self.wait(lambda: bool(self.nodes() - {here}), BUSY_DISCOVERY_S - DISCOVERY_S)
+        self.wait(lambda: len(self.node.get_node_names()) > 1, BUSY_DISCOVERY_S - DISCOVERY_S)
         if not self.wait(lambda: bool(self.graph_nodes()), COMPANY_S):
+            if elsewhere := self._graphs():
+                raise StoppedError(
+                    f"no graph in domain {domain_id()} in namespace {self.node.get_namespace()}, but in "
+                    f"{', '.join(elsewhere)}: name it, such as `tendon --namespace {elsewhere[0]} ...`"
+                )
             raise StoppedError(
                 f"no graph was seen in domain {domain_id()}, although this machine is in it: if one runs, the machine "
                 "is too busy, so try again; else start one with `tendon run`"
@@ -204,6 +208,10 @@ class Operator:
         """Returns the names of the nodes that have been discovered in this ROS domain and namespace."""
         known = self.node.get_node_names_and_namespaces()
         return {name for name, namespace in known if namespace == self.node.get_namespace()}
+
+    def _graphs(self) -> list[str]:
+        """Returns the namespaces of this ROS domain in which a safety monitor has been discovered."""
+        return sorted(space for name, space in self.node.get_node_names_and_namespaces() if name == "safety_monitor")
 
     def _call(self, name: str, timeout_s: float) -> str:
         response = self._answer(self._calls[name], Trigger.Request(), name, timeout_s)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.main import get_command
 
 from tendon.cli.mistakes import ParseError, one_line
+from tendon.cli.outputs import system_error
 from tendon.cli.tree import EXIT_ERROR, Group
 from tendon.core.errors import ConfigError
 from tendon.graph.namespace import NAMESPACE_VARIABLE, parse_namespace
@@ -71,10 +73,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     _mend_bash_words()
+    if sys.stdout is None:  # closed by whoever started us: `tendon ... >&-`
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
     try:
         result = get_command(app).main(given, prog_name="tendon", standalone_mode=False)
     except ParseError as error:
         print(one_line(error), file=sys.stderr)
+        return EXIT_ERROR
+    except OSError as error:  # of --help and --version, which are no command
+        print(f"tendon: {system_error(error)}", file=sys.stderr)
         return EXIT_ERROR
     except typer.Abort as abort:  # what Ctrl-C is to typer
         raise KeyboardInterrupt from abort

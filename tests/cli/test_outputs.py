@@ -129,6 +129,15 @@ class TestWhatTheSystemRefuses:
         assert result.returncode == 2
         assert result.stderr.startswith("tendon safety verify-log: ") and result.stderr.count("\n") == 1
 
+    @pytest.mark.parametrize(
+        ("line", "code"), [("--version > /dev/full", 2), ("--help > /dev/full", 2), ("doctor >&-", 0)]
+    )
+    def test_a_full_or_closed_output_is_no_traceback(self, line: str, code: int) -> None:
+        command = f'"{sys.executable}" -m tendon.cli {line}'
+        result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300)
+        assert result.returncode in (code, 120), result.stderr  # 120: Python could not empty the buffer at its end
+        assert "Traceback" not in result.stderr and (not code or "No space left on device" in result.stderr)
+
     def test_a_reader_that_goes_away_is_no_error(self) -> None:
         """`tendon ... | head -1`."""
         command = f'"{sys.executable}" -u -m tendon.cli doctor | head -c 1 > /dev/null; exit ${{PIPESTATUS[0]}}'

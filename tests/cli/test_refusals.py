@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tendon.graph.domain import (
     UNICAST_OFFSET,
     domains_in_use,
     free_domain,
+    in_use,
     no_graph,
 )
 
@@ -135,6 +137,21 @@ class TestWithoutAGraph:
         assert result.returncode == 2
         assert f"no graph in domain {domain}: start one with `tendon run`" in result.stderr
         assert result.stderr.count("\n") == 1
+
+    def test_a_graph_in_another_namespace_is_named_within_seconds(self) -> None:
+        """It took half a minute and said that the machine was too busy."""
+        code = "import rclpy; rclpy.init(); n = rclpy.create_node('safety_monitor', namespace='left'); rclpy.spin(n)"
+        place = {**os.environ, "ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        with subprocess.Popen([sys.executable, "-c", code], env=place) as other:
+            try:
+                while other.poll() is None and not in_use(int(place["ROS_DOMAIN_ID"])):
+                    time.sleep(0.1)
+                command = [sys.executable, "-m", "tendon.cli", "safety", "stop"]
+                result = subprocess.run(command, capture_output=True, text=True, timeout=15, env=place)
+            finally:
+                other.kill()
+        assert result.returncode == 2
+        assert "in namespace /, but in /left: name it, such as `tendon --namespace /left ...`" in result.stderr
 
     def test_domains_that_this_machine_is_in_are_named(self) -> None:
         domain = free_domain()
