@@ -74,7 +74,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     _mend_bash_words()
     if sys.stdout is None:  # closed by whoever started us: `tendon ... >&-`
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115, until the process ends
     try:
         result = get_command(app).main(given, prog_name="tendon", standalone_mode=False)
     except ParseError as error:
