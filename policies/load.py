@@ -10,13 +10,10 @@ from tendon.policies.engines.engine import BEST, engine_named
 from tendon.robots.profile import RobotProfile, load_profile
 
 if TYPE_CHECKING:
-    from tendon.policies.inference.policy import BundlePolicy
-    from tendon.policies.remote.policy import RemotePolicy
+    from tendon.policies.inference.load_place import LoadedPolicy
 
 
-def load_policy(
-    policy: str | Path, robot: RobotProfile | str | Path, *, engine: str = BEST
-) -> BundlePolicy | RemotePolicy:
+def load_policy(policy: str | Path, robot: RobotProfile | str | Path, *, engine: str = BEST) -> LoadedPolicy:
     """Loads a policy for a robot. Everything that can be checked before a motion is checked here.
 
     Args:
@@ -27,8 +24,8 @@ def load_policy(
             server has its own.
 
     Returns:
-        A `Policy`: `infer(observation)` answers an `ActionChunk` in the robot's joints. Call it from one thread.
-        Close one of a server when it is not needed any more.
+        A `Policy`: `infer(observation)` answers an `ActionChunk` in the robot's joints. Call it from one thread, and
+        `close()` it when it is not needed any more.
 
     Raises:
         ConfigError: there is no such policy, file or engine, or something in the file is wrong.
@@ -47,16 +44,7 @@ def load_policy(
             ...
         tendon.core.errors.MismatchError: bundle tabletop: robot is panda, expected ur5e: ...
     """
+    from tendon.policies.inference.load_place import load_place
+
     profile = robot if isinstance(robot, RobotProfile) else load_profile(robot)
-    place = find_policy(policy)
-    if place.is_file():
-        from tendon.policies.remote import require_remote
-
-        require_remote()
-        from tendon.policies.remote.opening import open_policy
-
-        return open_policy(place, profile)
-    from tendon.policies.bundle.bundle import load_bundle
-    from tendon.policies.inference.policy import BundlePolicy
-
-    return BundlePolicy(load_bundle(place), profile, engine_named(engine))
+    return load_place(find_policy(policy), profile, engine_named(engine)).policy

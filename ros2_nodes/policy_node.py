@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import SetParametersResult
@@ -41,13 +42,13 @@ from tendon.core.node_status import Level, NodeStatus, PolicyStatus
 from tendon.graph.parameters import STEERED
 from tendon.policies.engines.engine import BEST, engine_named
 from tendon.policies.inference.asynchronous import INFERENCE_THREAD, AsyncInference
-from tendon.policies.inference.load_place import load_place
+from tendon.policies.inference.load_place import LoadedPolicy, load_place
 from tendon.policies.inference.outage import Outage
 from tendon.policies.inference.plan import PlanCopy
-from tendon.policies.inference.policy import BundlePolicy, Inference
+from tendon.policies.inference.policy import Inference
 from tendon.policies.inference.schedule import REPLAN_STEPS
 from tendon.policies.inference.session import Answer, Heard, PolicySession
-from tendon.policies.remote.policy import RemoteInference, RemotePolicy
+from tendon.policies.remote.policy import RemoteInference
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import FOLLOWED_TOPIC, Announcements, overhear
@@ -64,8 +65,6 @@ MEASURED = -1.0
 LEVELS = {Response.SLOW: Level.WARN, Response.HOLD: Level.WARN, Response.STOP: Level.ERROR}
 SELECT_TOPIC = "policy/select"
 
-AnyPolicy = BundlePolicy | RemotePolicy
-
 
 class PolicyNode(NodeShell):
     """Gives a `PolicySession` what it hears, and says what comes of it."""
@@ -74,10 +73,10 @@ class PolicyNode(NodeShell):
         super().__init__("policy_node")
         engine = engine_named(self.setting("engine", BEST))
         places = [place for name in ("bundle", "standby") if (place := self.setting(name, ""))]
-        loaded = [load_place(place, self.profile, engine) for place in places]
+        loaded = [load_place(Path(place), self.profile, engine) for place in places]
         lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
         plan = PlanCopy(len(self.profile.joint_names), lead_ns)
-        self._session: PolicySession[AnyPolicy] = PolicySession(
+        self._session: PolicySession[LoadedPolicy] = PolicySession(
             loaded, plan, self.time.now_ns, publish=self._publish, on_response=self._respond
         )
         defaults = {name: value for each in loaded[::-1] for name, value in each.policy.steering.items()}
@@ -248,7 +247,7 @@ class PolicyNode(NodeShell):
         self._unmeant = permission.armed and not armed
         self._session.permit(armed=armed, slowed=permission.speed < 1.0)
 
-    def _publish(self, answer: Answer[AnyPolicy]) -> None:
+    def _publish(self, answer: Answer[LoadedPolicy]) -> None:
         self._chunks.publish(wire.chunk_bytes(answer.chunk, self.profile.joint_names))
         self._chunk_meter.add(answer.now_ns - answer.chunk.observation_stamp_ns)
         if answer.detector_ns is not None:

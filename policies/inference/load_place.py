@@ -1,4 +1,4 @@
-"""From the word of a user, a folder or a file, to a policy that is ready to run."""
+"""From a folder or a file to a policy that is ready to run: the one place that tells a bundle from a server."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ from tendon.policies.remote import require_remote
 from tendon.policies.remote.policy import RemotePolicy
 from tendon.robots.profile import RobotProfile
 
+LoadedPolicy = BundlePolicy | RemotePolicy
+"""Whatever the place, it has a name, cameras, chunks, steering, `warm_up` and `close`."""
 
-def load_place(place: str, profile: RobotProfile, engine: Engine | None) -> Loaded[BundlePolicy | RemotePolicy]:
+
+def load_place(place: Path, profile: RobotProfile, engine: Engine | None) -> Loaded[LoadedPolicy]:
     """Loads the bundle in a folder, or connects to the server that a file names.
+
+    Args:
+        place: from `find_policy`.
+        profile: the robot.
+        engine: what runs the graphs of a bundle; `None` takes the best there is. A server has its own.
 
     Raises:
         TendonError: it is damaged, does not fit the robot, or cannot be reached.
     """
-    if Path(place).is_file():
+    if place.is_file():
         require_remote()
         from tendon.policies.remote.opening import open_policy
 
-        remote = open_policy(Path(place), profile)
+        remote = open_policy(place, profile)
         return Loaded(name=remote.name, policy=remote)
     bundle = load_bundle(place)
     calibration = load_detector(bundle)

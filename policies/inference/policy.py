@@ -98,6 +98,11 @@ class BundlePolicy:
         self.last: Inference | None = None
 
     @property
+    def name(self) -> str:
+        """Of the policy."""
+        return self._manifest.name
+
+    @property
     def manifest(self) -> Manifest:
         """The bundle's `bundle.yaml`."""
         return self._manifest
@@ -157,6 +162,9 @@ class BundlePolicy:
     def observe(self, observation: Observation) -> None:
         """Takes an observation that is not inferred from, for a policy that sees its past. Cheap."""
         self._encoder.add(observation)
+
+    def close(self) -> None:
+        """Does nothing: all that it holds is memory. A policy of a server has a connection."""
 
     def warm_up(self, runs: int = WARM_RUNS) -> int:
         """Runs the whole of `infer` on a black view of home, so that the first real inference is as fast as the rest.

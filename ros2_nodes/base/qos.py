@@ -4,42 +4,28 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-NEWEST = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
+
+def _qos(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProfile:
+    """Returns a profile that keeps the last `depth` messages; with `latched`, for who comes later too."""
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
+NEWEST = _qos(1)
 """Commands, permissions, heartbeats, and everything published: only the newest counts, none is lost on the way."""
 
-STREAM = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=2,
-    reliability=ReliabilityPolicy.BEST_EFFORT,
-    durability=DurabilityPolicy.VOLATILE,
-)
+STREAM = _qos(2, reliable=False)
 """What subscribers of images and joint states ask for: it matches any driver, and a late frame is not resent."""
 
-EACH = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=20,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
+EACH = _qos(20)
 """Reports of several publishers on one topic: diagnostics, safety/state, heartbeat."""
 
-LATCHED = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
+LATCHED = _qos(1, latched=True)
 """Announcements such as the instruction: whoever starts late still hears them (`announcements.py` hears others too)."""
 
-EACH_LATCHED = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=20,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
+EACH_LATCHED = _qos(20, latched=True)
 """Subscriptions that must hear announcements in the order of EACH: one that keeps the newest only would overtake it."""

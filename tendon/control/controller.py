@@ -165,15 +165,16 @@ class Controller:
         Raises:
             InvalidDataError: the rows have another length; it counts as `reject` does.
         """
-        if chunk.actions.shape[1] != len(self._names):
-            error = InvalidDataError(f"chunk has rows of {chunk.actions.shape[1]} joints, expected {len(self._names)}")
-            self.reject(str(error))
-            raise error
+        placement = Placement.IDLE
+        if self.mode.moving and source is self._source:
+            from_ns = max(self._reference.time_ns(self._reference.committed), now_ns)
+            try:
+                placement = self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
+            except InvalidDataError as error:
+                self.reject(str(error))
+                raise
         self._invalid_in_a_row = 0
-        if not self.mode.moving or source is not self._source:
-            return Placement.IDLE
-        from_ns = max(self._reference.time_ns(self._reference.committed), now_ns)
-        return self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
+        return placement
 
     def reject(self, reason: str) -> None:
         """Counts a message that was no valid chunk; `invalid_chunks` in a row latch a stop."""

@@ -10,6 +10,7 @@ import pytest
 from tendon.core.errors import InvalidDataError
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
+from tendon.policies.inference.load_place import LoadedPolicy
 from tendon.robots.profile import RobotProfile
 
 Observe = Callable[..., Observation]
@@ -18,7 +19,7 @@ STEP_NS = 10**8
 
 
 class PolicyConformance:
-    """What any `Policy` keeps; a test class of a policy inherits this and has a fixture `policy`."""
+    """What any policy that Tendon loads keeps; a test class of a policy inherits this and has a fixture `policy`."""
 
     def test_a_chunk_is_placed_by_the_observation_stamp(self, policy: Policy, observe: Observe) -> None:
         """Row 0 is due one step after the exposure, whatever the inference takes."""
@@ -42,6 +43,12 @@ class PolicyConformance:
         """What runs while the answer is on its way is not rewritten."""
         prefix = make_prefix(rows)
         np.testing.assert_array_equal(policy.infer(observe(), prefix).actions[:rows], prefix.actions)
+
+    def test_it_has_a_name_and_is_closed_as_often_as_anyone_likes(self, policy: LoadedPolicy) -> None:
+        """So that who loads one need not know of what kind it is."""
+        assert policy.name
+        policy.close()
+        policy.close()
 
     def test_a_prefix_on_another_grid_is_refused(self, policy: Policy, observe: Observe, make_prefix: Prefix) -> None:
         """Rows due at other times would be a shifted motion."""
