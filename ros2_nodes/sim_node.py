@@ -4,7 +4,7 @@ Subscribes `CONTROLLER/joint_trajectory`, `instruction`; publishes `joint_states
 for the camera process, `sim/task`, which says whether the task in the scene is done, and `sim/commanded`: what the
 robot's controllers commanded in each physics step, in batches. Parameters `scene` and `family` may be set while it runs
 and load another scene, at rest only; `jammed` names a joint that does not follow any more, "" frees it; `muted` keeps
-joint states back while all else goes on.
+joint states back while all else goes on, and `frozen` repeats the last one with new stamps.
 
 Time goes as in every node that stands in for a robot (`stand_in`). In real time, physics that is late makes up for it.
 """
@@ -59,6 +59,8 @@ class SimNode(StandIn):
         self._words: deque[str] = deque(maxlen=8)
         self._commanded: list[tuple[int, Array, Array]] = []
         self._muted = self.setting("muted", False)
+        self._measured = self._robot.world.joint_state()
+        self._frozen = self.setting("frozen", False)
         self._next_jam: str | None = self.setting("jammed", "") or None
         self._slips = 0
         self._done = False
@@ -86,6 +88,9 @@ class SimNode(StandIn):
         for parameter in parameters:
             if parameter.name == "muted":
                 self._muted = bool(parameter.value)
+                return SetParametersResult(successful=True)
+            if parameter.name == "frozen":
+                self._frozen = bool(parameter.value)
                 return SetParametersResult(successful=True)
             if parameter.name == "jammed":
                 joint = str(parameter.value)
@@ -147,8 +152,9 @@ class SimNode(StandIn):
             self._batches.publish(self._batch())
             self._commanded.clear()
         if self._due(STATE_HZ) and not self._muted:
-            state = wire.joint_state_message(now_ns, self.profile.joint_names, *robot.world.joint_state())
-            self._states.publish(state)
+            if not self._frozen:
+                self._measured = robot.world.joint_state()
+            self._states.publish(wire.joint_state_message(now_ns, self.profile.joint_names, *self._measured))
         if self._due(self._camera_hz):
             self._worlds.publish(world_state_message(now_ns, self._label, robot.world.state()))
         if self._due(JUDGE_HZ):

@@ -69,6 +69,12 @@ PARAMETERS = (
         tunable=True,
     ),
     Parameter(
+        name="frozen",
+        nodes=("sim_node",),
+        description="joint states repeat the last one with new stamps, to see what stops the robot",
+        tunable=True,
+    ),
+    Parameter(
         name="backend",
         nodes=EVERY,
         description="what is behind the graph; only sim and mock may have simulated time",

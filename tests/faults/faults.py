@@ -196,8 +196,8 @@ _ALL = (
     Fault(
         row=STATES,
         name="joint states frozen",
-        make=impostors.start_joint_states,
-        undo=impostors.stop_joint_states,
+        make=lambda bench: impostors.set_simulator(bench, "frozen", True),
+        undo=lambda bench: impostors.set_simulator(bench, "frozen", False),
         lasts_s=0.4,
     ),
     Fault(

@@ -14,7 +14,7 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Image, JointState
+from sensor_msgs.msg import Image
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.ros2_nodes import wire
@@ -60,7 +60,6 @@ class Extras:
                 node.create_subscription(
                     Image, topic, lambda frame, name=camera.name: self.frames.setdefault(name, frame), qos.STREAM
                 )
-        self.states = node.create_publisher(JointState, "joint_states", qos.NEWEST)
         client = node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
         self.simulator = client
         bench.graph.wait(client.service_is_ready, "the simulator's parameters")
@@ -126,25 +125,6 @@ def stop_camera(bench: Bench) -> None:
     _running["camera"].clear()
     extras(bench).frames.clear()
     bench.signal("camera_node", signal.SIGCONT)
-
-
-def start_joint_states(bench: Bench) -> None:
-    """The driver sends its last joint state for ever, with new stamps."""
-    more = extras(bench)
-    _, position, velocity = bench.graph.states[-1]
-    bench.signal("sim_node", signal.SIGSTOP)
-
-    def send() -> None:
-        message = wire.joint_state_message(bench.graph.now_ns(), PROFILE.joint_names, position, velocity)
-        more.states.publish(message)
-
-    _repeat("states", STATE_S, send)
-
-
-def stop_joint_states(bench: Bench) -> None:
-    """Brings the real driver back."""
-    _running["states"].clear()
-    bench.signal("sim_node", signal.SIGCONT)
 
 
 def start_clock(bench: Bench) -> None:
