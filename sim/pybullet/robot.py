@@ -40,6 +40,7 @@ class Robot:
         self.client = client
         self._urdf, self._names, self._columns = urdf, tuple(joints), tuple(columns)
         self._forces, self._position_gains = list(forces), list(position_gains)
+        self._velocity_gains = [1.0] * len(self._names)
         self._first = [self._columns.index(column) for column in range(max(self._columns) + 1)]
 
     def load(self) -> None:
@@ -59,15 +60,16 @@ class Robot:
 
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets the (n,) positions and velocities that the servos track."""
+        positions, velocities = position.tolist(), velocity.tolist()  # lists of floats are faster one by one
         pybullet.setJointMotorControlArray(
             self.body,
             self.joints,
             pybullet.POSITION_CONTROL,
-            targetPositions=position[list(self._columns)].tolist(),
-            targetVelocities=velocity[list(self._columns)].tolist(),
+            targetPositions=[positions[column] for column in self._columns],
+            targetVelocities=[velocities[column] for column in self._columns],
             forces=self._forces,
             positionGains=self._position_gains,
-            velocityGains=[1.0] * len(self.joints),
+            velocityGains=self._velocity_gains,
             physicsClientId=self.client,
         )
 
