@@ -1,1 +1,1 @@
-"""Drivers of robots, one folder a bus; `tendon.robots.driver` says what each must do."""
+"""Drivers of robots, one folder a bus; `driver.py` says what each must do."""

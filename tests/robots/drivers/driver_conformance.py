@@ -8,7 +8,7 @@ import pytest
 from tendon.core.clock import ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.types import Array
-from tendon.robots.driver import Driver, JointReading
+from tendon.robots.drivers.driver import Driver, JointReading
 from tendon.robots.profile import RobotProfile
 
 MS = 1_000_000

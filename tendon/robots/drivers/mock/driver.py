@@ -11,7 +11,7 @@ from tendon.core.clock import Clock
 from tendon.core.config import check_number
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.types import Array, freeze
-from tendon.robots.driver import JointReading
+from tendon.robots.drivers.driver import JointReading
 from tendon.robots.profile import RobotProfile
 
 MAX_LAG_S, MAX_NOISE = 1.0, 0.1
