@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from pinocchio.rpy import rpyToMatrix
 
 from tendon.core.types import Array
-from tendon.robots.shapes import Capsule, Cuboid, HalfSpace, Shape, Sphere
+from tendon.robots.shapes import Capsule, Cuboid, HalfSpace, Sphere
 
 Pixels = npt.NDArray[np.uint8]
+Body = Capsule | Cuboid | Sphere
 
 LIGHT: Array = np.array([0.35, -0.45, 0.85]) / np.linalg.norm([0.35, -0.45, 0.85])
 AMBIENT = 0.5
 SHADOW = 0.72
+SURROUNDINGS_RGB = (0.90, 0.86, 0.78)
 GRID_M = 0.1
 WINDOW_PIXELS = 1_000_000
 """So many are looked at together: about 100 MB."""
 FADE_M = (0.7, 1.5)
 """A plane turns white between these distances from the point the camera looks at."""
+_CORNERS: Array = np.stack(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0]), axis=-1).reshape(8, 3)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Solid:
     """A shape in the base frame: its own frame's `position` (3,) [m] and `rotation` (3, 3), and an RGB of 0 to 1."""
 
-    shape: Shape
+    shape: Body
     position: Array
     rotation: Array
     rgb: tuple[float, float, float]
@@ -53,12 +57,22 @@ class Camera:
         self.target, self.eye, self.size = target, target + distance * back, size
         self._focal = size / 2 / np.tan(field_of_view / 2)
 
+    @cached_property
     def rays(self) -> Array:
-        """Returns (size * size, 3) unit directions, row by row."""
+        """(size * size, 3) unit directions, row by row."""
         steps = (np.arange(self.size) + 0.5 - self.size / 2) / self._focal
         x, y = np.meshgrid(steps, -steps)
         rays = np.stack((x, y, -np.ones_like(x)), axis=-1).reshape(-1, 3) @ self.rotation.T
         return np.asarray(rays / np.linalg.norm(rays, axis=1, keepdims=True))
+
+    def pixels_around(self, corners: Array) -> npt.NDArray[np.intp]:
+        """Returns the rays (k,) of the rectangle that holds the hull of (8, 3) `corners`, all where one is behind."""
+        pixels, depth = self.project(corners)
+        if depth.min() <= 0 or not np.isfinite(pixels).all():
+            return np.arange(self.size**2)
+        left, top = np.clip(np.floor(pixels.min(axis=0)).astype(int), 0, self.size)
+        right, bottom = np.clip(np.ceil(pixels.max(axis=0)).astype(int), 0, self.size)
+        return (np.arange(top, bottom)[:, None] * self.size + np.arange(left, right)).ravel()
 
     def project(self, points: Array) -> tuple[Array, Array]:
         """Returns (k, 2) pixels (right, down) and (k,) depths [m] of (k, 3) points."""
@@ -67,34 +81,44 @@ class Camera:
         return np.stack((local[:, 0], -local[:, 1]), axis=1) / depth[:, None] * self._focal + self.size / 2, depth
 
 
-def render(camera: Camera, solids: Sequence[Solid], planes: Sequence[Solid]) -> tuple[Array, Array]:
+def render(camera: Camera, solids: Sequence[Solid], planes: Sequence[HalfSpace]) -> tuple[Array, Array]:
     """Returns (size, size, 3) colours of 0 to 1 on white, and (size, size) distances along the rays [m].
 
     Args:
         camera: where from.
         solids: shapes with an extent; they throw shadows on the planes.
-        planes: half spaces.
+        planes: in the base frame.
     """
-    rays = camera.rays()
+    rays = camera.rays
     colour, nearest = np.ones((len(rays), 3)), np.full(len(rays), np.inf)
+    cubes = [_cube_around(solid) for solid in solids]
     for plane in planes:
-        met, distance, normals = hit(plane, camera.eye, rays)
-        if not len(met):
-            continue
-        points, up = camera.eye + distance[:, None] * rays[met], normals[0]
+        up, height = np.array(plane.normal), plane.offset
+        with np.errstate(divide="ignore"):
+            distance = (height - camera.eye @ up) / (rays @ up)
+        met = np.flatnonzero(np.isfinite(distance) & (distance > 0))
+        distance = distance[met]
+        points = camera.eye + distance[:, None] * rays[met]
         offset = points - camera.target
         away = np.linalg.norm(offset - (offset @ up)[:, None] * up, axis=1)
         fade = np.clip((away - FADE_M[0]) / (FADE_M[1] - FADE_M[0]), 0.0, 1.0)
-        lit = np.ones(len(met))
-        near = np.flatnonzero(fade < 1.0)
-        for solid in solids:
-            lit[near[hit(solid, points[near] + 1e-4 * LIGHT, LIGHT)[0]]] = SHADOW
-        colour[met] = np.outer(_grid(points, up) * lit * (1 - fade), plane.rgb) + fade[:, None]
         nearest[met] = distance
-    for solid in solids:
-        met, distance, normals = hit(solid, camera.eye, rays)
-        closer = distance < nearest[met]
-        seen = met[closer]
+        shown = fade < 1.0
+        met, points, fade = met[shown], points[shown], fade[shown]
+        lit, row = np.ones(len(met)), np.full(len(rays), -1)
+        row[met] = np.arange(len(met))
+        for solid, cube in zip(solids, cubes, strict=True):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shadow = cube - ((cube @ up - height) / (LIGHT @ up))[:, None] * LIGHT
+            near = row[camera.pixels_around(shadow)]
+            near = near[near >= 0]
+            lit[near[hit(solid, points[near] + 1e-4 * LIGHT, LIGHT)[0]]] = SHADOW
+        colour[met] = np.outer(_grid(points, up) * lit * (1 - fade), SURROUNDINGS_RGB) + fade[:, None]
+    for solid, cube in zip(solids, cubes, strict=True):
+        around = camera.pixels_around(cube)
+        met, distance, normals = hit(solid, camera.eye, rays[around])
+        closer = distance < nearest[around[met]]
+        seen = around[met[closer]]
         colour[seen] = _shade(np.array(solid.rgb), normals[closer], rays[seen])
         nearest[seen] = distance[closer]
     return colour.reshape(camera.size, camera.size, 3), nearest.reshape(camera.size, camera.size)
@@ -103,7 +127,7 @@ def render(camera: Camera, solids: Sequence[Solid], planes: Sequence[Solid]) -> 
 def render_triangles(camera: Camera, triangles: Array, rgb: Sequence[float]) -> tuple[Array, Array]:
     """Returns colours and distances, as `render` does, of (k, 3, 3) triangles [m]."""
     size = camera.size
-    rays = camera.rays()
+    rays = camera.rays
     corners = camera.project(triangles.reshape(-1, 3))[0].reshape(-1, 3, 2)
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     offsets = ((triangles[:, 0] - camera.eye) * normals).sum(axis=1)
@@ -163,9 +187,6 @@ def hit(solid: Solid, origins: Array, rays: Array) -> tuple[npt.NDArray[np.intp]
             turn = rpyToMatrix(*shape.rpy)
             distance, normal = _hit_box(np.array(shape.size) / 2, (start - shape.centre) @ turn, along @ turn)
             normal = normal @ turn.T
-        elif isinstance(shape, HalfSpace):
-            distance = (shape.offset - start @ shape.normal) / (along @ shape.normal)
-            distance, normal = np.where(distance > 0, distance, np.inf), np.tile(shape.normal, (len(near), 1))
         else:
             a, b = (shape.centre, shape.centre) if isinstance(shape, Sphere) else (shape.a, shape.b)
             distance, normal = _hit_capsule(np.array(a), np.array(b), shape.radius, start, along)
@@ -173,9 +194,13 @@ def hit(solid: Solid, origins: Array, rays: Array) -> tuple[npt.NDArray[np.intp]
     return near[met], distance[met], normal[met] @ solid.rotation.T
 
 
-def _ball_around(shape: Shape) -> tuple[Array, float]:
-    if isinstance(shape, HalfSpace):
-        return np.zeros(3), np.inf
+def _cube_around(solid: Solid) -> Array:
+    """Returns the (8, 3) corners [m] of a cube that holds a shape."""
+    centre, radius = _ball_around(solid.shape)
+    return solid.rotation @ centre + solid.position + radius * _CORNERS
+
+
+def _ball_around(shape: Body) -> tuple[Array, float]:
     if isinstance(shape, Capsule):
         a, b = np.array(shape.a), np.array(shape.b)
         return (a + b) / 2, float(np.linalg.norm(b - a)) / 2 + shape.radius

@@ -13,11 +13,11 @@ from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.pictures.fonts import fitting_font
 from tendon.pictures.palette import pastel_colour
-from tendon.pictures.raycast import Camera, Pixels, Solid, render, render_triangles
+from tendon.pictures.raycast import SURROUNDINGS_RGB, Camera, Pixels, Solid, render, render_triangles
 from tendon.robots.collision.model import load_collisions
 from tendon.robots.environment import Environment
 from tendon.robots.profile import RobotProfile
-from tendon.robots.shapes import Capsule, Cuboid, HalfSpace, Shape
+from tendon.robots.shapes import Capsule, Cuboid, HalfSpace
 
 VIEWS = (
     ("", (1.0, -1.0, 0.55)),
@@ -30,7 +30,6 @@ SIZE = 640
 OVERSAMPLING = 2
 LEFT = 16
 FIELD_OF_VIEW = 0.5
-ENVIRONMENT_RGB = (0.90, 0.86, 0.78)
 MESH_RGB = (0.93, 0.93, 0.95)
 OVERLAY = 0.5
 """Share of the shapes' colour where the robot's own surface is shown through them."""
@@ -62,16 +61,21 @@ def draw_robot(
         Solid(shape=shape, position=poses[link][0], rotation=poses[link][1], rgb=pastel_colour(i))
         for i, (link, shapes) in enumerate(load_collisions(profile.collision_file).bodies.items())
         for shape in shapes
+        if not isinstance(shape, HalfSpace)
     ]
     extent = np.concatenate([_outline(solid) for solid in solids])
+    planes = []
     for shape in [shape for shapes in (environment.bodies if environment else {}).values() for shape in shapes]:
-        solids.append(Solid(shape=shape, position=np.zeros(3), rotation=np.eye(3), rgb=ENVIRONMENT_RGB))
+        if isinstance(shape, HalfSpace):
+            planes.append(shape)
+        else:
+            solids.append(Solid(shape=shape, position=np.zeros(3), rotation=np.eye(3), rgb=SURROUNDINGS_RGB))
     triangles = surface if surface is not None else np.empty((0, 3, 3))
     extent = np.concatenate([extent, triangles.reshape(-1, 3)])
     panels = []
     for name, direction in VIEWS:
         camera = _camera(extent, np.array(direction))
-        panel = _panel(camera, solids, triangles)
+        panel = _panel(camera, solids, planes, triangles)
         panel = _mark_closest(panel, camera, clearance, position, with_text=not name)
         panels.append(_written(panel, f"{profile.name} {name}", 20, INK))
     return np.concatenate([np.concatenate(panels[:2], axis=1), np.concatenate(panels[2:], axis=1)])
@@ -93,9 +97,7 @@ def save_picture(pixels: Pixels, path: Path) -> None:
 
 def _outline(solid: Solid) -> Array:
     """Returns (k, 3) points [m] whose bounding box is about the shape's."""
-    shape: Shape = solid.shape
-    if isinstance(shape, HalfSpace):
-        return np.empty((0, 3))
+    shape = solid.shape
     centres = (shape.a, shape.b) if isinstance(shape, Capsule) else (shape.centre,)
     radius = max(shape.size) / 2 if isinstance(shape, Cuboid) else shape.radius
     corners = radius * np.array([[-1, -1, -1], [1, 1, 1]])
@@ -117,9 +119,8 @@ def _camera(extent: Array, direction: Array) -> Camera:
     return camera
 
 
-def _panel(camera: Camera, solids: list[Solid], triangles: Array) -> Pixels:
-    planes = [solid for solid in solids if isinstance(solid.shape, HalfSpace)]
-    colour, near = render(camera, [solid for solid in solids if solid not in planes], planes)
+def _panel(camera: Camera, solids: list[Solid], planes: list[HalfSpace], triangles: Array) -> Pixels:
+    colour, near = render(camera, solids, planes)
     if len(triangles):
         behind, depth = render_triangles(camera, triangles, MESH_RGB)
         seen = np.isfinite(depth)
