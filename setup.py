@@ -27,6 +27,7 @@ DEV = [
     "pytest-timeout>=2.4",
     "pytest-xdist>=3.6",
     "hypothesis>=6.100",
+    "jsonschema>=4.20",
     "example-robot-data>=4.1",
     "onnx>=1.17",
     "ruff>=0.8",

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from harness.rows import FOLDER, RowError
-from tendon.robots.profile import build
+from tendon.core.config import build
 
 CLAIMS = FOLDER / "claims"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from tendon.core.config import closest
+from tendon.core.checks import closest
 from tendon.core.errors import MismatchError
 from tendon.core.types import Array
 from tendon.policies.adapter.conventions import JointConvention

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.checks import check_choice, check_count, check_text
 from tendon.core.config import build
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.core.types import Array, Observation
@@ -18,7 +19,7 @@ from tendon.policies.adapter.state_vector import StateVector
 from tendon.policies.remote.link import RemoteAnswer, read_rows
 from tendon.policies.remote.openpi.nested_keys import check_nested
 from tendon.policies.spec.components import CONSTANT
-from tendon.policies.spec.fields import check_choice, check_count, check_text, check_unique, sequence
+from tendon.policies.spec.fields import check_unique, sequence
 from tendon.policies.spec.manifest import CameraInput
 from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.spaces import ActionSpace, StateItem
@@ -54,7 +55,7 @@ class ImageKey:
         check_text("cameras camera", self.camera)
         check_text("cameras key", self.key)
         for name in ("width", "height"):
-            check_count(f"cameras {self.camera} {name}", getattr(self, name), 0)
+            check_count(f"cameras {self.camera} {name}", getattr(self, name), least=0)
         if bool(self.width) != bool(self.height):
             raise ConfigError(f"cameras {self.camera}: width and height belong together")
         check_choice(f"cameras {self.camera} layout", self.layout, LAYOUTS)
@@ -114,7 +115,7 @@ def parse_contract(raw: Any) -> Contract:
         raise ConfigError("policy answer must say how many numbers each key holds, such as {actions: 8}")
     for key, count in sizes.items():
         check_text("answer key", key)
-        check_count(f"answer {key}", count, 1)
+        check_count(f"answer {key}", count)
     total = sum(sizes.values())
     action = values.get("action")
     if not isinstance(action, Mapping):

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
+from tendon.core.fields import Count, OneOf, Range, check_fields
 from tendon.core.yaml_text import parse_yaml
 from tendon.policies.remote.contract import Contract, parse_contract
 from tendon.policies.remote.transport.endpoint import LARGEST_REPLY, Endpoint
 from tendon.policies.remote.transport.keyfile import read_key
-from tendon.policies.spec.fields import check_choice, check_count, positive
 
 SCHEMES = {"tendon": ("ws", "wss"), "openpi": ("ws", "wss"), "gr00t": ("tcp",)}
 """Kinds of servers: `tendon policy serve`, openpi's own, NVIDIA's GR00T; and how their addresses begin."""
 MAX_WAIT_S = 600.0
+
+Wait = Annotated[float, Range(above=0, most=MAX_WAIT_S)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,32 +43,24 @@ class RemoteSettings:
         ConfigError: a value is wrong, or does not belong to the kind.
     """
 
-    kind: str
+    kind: Annotated[str, OneOf(tuple(SCHEMES))]
     url: str
     key_file: Path | None = None
     ca_file: Path | None = None
-    timeout_s: float = 1.0
-    connect_s: float = 5.0
-    start_s: float = 120.0
-    largest_reply: int = LARGEST_REPLY
-    jpeg_quality: int | None = None
+    timeout_s: Wait = 1.0
+    connect_s: Wait = 5.0
+    start_s: Wait = 120.0
+    largest_reply: Count = LARGEST_REPLY
+    jpeg_quality: Annotated[int, Range(least=1, most=100)] | None = None
     policy: Contract | None = None
 
     def __post_init__(self) -> None:
-        check_choice("kind", self.kind, tuple(SCHEMES))
+        check_fields(self)
         _check_url(self.url, SCHEMES[self.kind])
-        for name in ("timeout_s", "connect_s", "start_s"):
-            value = positive(name, [getattr(self, name)], 1)[0]
-            if value > MAX_WAIT_S:
-                raise ConfigError(f"{name} is {value:g}, must be at most {MAX_WAIT_S:g} s")
-            object.__setattr__(self, name, value)
-        check_count("largest_reply", self.largest_reply, 1)
         if self.ca_file is not None and not self.url.startswith("wss:"):
             raise ConfigError(f"ca_file is for wss:// addresses, the url is {self.url}")
-        if self.jpeg_quality is not None:
-            check_count("jpeg_quality", self.jpeg_quality, 1)
-            if self.kind != "tendon" or self.jpeg_quality > 100:
-                raise ConfigError(f"jpeg_quality is {self.jpeg_quality}: 1 to 100, and only with kind: tendon")
+        if self.jpeg_quality is not None and self.kind != "tendon":
+            raise ConfigError(f"jpeg_quality is {self.jpeg_quality}: only kind tendon takes JPEG, leave it out")
         if self.policy is not None and self.kind == "gr00t":
             _check_gr00t(self.policy)
         if (self.policy is None) != (self.kind == "tendon"):

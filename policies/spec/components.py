@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Literal
 
+from tendon.core.checks import check_choice, check_text
 from tendon.core.errors import ConfigError
-from tendon.policies.spec.fields import check_choice, check_text, numbers, positive
+from tendon.core.fields import OneOf, Positive, check_fields
+from tendon.policies.spec.fields import numbers
 
 POSITION_UNITS = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0}
 """Units of a position to how many rad or m one is."""
@@ -45,10 +48,10 @@ class JointComponent:
         ConfigError: an unknown unit, a value out of bounds, or a field that means nothing in this unit.
     """
 
-    unit: str
+    unit: Annotated[str, OneOf(UNITS)]
     joint: str = ""
-    sign: int = 1
-    scale: float = 1.0
+    sign: Literal[1, -1] = 1
+    scale: Positive = 1.0
     zero: float = 0.0
     range: tuple[float, float] | None = None
     open: float | None = None
@@ -67,18 +70,14 @@ class JointComponent:
                     f"{where} has {field.name} {getattr(self, field.name)!r}, which means nothing in unit "
                     f"{self.unit}: leave it out (it takes {', '.join(sorted(meant - {'unit'}))})"
                 )
-        check_choice(f"{where} sign", self.sign, (1, -1))
-        check_choice(f"{where} absolute", self.absolute, (True, False))
-        object.__setattr__(self, "scale", positive(f"{where} scale", [self.scale], 1)[0])
-        for name in ("zero", "value"):
-            object.__setattr__(self, name, numbers(f"{where} {name}", [getattr(self, name)], 1)[0])
+        check_fields(self, "component")
         if self.range is not None:
-            first, second = numbers(f"{where} range", self.range, 2)
+            first, second = numbers(f"{where}: range", self.range, 2)
             if first == second:
-                raise ConfigError(f"{where} range is [{first}, {second}], must be two different positions")
+                raise ConfigError(f"{where}: range is [{first}, {second}], must be two different positions")
             object.__setattr__(self, "range", (first, second))
         if self.open is not None:
-            check_choice(f"{where} open", self.open, SHARE_UNITS[self.unit])
+            check_choice(f"{where}: open", self.open, SHARE_UNITS[self.unit])
 
     @property
     def name(self) -> str:

@@ -18,24 +18,6 @@ def sequence(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def check_text(name: str, value: Any) -> None:
-    """Wants a non-empty string."""
-    if not isinstance(value, str) or not value:
-        raise ConfigError(f"{name} is {value!r}, must be a non-empty string")
-
-
-def check_count(name: str, value: Any, least: int) -> None:
-    """Wants a whole number of at least `least`."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(f"{name} is {value!r}, must be a whole number of at least {least}")
-
-
-def check_choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Wants one of `known`."""
-    if value not in known:
-        raise ConfigError(f"{name} is {value!r}, known: {', '.join(map(str, known))}")
-
-
 def check_unique(name: str, values: tuple[Any, ...]) -> None:
     """Wants at least one value, and none twice."""
     repeated = sorted({str(value) for value in values if values.count(value) > 1})

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from tendon.core.checks import check_choice
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
+from tendon.core.fields import Count, Form, Names, OneOf, Range, Text, check_fields
 from tendon.policies.inference.prompt import PROMPTS
-from tendon.policies.spec.fields import (
-    Numbers,
-    check_choice,
-    check_count,
-    check_text,
-    check_unique,
-    numbers,
-    positive,
-    sequence,
-)
+from tendon.policies.spec.fields import Numbers, check_unique, numbers, positive, sequence
 from tendon.policies.spec.sampling import SCHEDULES, Denoiser
 from tendon.policies.spec.spaces import ActionSpace, StateItem
 from tendon.policies.spec.steering import SteeringInput
 from tendon.policies.spec.tokens import PAD, UNKNOWN, words
 
-FORMAT = 2
+FORMAT: Literal[2] = 2
 MODEL_FILE = "policy.onnx"
 ROBOT_PARTS = ("joints", "limits", "kinematics", "cameras", "calibration")
 """Parts of a robot that a bundle may be bound to, see `matching.robot_digests`."""
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+Sha256 = Annotated[str, Form(pattern="[0-9a-f]{64}", advice="must be 64 lower-case hex digits of SHA-256")]
 
 
 class Continuation(Enum):
@@ -53,25 +45,23 @@ class Continuation(Enum):
 class CameraInput:
     """A camera the policy sees, and the image size [px] it was trained at."""
 
-    name: str
-    width: int
-    height: int
+    name: Text
+    width: Count
+    height: Count
 
     def __post_init__(self) -> None:
-        check_text("cameras name", self.name)
-        check_count(f"cameras {self.name} width", self.width, 1)
-        check_count(f"cameras {self.name} height", self.height, 1)
+        check_fields(self, "camera")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstructionInput:
     """How an instruction becomes numbers: padded to `tokens` words of `vocabulary`, which starts <pad>, <unk>."""
 
-    tokens: int
+    tokens: Count
     vocabulary: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        check_count("instruction tokens", self.tokens, 1)
+        check_fields(self, "instruction")
         object.__setattr__(self, "vocabulary", sequence("instruction vocabulary", self.vocabulary))
         for word in self.vocabulary[2:]:
             if not isinstance(word, str) or words(word) != [word]:
@@ -94,14 +84,12 @@ class PromptInput:
         tokens: how many numbers, padding included.
     """
 
-    kind: str
-    tokenizer: str
-    tokens: int
+    kind: Annotated[str, OneOf(tuple(PROMPTS))]
+    tokenizer: Text
+    tokens: Count
 
     def __post_init__(self) -> None:
-        check_choice("instruction kind", self.kind, tuple(PROMPTS))
-        check_text("instruction tokenizer", self.tokenizer)
-        check_count("instruction tokens", self.tokens, 1)
+        check_fields(self, "instruction")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,34 +120,30 @@ class Manifest:
         ConfigError: a field is of the wrong type, size or value.
     """
 
-    name: str
-    robot: str
-    tool_frame: str
-    joint_names: tuple[str, ...]
+    name: Text
+    robot: Text
+    tool_frame: Text
+    joint_names: Names
     cameras: tuple[CameraInput, ...]
     state: tuple[StateItem, ...]
     state_mean: Numbers
     state_std: Numbers
     action: ActionSpace
     instruction: InstructionInput | PromptInput | None
-    prefix_rows: int = 0
-    history: int = 1
+    prefix_rows: Annotated[int, Range(least=0)] = 0
+    history: Count = 1
     steering: tuple[SteeringInput, ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
-    model: str = MODEL_FILE
+    model: Text = MODEL_FILE
     denoiser: Denoiser | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
-    made_for: Mapping[str, str] = field(default_factory=dict)
-    format: int = FORMAT
+    files: Mapping[str, Sha256] = field(default_factory=dict)
+    made_for: Mapping[str, Sha256] = field(default_factory=dict)
+    format: Literal[2] = FORMAT
 
     def __post_init__(self) -> None:
-        check_choice("format", self.format, (FORMAT,))
-        for name in ("name", "robot", "tool_frame", "model"):
-            check_text(name, getattr(self, name))
+        check_fields(self, "bundle")
         for name in ("joint_names", "cameras", "state", "steering"):
             object.__setattr__(self, name, sequence(name, getattr(self, name)))
-        for joint in self.joint_names:
-            check_text("joint_names", joint)
         for name, values in (
             ("joint_names", self.joint_names),
             ("cameras", tuple(camera.name for camera in self.cameras)),
@@ -170,8 +154,6 @@ class Manifest:
             check_unique("steering", tuple(each.name for each in self.steering))
         object.__setattr__(self, "state_mean", numbers("state_mean", self.state_mean, self.state_size))
         object.__setattr__(self, "state_std", positive("state_std", self.state_std, self.state_size))
-        check_count("prefix_rows", self.prefix_rows, 0)
-        check_count("history", self.history, 1)
         if self.denoiser is not None:
             width = len(self.action.mean)
             if self.denoiser.components < width:
@@ -183,16 +165,8 @@ class Manifest:
                 f"prefix_rows is {self.prefix_rows}, must be below action rows {self.action.rows}: "
                 "something must be left to predict"
             )
-        if not all(isinstance(item, Mapping) for item in (self.files, self.training, self.made_for)):
-            raise ConfigError("files, training and made_for must be mappings")
-        for name in self.files:
-            check_text("files name", name)
         for part in self.made_for:
             check_choice("made_for", part, ROBOT_PARTS)
-        for key, digests in (("files", self.files), ("made_for", self.made_for)):
-            for name, digest in digests.items():
-                if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-                    raise ConfigError(f"{key} {name} has hash {digest!r}, must be 64 lower-case hex digits of SHA-256")
 
     @property
     def continuations(self) -> tuple[Continuation, ...]:
@@ -218,11 +192,6 @@ def parse_manifest(raw: Any) -> Manifest:
     values = dict(raw)
     if values.get("format") != FORMAT:  # before unknown keys: a newer layout has keys we do not know
         raise ConfigError(f"format is {values.get('format')!r}, this version reads {FORMAT}")
-    for key, kind in (("cameras", CameraInput), ("state", StateItem), ("steering", SteeringInput)):
-        if key in values:
-            values[key] = tuple(build(kind, f"{key}[{i}]", item) for i, item in enumerate(sequence(key, values[key])))
-    if "action" in values:
-        values["action"] = build(ActionSpace, "action", values["action"])
     if (instruction := values.get("instruction")) is not None:
         prompts = isinstance(instruction, Mapping) and "tokenizer" in instruction
         reads = PromptInput if prompts else InstructionInput

@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 
+from tendon.core.checks import check_count
 from tendon.core.errors import ConfigError
+from tendon.core.fields import Count, Positive, Range, Text, check_fields
 from tendon.core.types import Array
-from tendon.policies.spec.fields import check_choice, check_count, check_text, numbers, positive, sequence
+from tendon.policies.spec.fields import positive, sequence
 from tendon.policies.spec.prefix import Prefix
 
 Predict = Callable[[Array, float], Array]
@@ -41,15 +43,14 @@ class Flow:
         end: time of the clean chunk.
     """
 
-    steps: int
+    steps: Count
     start: float
     end: float
 
     def __post_init__(self) -> None:
-        check_count("denoiser schedule steps", self.steps, 1)
-        start, end = numbers("denoiser schedule start and end", (self.start, self.end), 2)
-        if start == end:
-            raise ConfigError(f"denoiser schedule starts and ends at time {start}: they must differ")
+        check_fields(self, "denoiser schedule")
+        if self.start == self.end:
+            raise ConfigError(f"denoiser schedule starts and ends at time {self.start}: they must differ")
 
     def sample(self, predict: Predict, noise: Array, given: Prefix | None, rng: np.random.Generator) -> Array:
         """See `Schedule`; nothing random but the noise."""
@@ -78,13 +79,14 @@ class Diffusion:
     timesteps: tuple[int, ...]
     alphas: tuple[float, ...]
     stochastic: bool
-    prediction: str
-    clip: float | None
+    prediction: Literal["epsilon", "sample"]
+    clip: Positive | None
 
     def __post_init__(self) -> None:
+        check_fields(self, "denoiser schedule")
         timesteps = sequence("denoiser schedule timesteps", self.timesteps)
         for step in timesteps:
-            check_count("denoiser schedule timesteps", step, 0)
+            check_count("denoiser schedule timesteps", step, least=0)
         alphas = positive("denoiser schedule alphas", self.alphas, len(timesteps))
         rising = all(a < b for a, b in pairwise((*alphas, 1.0)))
         falling = all(a > b for a, b in pairwise(timesteps))
@@ -92,10 +94,6 @@ class Diffusion:
             raise ConfigError("denoiser schedule: timesteps must fall, and alphas rise with them and stay below 1")
         object.__setattr__(self, "timesteps", timesteps)
         object.__setattr__(self, "alphas", alphas)
-        check_choice("denoiser schedule stochastic", self.stochastic, (True, False))
-        check_choice("denoiser schedule prediction", self.prediction, ("epsilon", "sample"))
-        if self.clip is not None:
-            positive("denoiser schedule clip", (self.clip,), 1)
 
     def sample(self, predict: Predict, noise: Array, given: Prefix | None, rng: np.random.Generator) -> Array:
         """See `Schedule`; `rng` gives the noise of DDPM."""
@@ -151,19 +149,15 @@ class Denoiser:
             T is as many more than the rows of an action.
     """
 
-    graph: str
-    components: int
-    noise: str
-    kind: str
+    graph: Text
+    components: Count
+    noise: Literal["gaussian", "zeros"]
+    kind: Literal["flow", "diffusion"]
     schedule: Flow | Diffusion
-    past_rows: int = 0
+    past_rows: Annotated[int, Range(least=0)] = 0
 
     def __post_init__(self) -> None:
-        check_text("denoiser graph", self.graph)
-        check_count("denoiser components", self.components, 1)
-        check_choice("denoiser noise", self.noise, ("gaussian", "zeros"))
-        check_choice("denoiser kind", self.kind, tuple(SCHEDULES))
-        check_count("denoiser past_rows", self.past_rows, 0)
+        check_fields(self, "denoiser")
 
     @property
     def output(self) -> str:

@@ -7,21 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from tendon.core.checks import check_choice, check_text
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
+from tendon.core.fields import Count, OneOf, Positive, Range, check_fields
 from tendon.policies.spec.components import CONSTANT, VELOCITY_UNITS, JointComponent
-from tendon.policies.spec.fields import (
-    Numbers,
-    check_choice,
-    check_count,
-    check_text,
-    check_unique,
-    numbers,
-    positive,
-    sequence,
-)
+from tendon.policies.spec.fields import Numbers, check_unique, numbers, positive, sequence
 from tendon.policies.spec.rotations import ROTATIONS
 
 STATE_ITEMS = {"tool_position": (3, "m"), "tool_velocity": (3, "m/s"), "finger_position": (1, "m")}
@@ -36,6 +29,8 @@ RELATIVE_TO = {
 }
 """Spaces of an action to what their rows can be relative to; where there is one choice it need not be said."""
 MAX_ROTATION_TOLERANCE = 3.2
+
+Rotation = Annotated[str, OneOf(("", *ROTATIONS))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,20 +47,20 @@ class StateItem:
         frame_rpy: of `tool_rotation`: a further turn of that frame, as in URDF [rad]; (0, 0, 0) when it is `None`.
     """
 
-    name: str
-    size: int = 0
+    name: Annotated[str, OneOf((*STATE_ITEMS, "tool_rotation", "joints"))]
+    size: Annotated[int, Range(least=0)] = 0
     unit: str = ""
     joints: tuple[JointComponent, ...] = ()
-    rotation: str = ""
+    rotation: Rotation = ""
     frame: str | None = None
     frame_rpy: Numbers | None = None
 
     def __post_init__(self) -> None:
-        check_choice("state name", self.name, (*STATE_ITEMS, "tool_rotation", "joints"))
+        check_fields(self, "state")
         object.__setattr__(self, "joints", joint_components("state joints", self.joints))
         size, unit = STATE_ITEMS.get(self.name, (len(self.joints), ""))
         if self.name == "tool_rotation":
-            check_choice("state tool_rotation rotation", self.rotation, tuple(ROTATIONS))
+            check_choice("state tool_rotation: rotation", self.rotation, tuple(ROTATIONS))
             size = ROTATIONS[self.rotation].size
         elif self.rotation:
             raise ConfigError(f"state {self.name} has rotation {self.rotation!r}, which it has not")
@@ -73,12 +68,12 @@ class StateItem:
             raise ConfigError(f"state {self.name} lists {len(self.joints)} joints: only `joints` does, and must")
         check_unique("state joints", tuple(joint for joint in self.joints if joint.unit != CONSTANT) or ("",))
         if unit or self.size:  # the sizes of the others follow from what they list
-            check_choice(f"state {self.name} size", self.size, (size,))
-        check_choice(f"state {self.name} unit", self.unit, (unit,))
+            check_choice(f"state {self.name}: size", self.size, (size,))
+        check_choice(f"state {self.name}: unit", self.unit, (unit,))
         object.__setattr__(self, "size", size)
         if self.frame is not None:
             check_choice("state name (of an item with a frame)", self.name, ("tool_position", "tool_rotation"))
-            check_text(f"state {self.name} frame", self.frame)
+            check_text(f"state {self.name}: frame", self.frame)
         if self.frame_rpy is not None:
             check_choice("state name (of an item with a frame_rpy)", self.name, ("tool_rotation",))
             object.__setattr__(self, "frame_rpy", numbers("state tool_rotation frame_rpy", self.frame_rpy, 3))
@@ -117,24 +112,24 @@ class ActionSpace:
         held: joints of the robot that the policy does not command: they stay where they are.
     """
 
-    rows: int
-    step_s: float
+    rows: Count
+    step_s: Annotated[float, Range(least=0.001, most=10.0)]
     mean: Numbers
     std: Numbers
     components: tuple[str, ...] = ()
-    space: str = "tool_position"
-    relative_to: str = ""
-    orientation: str = ""
-    rotation: str = ""
-    frame: str = "base"
-    position_scale: float = 1.0
-    rotation_scale: float = 1.0
-    rotation_tolerance: float = 1e-4
+    space: Annotated[str, OneOf(tuple(RELATIVE_TO))] = "tool_position"
+    relative_to: Literal["", "nothing", "observation", "previous"] = ""
+    orientation: Literal["", "tool_down"] = ""
+    rotation: Rotation = ""
+    frame: Literal["base", "tool"] = "base"
+    position_scale: Positive = 1.0
+    rotation_scale: Positive = 1.0
+    rotation_tolerance: Annotated[float, Range(above=0, most=MAX_ROTATION_TOLERANCE, unit="rad")] = 1e-4
     joints: tuple[JointComponent, ...] = ()
     held: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_choice("action space", self.space, tuple(RELATIVE_TO))
+        check_fields(self, "action")
         choices = RELATIVE_TO[self.space]
         if not self.relative_to and len(choices) == 1:
             object.__setattr__(self, "relative_to", choices[0])
@@ -150,9 +145,6 @@ class ActionSpace:
         given, found = sequence("action components", self.components), self._names()
         check_choice("action components", given or found, (found,))
         object.__setattr__(self, "components", found)
-        check_count("action rows", self.rows, 1)
-        if not isinstance(self.step_s, float | int) or not 0.001 <= self.step_s <= 10.0:
-            raise ConfigError(f"action step_s is {self.step_s!r}, must be a number from 0.001 to 10 s")
         object.__setattr__(self, "step_s", float(self.step_s))
         object.__setattr__(self, "mean", numbers("action mean", self.mean, len(found)))
         object.__setattr__(self, "std", positive("action std", self.std, len(found)))
@@ -185,16 +177,10 @@ class ActionSpace:
         check_choice(
             "action frame (of what is relative to nothing)", self.frame, ("base", "tool") if relative else ("base",)
         )
-        for name in ("position_scale", "rotation_scale", "rotation_tolerance"):
-            object.__setattr__(self, name, positive(f"action {name}", [getattr(self, name)], 1)[0])
         if not pose and (self.position_scale, self.rotation_scale) != (1.0, 1.0):
             raise ConfigError(f"action position_scale and rotation_scale mean nothing in space {self.space}")
         if self.rotation_scale != 1.0 and self.rotation not in ("axis_angle", "euler_xyz"):
             raise ConfigError(f"action rotation_scale means nothing for rotation {self.rotation}")
-        if self.rotation_tolerance > MAX_ROTATION_TOLERANCE:
-            raise ConfigError(
-                f"action rotation_tolerance is {self.rotation_tolerance} rad, must be at most {MAX_ROTATION_TOLERANCE}"
-            )
 
     def _names(self) -> tuple[str, ...]:
         if self.space == "tool_position":

@@ -6,23 +6,22 @@ added to one of its activations (`tendon.policies.export.convert.steering`).
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tendon.core.errors import ConfigError
-from tendon.policies.spec.fields import check_text, numbers
+from tendon.core.fields import Form, Text, check_fields
 
 PREFIX = "steer_"
 """What an input of a graph is called, before the name."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
+Name = Annotated[str, Form(pattern="[a-z][a-z0-9_]*", advice="must be lower-case letters, digits and _")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,22 +36,17 @@ class SteeringInput:
         meaning: what it does, and its unit, in words.
     """
 
-    name: str
+    name: Name
     lower: float
     upper: float
     default: float
-    meaning: str
+    meaning: Text
 
     def __post_init__(self) -> None:
-        check_text("steering name", self.name)
-        if not _NAME.fullmatch(self.name):
-            raise ConfigError(f"steering name is {self.name!r}, must be lower-case letters, digits and _")
-        check_text(f"steering {self.name} meaning", self.meaning)
-        values = (self.lower, self.upper, self.default)
-        lower, upper, default = numbers(f"steering {self.name} lower, upper, default", values, 3)
-        if not (lower < upper and lower <= default <= upper):
+        check_fields(self, "steering")
+        if not (self.lower < self.upper and self.lower <= self.default <= self.upper):
             raise ConfigError(
-                f"steering {self.name} is {default} from {lower} to {upper}: "
+                f"steering {self.name} is {self.default} from {self.lower} to {self.upper}: "
                 "lower must be below upper, and the default between them"
             )
 

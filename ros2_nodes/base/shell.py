@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from std_msgs.msg import Header
 
-from tendon.core.config import closest
+from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.node_status import Level, NodeStatus
 from tendon.core.phrases import without_numbers

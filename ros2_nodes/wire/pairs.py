@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
-from tendon.core.config import closest
+from tendon.core.checks import closest
 from tendon.core.errors import InvalidDataError
 from tendon.ros2_nodes.wire.forms import (
     SHOWN,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tendon.core.config import check_count, check_number, closest
+from tendon.core.checks import check_count, check_number, closest
 from tendon.core.errors import ConfigError
 from tendon.core.protocols import Policy
 from tendon.evaluation.statistics import Proportion, wilson
@@ -119,4 +119,4 @@ def _check(seeds: Sequence[int], workers: int) -> None:
         raise ConfigError("seeds is empty: name at least one scene, such as range(100_000, 100_006)")
     if wrong := [seed for seed in seeds if not FIRST_SEED <= seed < END_SEED]:
         raise ConfigError(f"seed {wrong[0]} is no scene to evaluate on: take {FIRST_SEED} to {END_SEED - 1}")
-    check_count("workers", workers, MAX_WORKERS)
+    check_count("workers", workers, most=MAX_WORKERS)

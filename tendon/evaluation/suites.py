@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from tendon.core.config import closest
+from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.sim import require_sim
 from tendon.sim.suite import Suite

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tendon.core.config import closest
+from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.graph.params_file import ALL, read_params_file
 from tendon.policies.engines.engine import BEST, ENGINES

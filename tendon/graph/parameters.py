@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tendon.core.config import closest
+from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.graph.arguments import ARGUMENTS
 from tendon.graph.params_file import ALL, Value, read_params_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tendon.core.config import check_number
+from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
 
 
@@ -26,6 +26,12 @@ class Bounds:
     def holds(self, value: float) -> bool:
         """Returns whether a value is in the range."""
         return min(self.tightest, self.loosest) <= value <= max(self.tightest, self.loosest)
+
+    @property
+    def json_schema(self) -> dict[str, float]:
+        """The range for an editor."""
+        least, most = sorted((self.tightest, self.loosest))
+        return {"minimum": least, "maximum": most}
 
     def check(self, name: str, value: object, default: float) -> None:
         """Wants a number in the range, a whole one where the default is whole.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.config import closest
+from tendon.core.checks import closest
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.types import Array, SentTrajectory, freeze
 from tendon.robots.profile import RobotProfile

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from tendon.core.config import build, check_file_name, check_names, check_number, check_text, closest
+from tendon.core.checks import check_names, check_text, closest
+from tendon.core.config import build
 from tendon.core.errors import ConfigError
+from tendon.core.fields import FileName, Names, Range, Text, check_fields
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
@@ -48,36 +50,31 @@ class RobotProfile:
         ConfigError: a value is wrong, or does not fit the others or the URDF.
     """
 
-    name: str
+    name: FileName
     urdf: Path
-    base_frame: str
-    tool_frame: str
+    base_frame: Text
+    tool_frame: Text
     joints: tuple[Joint, ...]
-    groups: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, Names]
     controllers: tuple[ControllerSpec, ...]
     cameras: tuple[Camera, ...]
     workspace: Box
-    control_hz: float = 100.0
+    control_hz: Annotated[float, Range(least=MIN_CONTROL_HZ, most=MAX_HZ)] = 100.0
     collisions: Path | Literal["none"] | None = None
     calibration: Path | None = None
-    tool_speed: float | None = None
+    tool_speed: Annotated[float, Range(above=0, unit="m/s")] | None = None
     human: Human | None = None
-    camera_skew_s: float | None = None
+    camera_skew_s: Annotated[float, Range(above=0, most=MAX_CAMERA_SKEW_S)] | None = None
     safety: SafetySettings = field(default_factory=SafetySettings)
 
     def __post_init__(self) -> None:
-        check_file_name("profile name", self.name)
+        check_fields(self, "profile")
         try:
             self._check()
         except ConfigError as error:
             raise ConfigError(f"profile {self.name}: {error}") from error
 
     def _check(self) -> None:
-        check_number("control_hz", self.control_hz, least=MIN_CONTROL_HZ, most=MAX_HZ)
-        if self.tool_speed is not None:
-            check_number("tool_speed [m/s]", self.tool_speed, above=0)
-        if self.camera_skew_s is not None:
-            check_number("camera_skew_s", self.camera_skew_s, above=0, most=MAX_CAMERA_SKEW_S)
         if not self.joints:
             raise ConfigError("joints is empty: name at least one")
         names = self.joint_names
@@ -120,7 +117,6 @@ class RobotProfile:
                     "it follows by itself, or take its <mimic> out of the URDF"
                 )
         for key, link in (("base_frame", self.base_frame), ("tool_frame", self.tool_frame)):
-            check_text(key, link)
             if link not in urdf.links:
                 raise ConfigError(f"{key} is {link}: URDF {self.urdf} has no such link{closest(link, urdf.links)}")
         for joint in urdf.above(self.base_frame):
@@ -248,24 +244,6 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
 
 def _parts(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     """Returns the values of a profile's fields from what YAML read; relative paths count from the profile's folder."""
-    for key, kind in (("joints", Joint), ("controllers", ControllerSpec), ("cameras", Camera)):
-        if key in values:
-            rows = values[key] if values[key] is not None else []
-            if not isinstance(rows, list):
-                raise ConfigError(f"{path} {key} is {rows!r}, must be a list")
-            values[key] = tuple(build(kind, f"{path} {key}[{i}]", row) for i, row in enumerate(rows))
-    if values.get("human") is not None:
-        values["human"] = build(Human, f"{path} human", values["human"])
-    if "safety" in values:
-        values["safety"] = build(SafetySettings, f"{path} safety", {} if values["safety"] is None else values["safety"])
-    if "workspace" in values:
-        values["workspace"] = build(Box, f"{path} workspace", values["workspace"])
-    if "groups" in values:
-        if not isinstance(values["groups"], Mapping):
-            raise ConfigError(f"{path} groups is {values['groups']!r}, must map names to lists of joints")
-        for name, members in values["groups"].items():
-            check_names(f"{path} groups: {name}", members)
-        values["groups"] = {str(name): tuple(members) for name, members in values["groups"].items()}
     for key in ("urdf", "collisions", "calibration"):
         if values.get(key) is not None and (key, values[key]) != ("collisions", "none"):
             check_text(f"{path} {key}", values[key])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from tendon.core.config import check_count, check_names, check_number, check_ros_name, check_text, closest
+from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
+from tendon.core.fields import Names, Positive, Range, RosName, Text, check_fields
 
-CONTROLLER_TYPES = ("joint_trajectory", "forward_command")
 MAX_TIMEOUT_S = 0.5
 """A robot side that waits longer than this for its next command has no timeout worth the name."""
 MAX_PIXELS = 16_384
@@ -17,6 +18,11 @@ MAX_HZ = 1000.0
 """Of cameras and control loops."""
 MIN_CONTROL_HZ = 10.0
 """Of the control loop: at less, a tick is as long as what counts as a standstill of the machine."""
+
+Pixels = Annotated[int, Range(least=1, most=MAX_PIXELS, unit="px")]
+Near = Annotated[float, Range(above=0, most=10)]
+"""Of people: a larger value [m, m/s] is one in other units."""
+Corner = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,23 +41,17 @@ class Joint:
             meant to be held off its target, like a gripper on an object.
     """
 
-    name: str
+    name: Text
     lower: float
     upper: float
-    velocity: float
-    acceleration: float
-    jerk: float
+    velocity: Positive
+    acceleration: Positive
+    jerk: Positive
     home: float
-    tracking_tolerance: float | None = None
+    tracking_tolerance: Positive | None = None
 
     def __post_init__(self) -> None:
-        check_text("name", self.name)
-        for key in ("lower", "upper", "home"):
-            check_number(f"joint {self.name}: {key}", getattr(self, key))
-        for key in ("velocity", "acceleration", "jerk"):
-            check_number(f"joint {self.name}: {key}", getattr(self, key), above=0)
-        if self.tracking_tolerance is not None:
-            check_number(f"joint {self.name}: tracking_tolerance", self.tracking_tolerance, above=0)
+        check_fields(self, "joint")
         if not self.lower < self.upper:
             raise ConfigError(f"joint {self.name}: lower {self.lower} must be below upper {self.upper}")
         if not self.lower <= self.home <= self.upper:
@@ -70,44 +70,35 @@ class ControllerSpec:
             is sent no stop, so without it nothing would end a motion when this machine dies, and arming is refused.
     """
 
-    name: str
-    type: str
-    joints: tuple[str, ...]
-    timeout_s: float | None = None
+    name: RosName
+    type: Literal["joint_trajectory", "forward_command"]
+    joints: Names
+    timeout_s: Annotated[float, Range(above=0, most=MAX_TIMEOUT_S)] | None = None
 
     def __post_init__(self) -> None:
-        check_ros_name("controller name", self.name)
-        check_names(f"controller {self.name}: joints", self.joints)
-        if self.type not in CONTROLLER_TYPES:
-            raise ConfigError(f"controller {self.name} has type {self.type}{closest(str(self.type), CONTROLLER_TYPES)}")
-        if self.timeout_s is not None:
-            check_number(f"controller {self.name}: timeout_s", self.timeout_s, above=0, most=MAX_TIMEOUT_S)
+        check_fields(self, "controller")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Camera:
     """A camera of the robot: name, image size [px], rate [Hz] and optical frame."""
 
-    name: str
-    width: int
-    height: int
-    rate_hz: float
-    frame: str
+    name: RosName
+    width: Pixels
+    height: Pixels
+    rate_hz: Annotated[float, Range(above=0, most=MAX_HZ)]
+    frame: Text
 
     def __post_init__(self) -> None:
-        check_ros_name("camera name", self.name)
-        for key in ("width", "height"):
-            check_count(f"camera {self.name}: {key} [px]", getattr(self, key), MAX_PIXELS)
-        check_number(f"camera {self.name}: rate_hz", self.rate_hz, above=0, most=MAX_HZ)
-        check_text(f"camera {self.name}: frame", self.frame)
+        check_fields(self, "camera")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
     """An axis-aligned box in the base frame [m]."""
 
-    lower: tuple[float, float, float]
-    upper: tuple[float, float, float]
+    lower: Corner
+    upper: Corner
 
     def __post_init__(self) -> None:
         for key in ("lower", "upper"):
@@ -132,13 +123,11 @@ class Human:
         uncertainty: how far off a position may be [m].
     """
 
-    topic: str
-    radius: float = 0.5
-    speed: float = 1.6
-    separation: float = 0.1
-    uncertainty: float = 0.1
+    topic: RosName
+    radius: Near = 0.5
+    speed: Near = 1.6
+    separation: Near = 0.1
+    uncertainty: Near = 0.1
 
     def __post_init__(self) -> None:
-        check_ros_name("human: topic", self.topic)
-        for name in ("radius", "speed", "separation", "uncertainty"):
-            check_number(f"human: {name}", getattr(self, name), above=0, most=10)
+        check_fields(self, "human")

@@ -110,7 +110,7 @@ class TestMistakes:
 
     def test_an_unknown_controller_type_lists_the_known(self, values: dict[str, Any], tmp_path: Path) -> None:
         values["controllers"][0]["type"] = "magic"
-        with pytest.raises(ConfigError, match=r"has type magic; known: joint_trajectory, forward_command"):
+        with pytest.raises(ConfigError, match=r"type is 'magic', known: joint_trajectory, forward_command"):
             load(values, tmp_path)
 
     @pytest.mark.parametrize("limit", ["velocity", "acceleration", "jerk"])
@@ -132,7 +132,7 @@ class TestMistakes:
             (("controllers", 0, "timeout_s"), r"controllers\[0\]: controller panda_arm_controller: timeout_s"),
             (("cameras", 1, "rate_hz"), r"cameras\[1\]: camera wrist: rate_hz"),
             (("workspace", "upper", 2), r"workspace: box: upper z \[m\]"),
-            (("human", "radius"), r"human: human: radius"),
+            (("human", "radius"), r"human: human radius"),
             (("control_hz",), r"control_hz"),
             (("tool_speed",), r"tool_speed \[m/s\]"),
             (("camera_skew_s",), r"camera_skew_s"),

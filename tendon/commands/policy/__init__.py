@@ -2,7 +2,7 @@
 
 PANELS = {
     "Make one": ("train", "export", "import", "variant", "add-steering", "calibrate-detector"),
-    "Look at one": ("check", "bench", "serve"),
+    "Look at one": ("check", "bench", "serve", "schema"),
     "Trust one": ("keygen", "pin", "sign", "verify"),
     "While it runs": ("switch", "steer"),
 }

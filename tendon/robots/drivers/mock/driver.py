@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tendon.core.checks import check_number
 from tendon.core.clock import Clock
-from tendon.core.config import check_number
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.types import Array, freeze
 from tendon.robots.drivers.driver import JointReading
