@@ -48,6 +48,7 @@ class Row:
     name: str
     trials: tuple[Trial, ...]
     note: str = ""
+    clock: str = ""
 
     def values(self) -> dict[str, Value]:
         """What a row of results holds."""
@@ -157,8 +158,8 @@ def run(
         print(" | ".join(row.cells()), flush=True)
         write(rows, repeats, folder)
         if results is not None and row.trials:
-            case = {"row": row.row, "fault": row.name, "clock": clock}
-            results.add(case, row.values(), note=row.cells()[-1].replace("as expected", ""))
+            case = {"row": row.row, "fault": row.name, "clock": row.clock or clock}
+            results.add(case, row.values(), note=row.cells()[-1].removeprefix("as expected").removeprefix("; "))
 
     try:
         chosen = [fault for fault in FAULTS.values() if _named(fault, only)]
@@ -171,7 +172,7 @@ def run(
                 trials, note = run_in_namespace(fault, repeats, seed)
             else:
                 trials = run_fault(bench, fault, repeats)
-            add(Row(row=fault.row, name=fault.name, trials=tuple(trials), note=note))
+            add(Row(row=fault.row, name=fault.name, trials=tuple(trials), note=note, clock=fault.clock))
         if not only or any(part in PAIRWISE for part in only):
             others = [fault for fault in FAULTS.values() if not fault.namespace and (fault.quick or not quick)]
             each = 1 if quick else max(1, -(-repeats // len(others)))
