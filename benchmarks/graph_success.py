@@ -16,7 +16,6 @@ import argparse
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -42,8 +41,6 @@ from tendon.sim.tabletop.scene import sample_scene
 
 LIMIT_S, HOLD_CHECKS, PATIENCE_S = 12.0, 3, 120.0
 DELAY_MS = 50.0
-NUMBERS = re.compile(r" \([^)]*\)|, alarm \d+")
-"""What differs between reasons of one kind."""
 IMAGE_NS = 10_000_000
 """Simulated time from an exposure to its picture in the graph: a tick."""
 
@@ -100,9 +97,9 @@ class Graph:
         self._arm()
         begin_ns, done = self.operator.time.now_ns(), 0
         self.operator.say(scene.instruction)
-        seen, stop, slow_ns, last_ns = self._seen, "", 0, begin_ns
-        reasons: set[str] = set()
-        while done < HOLD_CHECKS and not stop:
+        seen, stop, slow_ns, last_ns = self._seen, None, 0, begin_ns
+        restrictions: set[str] = set()
+        while done < HOLD_CHECKS and stop is None:
             now_ns = self.operator.time.now_ns()
             if now_ns - begin_ns > LIMIT_S * 1e9:
                 break
@@ -111,21 +108,23 @@ class Graph:
                 task = self._task
                 done = done + 1 if task is not None and task.done and task.instruction == scene.instruction else 0
             monitor = self._monitor()
-            if monitor is not None and monitor.permission.state is PermissionState.LATCHED:
-                stop = monitor.permission.reason
+            if monitor is not None:
+                stop = monitor.permission.latch
             if monitor is not None and monitor.response in (Response.SLOW, Response.HOLD):
                 slow_ns += now_ns - last_ns
-                reasons.add(f"{monitor.response.word}: {NUMBERS.sub('', monitor.permission.reason)}")
+                cause = monitor.permission.cause
+                restrictions.add(f"{monitor.response.word}: {'' if cause is None else cause.value}")
             last_ns = now_ns
             time.sleep(0.001)
         duration_s = (self.operator.time.now_ns() - begin_ns) * 1e-9
         return {
             "seed": seed,
             "success": done >= HOLD_CHECKS,
-            "stop": stop,
+            "stop": "" if stop is None else stop.cause.value,
+            "stop_text": "" if stop is None else stop.text,
             "duration_s": round(duration_s, 2),
             "slowed_s": round(slow_ns * 1e-9, 2),
-            "reasons": sorted(reasons),
+            "restrictions": sorted(restrictions),
         }
 
     def _load(self, seed: int, label: str) -> None:

@@ -29,6 +29,7 @@ from tendon.control.clearance.people import HumanZone
 from tendon.control.controller import Controller, Tick
 from tendon.control.executor import Placement
 from tendon.control.reference import LEAD_TICKS
+from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
 from tendon.core.modes import Mode, Source
@@ -115,7 +116,7 @@ class ControlNode(NodeShell):
             self.create_subscription(PoseArray, self.profile.human.topic, self._seen, qos.STREAM)
         self.create_subscription(DiagnosticArray, wire.PERMISSION.name, self._permitted, qos.NEWEST)
         self._closing = threading.Event()
-        self._leaving = ""
+        self._leaving: Reason | None = None
         self._thread = threading.Thread(target=self._run, name="control")
 
     def start(self) -> None:
@@ -260,7 +261,7 @@ class ControlNode(NodeShell):
         if demand.lapsed and self._controller.mode is Mode.STANDBY:
             stop = self._leaving
         try:
-            if stop:
+            if stop is not None:
                 self._controller.stop(stop)
             elif demand.reset:
                 self._controller.reset()
@@ -310,6 +311,7 @@ class ControlNode(NodeShell):
             mode=tick.mode,
             event=self._event,
             reason="; ".join(tick.reasons) or self._refusal,
+            cause=tick.cause,
             obstacle=obstacle,
             margin=round(tick.margin, 3),
             binding=tick.binding,
@@ -320,7 +322,7 @@ class ControlNode(NodeShell):
 
     def finish(self, spin: Callable[[], None]) -> None:
         """Stops the robot, and leaves when its reference is at rest."""
-        self._leaving = "the control node was told to end"
+        self._leaving = Reason(Cause.REQUESTED, "the control node was told to end")
         deadline_ns, backstop_s = self.time.now_ns() + int(FINISH_S * wire.SECOND_NS), time.monotonic() + FINISH_WALL_S
         while self._tick is not None and self._tick.mode is not Mode.LATCHED and self.time.now_ns() < deadline_ns:
             if time.monotonic() > backstop_s:

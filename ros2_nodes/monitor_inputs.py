@@ -14,6 +14,7 @@ from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.reference import LEAD_TICKS
+from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError
 from tendon.core.modes import Source
@@ -151,7 +152,7 @@ class MonitorInputs:
         self._joints.commanded(columns, position)
 
     def _broken(self, controller: ControllerSpec, breach: Breach) -> None:
-        self._breaches.add(controller.name, breach.reason, self._awake.now_ns())
+        self._breaches.add(controller.name, Reason(Cause.LAW, breach.reason), self._awake.now_ns())
         self._log.put("breach", controller=controller.name, law=breach.law, reason=breach.reason)
 
     def _log_command(self, controller: ControllerSpec, command: SentTrajectory) -> None:
@@ -225,7 +226,7 @@ class MonitorInputs:
         """Asks the middleware who publishes and who takes frames."""
         now_ns = self._awake.now_ns()
         if stray := self._node.time.take_stray():
-            self._breaches.add(CLOCK_TOPIC, stray, now_ns)
+            self._breaches.add(CLOCK_TOPIC, Reason(Cause.CLOCK, stray), now_ns)
         for topic, name in self._topics.items():
             found = self._node.get_publishers_info_by_topic(name)
             nodes = [(self._known(info), bytes(info.endpoint_gid).hex()) for info in found]

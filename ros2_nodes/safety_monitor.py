@@ -12,13 +12,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
+from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
 from tendon.core.modes import PermissionState
@@ -43,7 +43,7 @@ from tendon.safety.response import Response
 REQUIRED, WATCHED = ("control_node",), ("policy_node", *STAND_INS)
 PERIOD_S = 0.02
 REPORT_EVERY = 5
-REQUESTED = "stop was requested"
+REQUESTED = Reason(Cause.REQUESTED, "stop was requested")
 LOOP_NS, HELD_UP_NS = 20_000_000, 45_000_000
 """The monitor looks at its clock this often when it runs, and was held up when it did not for so long."""
 FINISH_S = 2.0
@@ -66,11 +66,11 @@ class SafetyMonitorNode(NodeShell):
         inherited = self._file.inherited()
         watches = (*self._inputs.watches, HostWatch(self._awake, self.profile.safety))
         self._monitor = SafetyMonitor(self.profile, REQUIRED, WATCHED, watches=watches, latched=inherited)
-        self._log.put("start", latched=inherited)
+        self._log.put("start", latched="" if inherited is None else inherited.text)
         ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
         self._permission = self._monitor.permission(self._awake.now_ns())
-        self._kept: tuple[PermissionState, str] | None = None
+        self._kept: LatchRecord | None = None
         self._noted: Permission | None = None
         self._found: frozenset[tuple[str, int]] = frozenset()
         self._control: ControlState | None = None
@@ -166,9 +166,9 @@ class SafetyMonitorNode(NodeShell):
             self._unreadable(message, str(error))
             return
         if isinstance(state, ControlState):
-            self._monitor.report(state.mode, state.event, state.reason, state.obstacle)
+            self._monitor.report(state.mode, state.event, state.reason, state.obstacle, state.cause)
             if self._control is None or state.mode is not self._control.mode:
-                self._log.put("mode", mode=state.mode.value, reason=state.reason)
+                self._log.put("mode", mode=state.mode.value, **_why(state))
             self._control = state
         elif isinstance(state, ResponseRequest):
             self._inputs.requests.ask(state.node, state.response, state.text, self._awake.now_ns())
@@ -205,13 +205,15 @@ class SafetyMonitorNode(NodeShell):
         self._still_s += passed_s
         longest_s = self.profile.safety.clock_still_s
         if self.time.simulated and self._still_s > longest_s and self._permission.armed:
-            self._monitor.stop(f"simulated time has stood still for {longest_s:.0f} s of wall time")
+            text = f"simulated time has stood still for {longest_s:.0f} s of wall time"
+            self._monitor.stop(Reason(Cause.STANDSTILL, text))
             self._publish()
 
     def _publish(self) -> None:
         now_ns = self.time.now_ns()
         if now_ns < self._last_ns:
-            self._monitor.stop(f"the clock went back by {(self._last_ns - now_ns) * 1e-9:.3f} s")
+            text = f"the clock went back by {(self._last_ns - now_ns) * 1e-9:.3f} s"
+            self._monitor.stop(Reason(Cause.CLOCK, text))
         if now_ns != self._last_ns:
             self._still_s, self._last_ns = 0.0, now_ns
         self._permission = self._monitor.permission(self._awake.now_ns())
@@ -222,21 +224,21 @@ class SafetyMonitorNode(NodeShell):
         """Logs and keeps what has changed."""
         found = frozenset((finding.source, int(finding.response)) for finding in self._monitor.findings)
         if found != self._found:
-            reasons = [(f.source, f.response.word, f.reason) for f in self._monitor.findings]
+            reasons = [(f.source, f.response.word, f.reason, f.cause.value) for f in self._monitor.findings]
             self._log.put("findings", found=reasons)
             self._found = found
         if permission == self._noted:
             return
         before, self._noted = self._noted, permission
-        known = before is not None and replace(before, reason=permission.reason) == permission
+        known = before is not None and _without_reason(before) == _without_reason(permission)
         if known and permission.state is not PermissionState.LATCHED:
             return  # the reason alone has changed: what was found is logged above
-        values = {"state": permission.state.value, "speed": permission.speed, "reason": permission.reason}
+        values = {"state": permission.state.value, "speed": permission.speed, **_why(permission)}
         self._log.put("permission", event=permission.event, **values)
-        kept = permission.state, permission.reason if permission.state is PermissionState.LATCHED else ""
+        kept = LatchRecord(state=permission.state, reason=permission.latch)
         if kept != self._kept:
             self._kept = kept
-            self._file.save(LatchRecord(state=kept[0].value, reason=kept[1]))
+            self._file.save(kept)
 
     def _send(self, permission: Permission) -> None:
         now_ns = self.time.now_ns()
@@ -259,7 +261,7 @@ class SafetyMonitorNode(NodeShell):
         self._log.put("request", request="stop", answer="stopping")
         self._publish()
         response.success, response.message = True, "stopping; latched until safety/reset"
-        self.get_logger().warning("stop was requested")
+        self.get_logger().warning(REQUESTED.text)
         return response
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -295,15 +297,24 @@ class SafetyMonitorNode(NodeShell):
             while not self._monitor.at_rest and time.monotonic() < deadline_s:
                 spin()
         permission = self._permission
-        self._log.put("end", state=permission.state.value, reason=permission.reason)
-        if permission.state is PermissionState.STANDBY or permission.reason == REQUESTED:
-            self._file.save(LatchRecord(state=PermissionState.STANDBY.value))
+        self._log.put("end", state=permission.state.value, **_why(permission))
+        if permission.state is PermissionState.STANDBY or permission.cause is Cause.REQUESTED:
+            self._file.save(LatchRecord(state=PermissionState.STANDBY))
 
     def close(self) -> None:
         """Ends the threads of the latch file and the log."""
         self._file.close()
         self._log.close()
         super().close()
+
+
+def _without_reason(permission: Permission) -> tuple[object, ...]:
+    return permission.state, permission.event, permission.speed, permission.policy
+
+
+def _why(said: Permission | ControlState) -> dict[str, str]:
+    """Returns cause and reason as the event log keeps them."""
+    return {"cause": "" if said.cause is None else said.cause.value, "reason": said.reason}
 
 
 def main() -> int:

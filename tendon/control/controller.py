@@ -15,6 +15,7 @@ from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import LEAD_TICKS, FilterInput, Reference
 from tendon.control.residual import BoundedResidual
 from tendon.control.standstill import HeldStop, Standstill
+from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Array, Command, Observation
@@ -34,6 +35,7 @@ class Tick:
         command: to send now; `None` in standby and once latched, when the robot holds on its own.
         mode: after the tick.
         reasons: why the robot does not do what the policy asks; empty when it does.
+        cause: why it was stopped, as a code; `None` when it was not.
         target: (n,) target of the newest committed point after the residual; `None` when there was none.
         reference: (n,) where the robot should be at the tick.
         acceleration: (n,) of the newest committed step.
@@ -52,6 +54,7 @@ class Tick:
     margin: float
     binding: str
     late_ticks: int
+    cause: Cause | None
     inputs: tuple[FilterInput, ...] = ()
 
 
@@ -181,7 +184,8 @@ class Controller:
         self._invalid_in_a_row += 1
         self._invalid_ns = self._now_ns or 0
         if self._invalid_in_a_row >= self._settings.invalid_chunks and self.mode.moving:
-            self.stop(f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}")
+            text = f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}"
+            self.stop(Reason(Cause.CHUNKS, text))
 
     def arm(self) -> None:
         """Makes it ready to run from where the robot stands.
@@ -215,7 +219,7 @@ class Controller:
         self._settled_ns = now_ns + self._settle_ns
         self._executor.clear(self._settled_ns)
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: Reason) -> None:
         """Stops and latches, from any mode; the robot is on its stop within the lead and one tick."""
         self._modes.stop(reason)
         if self.mode is Mode.STOPPING and not self._reference:
@@ -234,12 +238,14 @@ class Controller:
         if not self._reference or self._now_ns is None:
             return
         woke_ns = self._now_ns + late_ns
-        cause = "a command was too late to be sent, and none before it was sent"
-        if before is not None:
-            cause = self._standstill.begin(late_ns, woke_ns, before.rest_ns)
-        if cause:
+        if before is None:
+            reason: Reason | None = Reason(Cause.LATE, "a command was too late to be sent, and none before it was sent")
+        else:
+            reason = self._standstill.begin(late_ns, woke_ns, before.rest_ns)
+        if reason is not None:
             self._standstill.end()
-            self.stop(f"{cause} (a command was ready {late_ns * 1e-6:.0f} ms after its tick)")
+            text = f"{reason.text} (a command was ready {late_ns * 1e-6:.0f} ms after its tick)"
+            self.stop(Reason(reason.cause, text))
         self._reference.start(self._filter.position if before is None else before.position, woke_ns)
 
     def reset(self) -> None:
@@ -264,21 +270,22 @@ class Controller:
         before_ns, self._now_ns, self._observation = self._now_ns, now_ns, observation
         if not self._reference:
             position = self._filter.position if observation is None else observation.joint_position
-            return self._quiet(self._modes.reason, position)
+            return self._quiet("", position)
         late = self._keep_time(now_ns, before_ns)
         if self._standstill.until_ns is not None and not self._stands(now_ns, self._standstill.until_ns):
             # The robot plays a stop that must not be interrupted.
-            return self._quiet(self._modes.reason or self._standstill.reason, self._filter.position, late)
-        for cause in self._causes():
-            self._modes.stop(cause)
+            return self._quiet(self._standstill.reason, self._filter.position, late)
+        for reason in self._causes():
+            self._modes.stop(reason)
         target: Array | None = None
         notes: tuple[str, ...] = ()
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             target, notes = self._commit(now_ns)
         if not self._reference.moving():
             self._modes.rest()
-        if self._modes.reason:
-            notes = (self._modes.reason, *notes)
+        stop = self._modes.reason
+        if stop is not None:
+            notes = (stop.text, *notes)
         newest = self._reference.newest
         command = self._command(notes) if self.mode is not Mode.LATCHED else None
         self._stops = (self._stops[1], self._stop_of(command))
@@ -292,21 +299,25 @@ class Controller:
             margin=newest.margin,
             binding=newest.binding,
             late_ticks=late,
+            cause=None if stop is None else stop.cause,
             inputs=self._reference.drain(),
         )
 
-    def _quiet(self, reason: str, position: Array, late: int = 0) -> Tick:
-        """Returns a tick that commands nothing, with the robot at (n,) `position`."""
+    def _quiet(self, note: str, position: Array, late: int = 0) -> Tick:
+        """Returns a tick that commands nothing, with the robot at (n,) `position`; a stop is said before a note."""
+        stop = self._modes.reason
+        said = note if stop is None else stop.text
         return Tick(
             command=None,
             mode=self.mode,
-            reasons=(reason,) if reason else (),
+            reasons=(said,) if said else (),
             target=None,
             reference=position,
             acceleration=np.zeros_like(position),
             margin=1.0,
             binding="",
             late_ticks=late,
+            cause=None if stop is None else stop.cause,
             inputs=self._reference.drain(),
         )
 
@@ -322,15 +333,18 @@ class Controller:
         if back or late > self._settings.gap_ticks:
             # The robot follows its stop alone; where it is on it is not known, so nothing is sent before its end.
             rest_ns = self._reference.time_ns(self._reference.committed + int(self._reference.newest.stop.ticks[-1]))
-            cause = "the clock went back" if back else self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
-            if cause:
+            if back:
+                reason: Reason | None = Reason(Cause.CLOCK, "the clock went back")
+            else:
+                reason = self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
+            if reason is not None:
                 self._standstill.end()
-                self._modes.stop(cause)
+                self._modes.stop(reason)
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
             return late
         if self._late_in_a_row > self._settings.late_ticks:
-            self._modes.stop(f"{self._late_in_a_row} late control ticks in a row")
+            self._modes.stop(Reason(Cause.LATE, f"{self._late_in_a_row} late control ticks in a row"))
         self._reference.tick = max(tick, self._reference.tick)
         return late
 
@@ -343,10 +357,11 @@ class Controller:
         wrong = np.flatnonzero((away > self._tolerance) | moving)
         if len(wrong) and not self._stale():
             i = int(wrong[0])
-            self._modes.stop(
+            text = (
                 f"{self._names[i]} is {away[i]:.3f} from where its stop ends, at "
                 f"{self._observation.joint_velocity[i]:.3f} a second, after the machine stood still"
             )
+            self._modes.stop(Reason(Cause.TRACKING, text))
         self._standstill.end()
         self._reference.start(self._filter.position, now_ns)
         self._executor.clear(now_ns)
@@ -391,28 +406,31 @@ class Controller:
             return None, ("starved: stopping before the plan ends",)
         return motion, ()
 
-    def _standing_causes(self) -> list[str]:
+    def _standing_causes(self) -> list[Reason]:
         """Returns what would stop it again at once, while the reference is at rest."""
         causes = self._stale()
         if self._observation is not None:
             moving = np.flatnonzero(self._rest.moving(self._observation.joint_velocity))
-            causes += [f"{self._names[i]} moves" for i in moving]
+            causes += [Reason(Cause.TRACKING, f"{self._names[i]} moves") for i in moving]
         recent = self._now_ns is not None and self._now_ns - self._invalid_ns < self._invalid_counts_ns
         if self._invalid_in_a_row >= self._settings.invalid_chunks and recent:
-            causes.append(f"{self._invalid_in_a_row} invalid chunks in a row and no valid one since")
+            text = f"{self._invalid_in_a_row} invalid chunks in a row and no valid one since"
+            causes.append(Reason(Cause.CHUNKS, text))
         return causes
 
-    def _stale(self) -> list[str]:
+    def _stale(self) -> list[Reason]:
         if self._observation is None or self._now_ns is None:
-            return ["no joint state"]
+            return [Reason(Cause.STALE_JOINTS, "no joint state")]
         if len(self._observation.joint_position) != len(self._names):
-            return [f"joint state of {len(self._observation.joint_position)} joints, expected {len(self._names)}"]
+            text = f"joint state of {len(self._observation.joint_position)} joints, expected {len(self._names)}"
+            return [Reason(Cause.BAD_JOINTS, text)]
         age_ns = self._standstill.age_ns(self._observation.stamp_ns, self._now_ns)
         if abs(age_ns) > self._joint_state_ns:
-            return [f"stale joint state: {age_ns * 1e-6:.0f} ms old, allowed {self._joint_state_ns * 1e-6:.0f}"]
+            text = f"stale joint state: {age_ns * 1e-6:.0f} ms old, allowed {self._joint_state_ns * 1e-6:.0f}"
+            return [Reason(Cause.STALE_JOINTS, text)]
         return []
 
-    def _causes(self) -> list[str]:
+    def _causes(self) -> list[Reason]:
         """Returns what must stop a robot that may move."""
         stale = self._stale()
         if stale or self._observation is None:
@@ -421,10 +439,11 @@ class Controller:
         error = np.abs(self._observation.joint_position - self._reference.point(tick).position)
         if not (error > self._tolerance).any():
             return []
-        return [
+        texts = (
             f"tracking: {self._names[i]} is {error[i]:.3f} from its reference, allowed {self._tolerance[i]:.3f}"
             for i in np.flatnonzero(error > self._tolerance)
-        ]
+        )
+        return [Reason(Cause.TRACKING, text) for text in texts]
 
     def _stop_of(self, command: Command | None) -> HeldStop | None:
         """Returns where and when a command comes to rest."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tendon.core.causes import Reason, texts_of
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
 
@@ -17,10 +18,10 @@ class ModeMachine:
 
     def __init__(self) -> None:
         self.mode = Mode.STANDBY
-        self.reason = ""
-        """Why it stopped: the first cause; empty when it did not."""
+        self.reason: Reason | None = None
+        """Why it stopped: the first cause; `None` when it did not."""
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: Reason) -> None:
         """Begins a stop, or keeps the one that is on."""
         if not self.mode.stopped:
             self.mode, self.reason = Mode.STOPPING, reason
@@ -35,7 +36,7 @@ class ModeMachine:
         if self.mode is Mode.ARMED:
             self.mode = Mode.RUNNING
 
-    def reset(self, causes: Sequence[str]) -> None:
+    def reset(self, causes: Sequence[Reason]) -> None:
         """Leaves a completed stop for standby.
 
         Args:
@@ -47,10 +48,10 @@ class ModeMachine:
         if self.mode is not Mode.LATCHED:
             raise StoppedError(f"nothing to reset: mode is {self.mode.value}, not latched")
         if causes:
-            raise StoppedError(f"reset refused while its cause is there: {'; '.join(causes)}")
-        self.mode, self.reason = Mode.STANDBY, ""
+            raise StoppedError(f"reset refused while its cause is there: {texts_of(causes)}")
+        self.mode, self.reason = Mode.STANDBY, None
 
-    def arm(self, causes: Sequence[str]) -> None:
+    def arm(self, causes: Sequence[Reason]) -> None:
         """Makes it ready to run.
 
         Args:
@@ -63,5 +64,5 @@ class ModeMachine:
             needs = ": stopped, reset first" if self.mode.stopped else ""
             raise StoppedError(f"arm needs standby, mode is {self.mode.value}{needs}")
         if causes:
-            raise StoppedError(f"arm refused: {'; '.join(causes)}")
+            raise StoppedError(f"arm refused: {texts_of(causes)}")
         self.mode = Mode.ARMED

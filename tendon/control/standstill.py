@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tendon.core.causes import Cause, Reason
 from tendon.core.types import Array
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
@@ -42,8 +43,8 @@ class Standstill:
         self._woke_ns: int | None = None
         self._until_ns: int | None = None
 
-    def begin(self, slept_ns: int, now_ns: int, rest_ns: int) -> str:
-        """Takes a standstill that has just ended; returns why the robot must not go on, empty when it may.
+    def begin(self, slept_ns: int, now_ns: int, rest_ns: int) -> Reason | None:
+        """Takes a standstill that has just ended; returns why the robot must not go on, `None` when it may.
 
         Args:
             slept_ns: how long it lasted.
@@ -58,11 +59,13 @@ class Standstill:
         whole_ns = now_ns - self._first_ns
         if whole_ns > self._longest_ns:
             most_s = self._longest_ns * 1e-9
-            return f"the control loop stood still for {whole_ns * 1e-9:.2f} s, at most {most_s:.1f} is a hold"
+            text = f"the control loop stood still for {whole_ns * 1e-9:.2f} s, at most {most_s:.1f} is a hold"
+            return Reason(Cause.STANDSTILL, text)
         if not waking and before_ns is not None and 0 <= now_ns - before_ns < self._apart_ns:
-            return f"the control loop stood still twice within {self._apart_ns / 1e9:g} s"
+            text = f"the control loop stood still twice within {self._apart_ns / 1e9:g} s"
+            return Reason(Cause.STANDSTILL, text)
         self._until_ns = max(rest_ns, now_ns) + self._settle_ns
-        return ""
+        return None
 
     def end(self) -> None:
         """Forgets the hold: the robot goes on, or is stopped for good."""

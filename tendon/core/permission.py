@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level
@@ -20,6 +21,7 @@ class Permission:
         event: grows with every reset and arm. A controller follows a later event, never a state it finds when it
             starts; so a restart of either side never moves the robot.
         reason: why it is latched, not ready or restricted; empty when there is nothing to say.
+        cause: the same as a code, of the first reason; a latched permission has one.
         speed: share of the velocity limits that may be used: 1 all, less slows down, 0 holds: a controlled stop
             that goes on by itself.
         policy: which instance of the policy node is meant: one that starts again is another until it is heard of, and
@@ -30,10 +32,13 @@ class Permission:
     state: PermissionState
     event: int
     reason: str
+    cause: Cause | None = None
     speed: float = 1.0
     policy: str = ""
 
     def __post_init__(self) -> None:
+        if self.state is PermissionState.LATCHED and self.cause is None:
+            raise InvalidDataError("a latched permission has no cause, must have one")
         if not 0.0 <= self.speed <= 1.0:
             raise InvalidDataError(f"permission has speed {self.speed}, must be from 0 to 1")
 
@@ -41,6 +46,13 @@ class Permission:
     def armed(self) -> bool:
         """Whether motion is permitted."""
         return self.state is PermissionState.ARMED
+
+    @property
+    def latch(self) -> Reason | None:
+        """Why it is latched; `None` when it is not."""
+        if self.cause is None or self.state is not PermissionState.LATCHED:
+            return None
+        return Reason(self.cause, self.reason)
 
     @property
     def level(self) -> Level:
@@ -60,7 +72,7 @@ class Demand:
     """What a permission asks of the controller in this tick.
 
     Attributes:
-        stop: why it must stop; empty when it need not.
+        stop: why it must stop; `None` when it need not.
         lapsed: the permission is merely too old: a controller in standby, which needs none, may stay there.
         reset: leave the latched mode.
         arm: accept motion.
@@ -68,7 +80,7 @@ class Demand:
         speed: part of the velocity limits that may be used; 0 holds.
     """
 
-    stop: str = ""
+    stop: Reason | None = None
     lapsed: bool = False
     reset: bool = False
     arm: bool = False
@@ -111,10 +123,10 @@ class PermissionFollower:
             self._event = permission.event
         age_ns = self._now_ns() - arrived_ns
         if age_ns > self._fresh_ns:
-            reason = f"the safety monitor has been silent for {self._fresh_ns / 1e6:.0f} ms"
-            return Demand(stop=reason, lapsed=True, event=self._event or 0)
-        if permission.state is PermissionState.LATCHED:
-            return Demand(stop=permission.reason or "latched", event=self._event or 0)
+            text = f"the safety monitor has been silent for {self._fresh_ns / 1e6:.0f} ms"
+            return Demand(stop=Reason(Cause.HEARTBEAT, text), lapsed=True, event=self._event or 0)
+        if permission.latch is not None:
+            return Demand(stop=permission.latch, event=self._event or 0)
         changed = known is not None and permission.event > known
         self._event = max(permission.event, known or 0)
         return Demand(

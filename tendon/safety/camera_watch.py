@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tendon.core.causes import Cause
 from tendon.core.types import Array
 from tendon.robots.profile import Camera
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
@@ -126,7 +127,7 @@ class CameraWatch:
         lasted = now_ns - self._bad_since_ns >= self._latch_ns
         reason = f"camera {self.name} {fault}" + (f" for {self._latch_ns / 1e9:g} s" if lasted else "")
         response = Response.STOP if lasted else Response.HOLD
-        return [Finding(source=f"camera {self.name}", response=response, reason=reason)]
+        return [Finding(source=f"camera {self.name}", response=response, cause=Cause.CAMERA, reason=reason)]
 
     def _now(self, now_ns: int) -> str:
         if self._needed_since is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tendon.core.causes import Cause
 from tendon.core.clock import AwakeClock
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.response import Finding, Response
@@ -30,9 +31,9 @@ class HostWatch:
         long = [sleep for sleep in sleeps if sleep.end_ns - sleep.begin_ns >= self._noticed_ns]
         if len(long) >= self._most:
             reason = f"the machine stood still {len(long)} times within {self._apart_ns / 1e9:g} s"
-            return [Finding(source="host", response=Response.STOP, reason=reason)]
+            return [Finding(source="host", response=Response.STOP, cause=Cause.STANDSTILL, reason=reason)]
         if long and now_ns - long[-1].end_ns <= self._noticed_ns:
             slept_ms = (long[-1].end_ns - long[-1].begin_ns) * 1e-6
             reason = f"the machine stood still for {slept_ms:.0f} ms"
-            return [Finding(source="host", response=Response.HOLD, reason=reason)]
+            return [Finding(source="host", response=Response.HOLD, cause=Cause.STANDSTILL, reason=reason)]
         return []

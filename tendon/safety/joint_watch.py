@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.causes import Cause
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import Rest
@@ -75,7 +76,7 @@ class JointWatch:
         else:
             return []
         reason = f"joint states are frozen: they have not changed for {lasted_ns / 1e6:.0f} ms, while {why}"
-        return [Finding(source="joint states", response=Response.STOP, reason=reason)]
+        return [Finding(source="joint states", response=Response.STOP, cause=Cause.BAD_JOINTS, reason=reason)]
 
     def _sent_on(self) -> Array:
         """Returns (n,) how far commands have gone since the content last changed."""

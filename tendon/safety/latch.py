@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tendon.core.causes import Cause, Reason
 from tendon.core.modes import PermissionState
 
 STATE_VARIABLE = "TENDON_STATE"
@@ -29,11 +30,11 @@ class LatchRecord:
 
     Attributes:
         state: a permission's state, such as "armed".
-        reason: of a latch.
+        reason: of a latch; `None` without one.
     """
 
-    state: str
-    reason: str = ""
+    state: PermissionState
+    reason: Reason | None = None
 
 
 class LatchFile:
@@ -53,20 +54,23 @@ class LatchFile:
         self._thread = threading.Thread(target=self._run, name="latch file", daemon=True)
         self._thread.start()
 
-    def inherited(self) -> str:
-        """Returns why a monitor that starts now must start latched; empty when it need not."""
+    def inherited(self) -> Reason | None:
+        """Returns why a monitor that starts now must start latched; `None` when it need not."""
         try:
             values = json.loads(self.path.read_text(encoding="utf-8"))
-            record = LatchRecord(state=str(values["state"]), reason=str(values["reason"]))
+            state = PermissionState(values["state"])
+            if state is PermissionState.STANDBY:
+                return None
+            if state is PermissionState.ARMED:
+                return Reason(Cause.RESTARTED, "the safety monitor was armed when it ended")
+            cause, text = Cause(values["cause"]), str(values["reason"])
         except FileNotFoundError:
-            return ""
+            return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            return f"the latch file {self.path} cannot be read: {error}"
-        if record.state == PermissionState.STANDBY.value:
-            return ""
-        if record.state == PermissionState.LATCHED.value:
-            return f"{record.reason.removesuffix(KEPT) or 'latched'}{KEPT}"
-        return "the safety monitor was armed when it ended"
+            return Reason(Cause.LATCH_FILE, f"the latch file {self.path} cannot be read: {error}")
+        # A monitor that ends on request releases a requested stop: this one ended otherwise.
+        cause = Cause.RESTARTED if cause is Cause.REQUESTED else cause
+        return Reason(cause, f"{text.removesuffix(KEPT)}{KEPT}")
 
     def save(self, record: LatchRecord) -> None:
         """Has a record written soon; returns at once."""
@@ -102,7 +106,7 @@ class LatchFile:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_suffix(f".{os.getpid()}")
         with fresh.open("w", encoding="utf-8") as file:
-            json.dump({"state": record.state, "reason": record.reason}, file)
+            json.dump(_values(record), file)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
@@ -112,3 +116,10 @@ class LatchFile:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _values(record: LatchRecord) -> dict[str, str]:
+    values = {"state": record.state.value}
+    if record.reason is not None:
+        values |= {"cause": record.reason.cause.value, "reason": record.reason.text}
+    return values

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from statistics import median
 
+from tendon.core.causes import Cause
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.response import Finding, Response
 
@@ -46,6 +47,7 @@ class LatencyWatch:
             Finding(
                 source="latency",
                 response=Response.HOLD if age_ns > self._hold_ns else Response.SLOW,
+                cause=Cause.LATENCY,
                 reason=f"{what} takes {age_ns * 1e-6:.0f} ms, slow above {self._slow_ns / 1e6:.0f}, hold above "
                 f"{self._hold_ns / 1e6:.0f}",
             )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tendon.core.causes import Cause, Reason, texts_of
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission
@@ -38,7 +39,7 @@ class SafetyMonitor:
         watched: names of nodes that may fall silent, but whose restart latches too: a policy that starts again
             may have another task in mind, a robot that is not real may stand elsewhere.
         watches: what else is looked at; a finding that calls for a stop latches while armed and refuses arm and reset.
-        latched: starts latched for this reason, which a monitor before this one had; empty starts in standby.
+        latched: starts latched for this reason, which a monitor before this one had; `None` starts in standby.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class SafetyMonitor:
         required: Iterable[str],
         watched: Iterable[str] = (),
         watches: Sequence[Watch] = (),
-        latched: str = "",
+        latched: Reason | None = None,
     ) -> None:
         settings = self._settings = profile.safety
         self._heartbeat_ns, self._silent_ns, self._joint_state_ns, self._follow_ns, self._fast_ns = map(
@@ -69,17 +70,17 @@ class SafetyMonitor:
         self._beats: dict[str, tuple[str, int] | None] = dict.fromkeys((*self._required, *watched))
         self._beaten_ns: dict[str, int] = {}
         self._joints_ns: int | None = None
-        self._breach = ""
+        self._breach: Reason | None = None
         self._fast_since_ns: int | None = None
         self._at_rest = False
-        self._report: tuple[Mode | None, int, str] | None = None
+        self._report: tuple[Mode | None, int, Reason] | None = None
         self._obstacle = ""
         self._watches = tuple(watches)
         self._graded = GradedResponse(settings)
         self._findings: list[Finding] = []
         self._restriction: Finding | None = None
-        state = PermissionState.LATCHED if latched else PermissionState.STANDBY
-        self._state, self._event, self._since_ns, self._reason = state, 0, 0, latched
+        self._state = PermissionState.STANDBY if latched is None else PermissionState.LATCHED
+        self._event, self._since_ns, self._latched = 0, 0, latched
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -111,7 +112,8 @@ class SafetyMonitor:
         last, clock_ns = self._beats[node], now_ns if clock_ns is None else clock_ns
         if last is not None and last[0] != instance and self._state is PermissionState.ARMED:
             both = clock_ns - self._beaten_ns[node] <= self._heartbeat_ns
-            self._latch(f"two of {node} run at once" if both else f"{node} was restarted")
+            twice = Reason(Cause.SENDER, f"two of {node} run at once")
+            self._latch(twice if both else Reason(Cause.RESTARTED, f"{node} was restarted"))
         self._beats[node], self._beaten_ns[node] = (instance, now_ns), clock_ns
 
     def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
@@ -120,23 +122,27 @@ class SafetyMonitor:
         self._at_rest = not self._rest.moving(velocity).any()
         outside = np.flatnonzero(~((position >= self._lower) & (position <= self._upper)))
         fast = np.flatnonzero(~(np.abs(velocity) <= self._fastest))
-        self._breach = ""
+        self._breach = None
         if len(outside):
             i = int(outside[0])
-            self._breach = f"{self._names[i]} is measured at {position[i]:.4g}, beyond its limits"
+            text = f"{self._names[i]} is measured at {position[i]:.4g}, beyond its limits"
+            self._breach = Reason(Cause.LIMITS, text)
         elif len(fast):
             i = int(fast[0])
             self._fast_since_ns = now_ns if self._fast_since_ns is None else self._fast_since_ns
             if now_ns - self._fast_since_ns >= self._fast_ns:
-                self._breach = f"{self._names[i]} is measured at speed {velocity[i]:.3g}, above its limit"
+                text = f"{self._names[i]} is measured at speed {velocity[i]:.3g}, above its limit"
+                self._breach = Reason(Cause.TRACKING, text)
         if not len(fast):
             self._fast_since_ns = None
 
     def refused(self, text: str, now_ns: int) -> None:
         """Takes a joint state that could not be read, such as one that lacks a joint."""
-        self._joints_ns, self._breach = now_ns, text
+        self._joints_ns, self._breach = now_ns, Reason(Cause.BAD_JOINTS, text)
 
-    def report(self, mode: Mode | None, event: int, reason: str, obstacle: str = "") -> None:
+    def report(
+        self, mode: Mode | None, event: int, reason: str, obstacle: str = "", cause: Cause | None = None
+    ) -> None:
         """Takes what a controller says of itself.
 
         Args:
@@ -144,8 +150,10 @@ class SafetyMonitor:
             event: of the last permission it followed.
             reason: why it stopped, or did not arm.
             obstacle: why it could not be armed now; empty when it could.
+            cause: why it stopped, as a code.
         """
-        self._report, self._obstacle = (mode, event, reason), obstacle
+        self._report = (mode, event, Reason(cause or Cause.CONTROLLER, reason))
+        self._obstacle = obstacle
 
     def overdue(self, now_ns: int) -> bool:
         """Returns whether a heartbeat or the joint state that motion needs has come, and is now too old."""
@@ -171,21 +179,26 @@ class SafetyMonitor:
             if causes:
                 self._latch(causes[0])
         elif self._state is PermissionState.STANDBY and self._report is not None:
-            mode, event, reason = self._report
+            mode, event, said = self._report
             if event == self._event and mode is not None and mode.stopped:
-                self._latch(f"the controller stopped: {reason}")
-        latched = self._state is PermissionState.LATCHED
-        reason = self._reason if latched else "; ".join(causes)
+                self._latch(_stopped(said))
         restriction = self._restriction
-        if restriction is not None and not causes and not latched:
-            reason = restriction.reason
-        speed = 0.0 if latched else (restriction.response.speed(self._settings) if restriction is not None else 1.0)
+        speed = 1.0 if restriction is None else restriction.response.speed(self._settings)
+        if self._latched is not None:
+            causes, speed = [self._latched], 0.0
+        elif not causes and restriction is not None:
+            causes = [Reason(restriction.cause, restriction.reason)]
         policy = self._beats.get(POLICY_NODE)
         return Permission(
-            state=self._state, event=self._event, reason=reason, speed=speed, policy=policy[0] if policy else ""
+            state=self._state,
+            event=self._event,
+            reason=texts_of(causes),
+            cause=causes[0].cause if causes else None,
+            speed=speed,
+            policy=policy[0] if policy else "",
         )
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: Reason) -> None:
         """Latches, from any state. The first reason is kept."""
         self._latch(reason)
 
@@ -199,7 +212,7 @@ class SafetyMonitor:
             raise StoppedError("nothing to reset: the robot is armed and not latched")
         if self._state is PermissionState.STANDBY and self._report and self._report[0] is Mode.STANDBY:
             return  # nothing to release; another event would only make the controller report once more
-        causes = self._causes(now_ns)
+        causes = [reason.text for reason in self._causes(now_ns)]
         if not causes:
             causes += [f"{node} is silent" for node in self.silent(now_ns) if node in self._required]
         if not self._at_rest:
@@ -214,11 +227,11 @@ class SafetyMonitor:
         Raises:
             StoppedError: latched, something is missing, or the controller is not in standby.
         """
-        if self._state is PermissionState.LATCHED:
-            raise StoppedError(f"cannot arm: latched because {self._reason}; reset first")
+        if self._latched is not None:
+            raise StoppedError(f"cannot arm: latched because {self._latched.text}; reset first")
         if self._state is PermissionState.ARMED:
             return
-        causes = self._causes(now_ns)
+        causes = [reason.text for reason in self._causes(now_ns)]
         if self._restriction is not None and self._restriction.response is Response.HOLD:
             causes.append(self._restriction.reason)
         if self._report is None or self._report[:2] != (Mode.STANDBY, self._event):
@@ -232,42 +245,50 @@ class SafetyMonitor:
         self._enter(PermissionState.ARMED, now_ns)
 
     def _enter(self, state: PermissionState, now_ns: int) -> None:
-        self._state, self._reason, self._since_ns = state, "", now_ns
+        self._state, self._latched, self._since_ns = state, None, now_ns
         self._event = max(self._event + 1, now_ns)  # larger than any event of a monitor that ran before this one
 
-    def _latch(self, reason: str) -> None:
+    def _latch(self, reason: Reason) -> None:
         if self._state is not PermissionState.LATCHED:
-            self._state, self._reason = PermissionState.LATCHED, reason
+            self._state, self._latched = PermissionState.LATCHED, reason
 
     def _look(self, now_ns: int) -> None:
         self._findings = [finding for watch in self._watches for finding in watch.findings(now_ns)]
         milder = [finding for finding in self._findings if finding.response is not Response.STOP]
         self._restriction = self._graded.update(milder, now_ns)
 
-    def _causes(self, now_ns: int) -> list[str]:
+    def _causes(self, now_ns: int) -> list[Reason]:
         self._look(now_ns)
         causes = []
         for node in self._required:
             beat = self._beats[node]
             if beat is None:
-                causes.append(f"no heartbeat of {node} yet")
+                causes.append(Reason(Cause.HEARTBEAT, f"no heartbeat of {node} yet"))
             elif self._old(beat[1], now_ns, self._heartbeat_ns):
-                causes.append(f"no heartbeat of {node} for {self._heartbeat_ns / 1e6:.0f} ms")
+                text = f"no heartbeat of {node} for {self._heartbeat_ns / 1e6:.0f} ms"
+                causes.append(Reason(Cause.HEARTBEAT, text))
         if self._joints_ns is None:
-            causes.append("no joint state yet")
+            causes.append(Reason(Cause.STALE_JOINTS, "no joint state yet"))
         elif self._old(self._joints_ns, now_ns, self._joint_state_ns):
-            causes.append(f"no joint state for {self._joint_state_ns / 1e6:.0f} ms")
+            text = f"no joint state for {self._joint_state_ns / 1e6:.0f} ms"
+            causes.append(Reason(Cause.STALE_JOINTS, text))
         if self._breach:
             causes.append(self._breach)
-        return causes + [finding.reason for finding in self._findings if finding.response is Response.STOP]
+        stops = (finding for finding in self._findings if finding.response is Response.STOP)
+        return causes + [Reason(finding.cause, finding.reason) for finding in stops]
 
-    def _unfollowed(self, now_ns: int) -> list[str]:
+    def _unfollowed(self, now_ns: int) -> list[Reason]:
         """Returns why the controller does not do what it was permitted to."""
-        mode, event, reason = self._report or (None, 0, "")
+        mode, event, said = self._report or (None, 0, Reason(Cause.CONTROLLER, ""))
         if event == self._event and mode is not None and mode.moving:
             return []
         if event == self._event and mode is not None and mode.stopped:
-            return [f"the controller stopped: {reason}"]
-        late = now_ns - self._since_ns > self._follow_ns
-        said = f"{'silent' if mode is None else mode.value}: {reason or 'no reason'}"
-        return [f"the controller did not arm, it is {said}"] if late else []
+            return [_stopped(said)]
+        if now_ns - self._since_ns <= self._follow_ns:
+            return []
+        is_ = f"{'silent' if mode is None else mode.value}: {said.text or 'no reason'}"
+        return [Reason(Cause.CONTROLLER, f"the controller did not arm, it is {is_}")]
+
+
+def _stopped(said: Reason) -> Reason:
+    return Reason(said.cause, f"the controller stopped: {said.text}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tendon.core.causes import Cause
 from tendon.core.modes import Mode, Source
 from tendon.core.node_status import Level
 from tendon.core.permission import Permission
@@ -20,6 +21,7 @@ class ControlState:
         mode: after its last tick.
         event: of the last permission it followed.
         reason: why the robot does not do what the policy asks, or did not arm; empty when there is nothing to say.
+        cause: why it was stopped, as a code; `None` when it was not.
         obstacle: why it could not be armed now; empty when it could.
         margin: free part of the tightest limit, 1 far from everything, 0 at a limit.
         binding: the tightest limit.
@@ -31,6 +33,7 @@ class ControlState:
     mode: Mode
     event: int
     reason: str = ""
+    cause: Cause | None = None
     obstacle: str = ""
     margin: float = 1.0
     binding: str = ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
+from tendon.core.causes import Cause
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
 
@@ -35,11 +36,13 @@ class Finding:
     Attributes:
         source: which watch, such as "camera wrist", "command panda_arm_controller" or the node that asks.
         response: what it calls for.
+        cause: why, as a code.
         reason: why, for a person.
     """
 
     source: str
     response: Response
+    cause: Cause
     reason: str
 
 
@@ -63,7 +66,8 @@ class Requests:
 
     def ask(self, node: str, response: Response, reason: str, now_ns: int) -> None:
         """Takes a node's wish; one that cannot be read is to be given as a stop: it was meant to restrict."""
-        finding = Finding(source=node, response=response, reason=f"{node}: {reason or response.name}")
+        text = f"{node}: {reason or response.name}"
+        finding = Finding(source=node, response=response, cause=Cause.NODE_REQUEST, reason=text)
         self._asked[node] = (finding, now_ns)
 
     def findings(self, now_ns: int) -> Iterable[Finding]:

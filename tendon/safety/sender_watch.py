@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tendon.core.causes import Cause, Reason
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.response import Finding, Response
 
@@ -73,22 +74,24 @@ class SourceWatch:
             others = sorted({name for name in names if name != owner})
             if not owner:
                 text = f"{' and '.join(others)} both publish on {topic}" if len(others) > 1 else ""
-                found += [Finding(source=f"topic {topic}", response=Response.STOP, reason=text)] if text else []
+                found += [_stop(f"topic {topic}", text)] if text else []
             elif others:
                 text = f"{' and '.join(others)} may publish on {topic}, which belongs to {owner}"
-                found.append(Finding(source=f"topic {topic}", response=Response.STOP, reason=text))
+                found.append(_stop(f"topic {topic}", text))
             elif len(names) > 1 and now_ns - self._changed_ns[owner] > REMEMBERED_NS:
-                text = f"{topic} has {len(names)} publishers called {owner}"
-                found.append(Finding(source=f"topic {topic}", response=Response.STOP, reason=text))
+                found.append(_stop(f"topic {topic}", f"{topic} has {len(names)} publishers called {owner}"))
         for node, at_ns in self._together_ns.items():
             if now_ns - at_ns <= self._doubled_ns:
-                text = f"two of {node} run at once"
-                found.append(Finding(source=f"node {node}", response=Response.STOP, reason=text))
+                found.append(_stop(f"node {node}", f"two of {node} run at once"))
         return found
 
 
+def _stop(source: str, text: str) -> Finding:
+    return Finding(source=source, response=Response.STOP, cause=Cause.SENDER, reason=text)
+
+
 class BreachWatch:
-    """Laws that were broken a moment ago.
+    """What was broken a moment ago: a law, or simulated time.
 
     Args:
         settings: how long one counts as present.
@@ -96,16 +99,16 @@ class BreachWatch:
 
     def __init__(self, settings: SafetySettings) -> None:
         self._present_ns = nanoseconds(settings.breach_s)
-        self._breaches: dict[str, tuple[str, int]] = {}
+        self._breaches: dict[str, tuple[Reason, int]] = {}
 
-    def add(self, source: str, reason: str, now_ns: int) -> None:
-        """Takes a broken law of a source, such as "command panda_arm_controller"."""
+    def add(self, source: str, reason: Reason, now_ns: int) -> None:
+        """Takes what a source broke, such as "panda_arm_controller"."""
         self._breaches[source] = (reason, now_ns)
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns a stop for each that is fresh."""
         return [
-            Finding(source=source, response=Response.STOP, reason=f"{source}: {reason}")
+            Finding(source=source, response=Response.STOP, cause=reason.cause, reason=f"{source}: {reason.text}")
             for source, (reason, at_ns) in self._breaches.items()
             if now_ns - at_ns <= self._present_ns
         ]

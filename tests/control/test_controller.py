@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tendon.control.controller import LEAD_TICKS
 from tendon.control.executor import Placement
 from tendon.control.residual import BoundedResidual
+from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Array, Observation
@@ -119,7 +120,7 @@ def test_starved_it_stops_by_the_end_of_the_plan_without_latching_and_resumes() 
 
 def test_a_stop_brakes_at_once_latches_and_needs_reset_and_arm() -> None:
     robot = running()
-    robot.controller.stop("operator")
+    robot.controller.stop(Reason(Cause.REQUESTED, "operator"))
     stopped_ns = robot.now_ns
     while robot.tick().mode is Mode.STOPPING:
         pass
@@ -130,7 +131,7 @@ def test_a_stop_brakes_at_once_latches_and_needs_reset_and_arm() -> None:
     held = robot.positions[-1]
     assert robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns) is Placement.IDLE
     tick = robot.tick()
-    assert tick.command is None and tick.reasons == ("operator",)
+    assert tick.command is None and tick.reasons == ("operator",) and tick.cause is Cause.REQUESTED
     with pytest.raises(StoppedError, match="reset first"):
         robot.controller.arm()
     robot.controller.reset()
@@ -145,7 +146,8 @@ def test_stale_joint_states_stop_and_latch_within_50_ms() -> None:
     robot = running()
     robot.stale_ns = 51 * MS
     tick = robot.tick()
-    assert tick.mode is Mode.STOPPING and "stale joint state: 51 ms" in tick.reasons[0]
+    assert tick.mode is Mode.STOPPING and tick.cause is Cause.STALE_JOINTS
+    assert "stale joint state: 51 ms" in tick.reasons[0]
     settle(robot)
     with pytest.raises(StoppedError, match="stale joint state"):
         robot.controller.reset()
@@ -167,6 +169,7 @@ def test_a_joint_off_its_reference_stops_and_latches() -> None:
     tick = robot.tick()
     assert tick.mode is Mode.STOPPING
     assert tick.reasons[0].startswith("tracking: panda_joint3 is 0.16") and "allowed 0.150" in tick.reasons[0]
+    assert tick.cause is Cause.TRACKING
 
 
 def test_a_gripper_held_off_its_target_is_no_tracking_error() -> None:
@@ -185,7 +188,8 @@ def test_three_invalid_chunks_in_a_row_latch_and_a_valid_one_clears_the_count() 
     robot.controller.reject("NaN")
     assert robot.tick().mode is Mode.RUNNING
     robot.controller.reject("NaN")
-    assert "3 invalid chunks in a row, the last: NaN" in robot.tick().reasons[0]
+    tick = robot.tick()
+    assert "3 invalid chunks in a row, the last: NaN" in tick.reasons[0] and tick.cause is Cause.CHUNKS
     settle(robot)
     with pytest.raises(StoppedError, match="invalid chunks"):
         robot.controller.reset()
@@ -203,7 +207,7 @@ def test_a_jump_of_the_clock_or_a_long_pause_stops_and_sends_nothing(jump_ms: in
     )
     tick = robot.controller.tick(robot.now_ns, measured)
     assert tick.mode is Mode.LATCHED and tick.command is None
-    assert "clock went back" in tick.reasons[0] or "stood still for" in tick.reasons[0]
+    assert tick.cause in (Cause.CLOCK, Cause.STANDSTILL)
 
 
 @pytest.mark.parametrize("missed", [11, 15, 25, 60, 200, 240])
@@ -233,7 +237,8 @@ def test_a_second_standstill_soon_after_latches() -> None:
     robot.tick(skip=20)
     settle(robot, 200)
     assert robot.controller.mode is Mode.RUNNING
-    assert "twice within 10 s" in robot.tick(skip=20).reasons[0]
+    tick = robot.tick(skip=20)
+    assert "twice within 10 s" in tick.reasons[0] and tick.cause is Cause.STANDSTILL
     settle(robot)
     assert robot.controller.mode is Mode.LATCHED
     robot.assert_inside()
@@ -272,7 +277,7 @@ def test_a_robot_that_is_not_where_its_stop_ends_latches_after_a_standstill() ->
 def test_a_stop_that_is_asked_for_during_a_standstill_latches_at_its_end() -> None:
     robot = running()
     robot.tick(skip=20)
-    robot.controller.stop("somebody pressed it")
+    robot.controller.stop(Reason(Cause.REQUESTED, "somebody pressed it"))
     assert robot.controller.mode is Mode.STOPPING
     settle(robot, 200)
     assert robot.controller.mode is Mode.LATCHED and robot.tick().reasons[0] == "somebody pressed it"
@@ -292,6 +297,7 @@ def test_ticks_that_are_late_again_and_again_latch() -> None:
     ticks = [robot.tick(skip=1) for _ in range(6)]
     assert [tick.late_ticks for tick in ticks] == [1] * 6
     assert ticks[4].mode is Mode.RUNNING and "6 late control ticks" in ticks[5].reasons[0]
+    assert ticks[4].cause is None and ticks[5].cause is Cause.LATE
     robot.assert_inside()
 
 
@@ -328,7 +334,7 @@ def test_armed_again_and_again_it_does_not_sink() -> None:
     settle(robot, 40)
     held = robot.positions[-1]
     for _ in range(5):
-        robot.controller.stop("test")
+        robot.controller.stop(Reason(Cause.REQUESTED, "test"))
         settle(robot, 10)
         robot.controller.reset()
         robot.arm()
@@ -340,7 +346,7 @@ def test_armed_again_where_somebody_has_moved_it_it_starts_from_there() -> None:
     robot = Robot()
     robot.arm()
     settle(robot, 40)
-    robot.controller.stop("test")
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
     settle(robot, 10)
     robot.controller.reset()
     robot.offset[3] = 0.02

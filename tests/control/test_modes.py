@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tendon.control.mode_machine import ModeMachine
+from tendon.core.causes import Cause, Reason
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
 from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, Robot
 from tests.laws import law_settings
 
+OPERATOR = Reason(Cause.REQUESTED, "operator")
 LEGAL = {
     Mode.STANDBY: {Mode.STANDBY, Mode.ARMED, Mode.STOPPING, Mode.LATCHED},
     Mode.ARMED: {Mode.ARMED, Mode.RUNNING, Mode.STOPPING, Mode.LATCHED},
@@ -75,7 +77,7 @@ class Graph(RuleBasedStateMachine):
 
     @rule()
     def stop(self) -> None:
-        self.robot.controller.stop("operator")
+        self.robot.controller.stop(OPERATOR)
         assert self.robot.controller.mode in (Mode.STOPPING, Mode.LATCHED)
 
     @rule()
@@ -114,26 +116,26 @@ TestGraph.settings = law_settings(max_examples=40, stateful_step_count=20)
 
 def test_the_first_reason_of_a_stop_is_kept() -> None:
     machine = ModeMachine()
-    machine.stop("first")
-    machine.stop("second")
-    assert machine.reason == "first"
+    machine.stop(OPERATOR)
+    machine.stop(Reason(Cause.LATE, "second"))
+    assert machine.reason is OPERATOR
     machine.rest()
-    machine.stop("third")
-    assert (machine.mode, machine.reason) == (Mode.LATCHED, "first")
+    machine.stop(Reason(Cause.LATE, "third"))
+    assert (machine.mode, machine.reason) == (Mode.LATCHED, OPERATOR)
 
 
 def test_reset_and_arm_are_refused_while_a_cause_is_there() -> None:
     machine = ModeMachine()
     with pytest.raises(StoppedError, match="arm refused: no joint state"):
-        machine.arm(["no joint state"])
+        machine.arm([Reason(Cause.STALE_JOINTS, "no joint state")])
     with pytest.raises(StoppedError, match="mode is standby"):
         machine.reset([])
-    machine.stop("operator")
+    machine.stop(OPERATOR)
     with pytest.raises(StoppedError, match="not latched"):
         machine.reset([])
     machine.rest()
     with pytest.raises(StoppedError, match="camera lost"):
-        machine.reset(["camera lost"])
+        machine.reset([Reason(Cause.CAMERA, "camera lost")])
     machine.reset([])
     machine.arm([])
     with pytest.raises(StoppedError, match="arm needs standby, mode is armed"):

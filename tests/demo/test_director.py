@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tendon.core.causes import Cause
 from tendon.core.clock import SteadyClock
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
@@ -153,7 +154,7 @@ def test_an_arm_that_does_not_go_there_is_a_failure_that_says_so(graph: MadeUpGr
 
 
 def test_after_a_stop_nothing_more_is_asked(graph: MadeUpGraph, story: tuple) -> None:
-    graph.control = ControlState(mode=Mode.LATCHED, event=1, reason="a fault")
+    graph.control = ControlState(mode=Mode.LATCHED, event=1, reason="a fault", cause=Cause.TRACKING)
     director = _director(graph, story)
     director.perform()
     assert graph.instructions == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tendon.core.causes import Cause
 from tendon.core.modes import Mode
 from tendon.core.types import Array
 from tests.faults import impostors
@@ -26,7 +27,7 @@ GONE_S = 10.0
 LATCHED_S = 20.0
 REPORT_S = 1.1
 """A node says how it is once a second."""
-GOOD_REASONS = ("tracking", "measured at speed", "late", "missed", "silent", "stale", "heartbeat", "stop was requested")
+GOOD_CAUSES = (Cause.TRACKING, Cause.LATE, Cause.STALE_JOINTS, Cause.HEARTBEAT, Cause.REQUESTED)
 """A robot that cannot follow, or a machine that is too slow, stops for a reason of its own. Wild chunks run the hand
 into what stands on the table, which the filter does not know: the blow throws a joint off what it is commanded."""
 STOPPED = (Mode.LATCHED, Mode.STANDBY)
@@ -209,8 +210,8 @@ def _problem(bench: Bench, expect: Expect, began_ns: int, undone_ns: int) -> str
     graph = bench.graph
     signs = [sign for sign in bench.witness.signs.copy() if sign.at_ns >= began_ns]
     if expect in (Expect.SHAPED, Expect.HOLD):
-        why = next((sign.why for sign in signs if sign.node == "control_node" and sign.stops), "")
-        return f"it stopped: {why}" if why and not any(word in why for word in GOOD_REASONS) else ""
+        stop = next((sign for sign in signs if sign.node == "control_node" and sign.stops), None)
+        return "" if stop is None or stop.cause in GOOD_CAUSES else f"it stopped: {stop.why}"
     if expect is Expect.REST:
         if bench.witness.motion().between(began_ns, undone_ns).rest_ns(began_ns) is None:
             return "it was not at rest when the fault went away"

@@ -13,6 +13,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from tendon.core.causes import Cause
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level, MonitorStatus, PolicyStatus
 from tendon.core.types import Array
@@ -39,6 +40,7 @@ class Sign:
         stops: whether it says that motion ends.
         why: its message.
         mode: the one it says; `None` when it says something else.
+        cause: of a stop that it says; `None` when it says something else.
     """
 
     at_ns: int
@@ -47,6 +49,7 @@ class Sign:
     stops: bool
     why: str = ""
     mode: Mode | None = None
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,8 +147,8 @@ class Witness:
         for key, text, stops in _said(said):
             if self._said.get((said.node, key)) != text:
                 self._said[said.node, key] = text
-                mode = said.mode if isinstance(said, ControlState) else None
-                sign = Sign(at_ns=at_ns, node=said.node, text=text, stops=stops, why=said.text, mode=mode)
+                mode, cause = (said.mode, said.cause) if isinstance(said, ControlState) else (None, None)
+                sign = Sign(at_ns=at_ns, node=said.node, text=text, stops=stops, why=said.text, mode=mode, cause=cause)
                 self.signs.append(sign)
 
 

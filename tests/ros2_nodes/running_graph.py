@@ -18,6 +18,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level, PolicyStatus
@@ -123,6 +124,11 @@ class RunningGraph:
         """Returns why the safety monitor permits what it does."""
         monitor = self.operator.reports.newest(MonitorState)
         return "" if monitor is None else monitor.permission.reason
+
+    def cause(self) -> Cause | None:
+        """Returns the same as a code; `None` when there is nothing to say."""
+        monitor = self.operator.reports.newest(MonitorState)
+        return None if monitor is None else monitor.permission.cause
 
     def policy(self) -> PolicyStatus:
         """Returns how the policy node is; empty before it was heard."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tendon.control.mode_machine import ModeMachine
+from tendon.core.causes import Cause, Reason
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.robots.profile import load_profile
@@ -51,7 +52,7 @@ class MonitorAndController(RuleBasedStateMachine):
         watches = (self.requests, self.breaches)
         self.monitor = SafetyMonitor(PROFILE, ("control_node",), watches=watches, latched=inherited)
         self.inherited, self.asked_to_arm = inherited, False
-        self.kept = (PermissionState.STANDBY, "")
+        self.kept = LatchRecord(state=PermissionState.STANDBY)
 
     @rule(milliseconds=st.integers(10, 200))
     def time_passes(self, milliseconds: int) -> None:
@@ -65,13 +66,13 @@ class MonitorAndController(RuleBasedStateMachine):
         if self.joints:
             self.monitor.measured(HOME, self.velocity, self.now_ns)
         permission = self.monitor.permission(self.now_ns)
-        kept = permission.state, permission.reason if permission.state is PermissionState.LATCHED else ""
+        kept = LatchRecord(state=permission.state, reason=permission.latch)
         if kept != self.kept:
             self.kept = kept
-            self.file.save(LatchRecord(state=kept[0].value, reason=kept[1]))
+            self.file.save(kept)
         changed = self.known is not None and permission.event > self.known
-        if permission.state is PermissionState.LATCHED:
-            self.controller.stop(permission.reason)
+        if permission.latch is not None:
+            self.controller.stop(permission.latch)
             self.controller.rest()
         elif changed and permission.state is PermissionState.STANDBY and self.controller.mode is Mode.LATCHED:
             self.controller.reset([])
@@ -80,11 +81,13 @@ class MonitorAndController(RuleBasedStateMachine):
         if permission.state is not PermissionState.LATCHED:
             self.known = max(permission.event, self.known or 0)
         if self.beats:
-            self.monitor.report(self.controller.mode, self.known or 0, self.controller.reason)
+            stop = self.controller.reason
+            cause, text = (None, "") if stop is None else (stop.cause, stop.text)
+            self.monitor.report(self.controller.mode, self.known or 0, text, cause=cause)
 
     @rule()
     def stop(self) -> None:
-        self.monitor.stop("asked")
+        self.monitor.stop(Reason(Cause.REQUESTED, "asked"))
         self.step()
         assert self.monitor.permission(self.now_ns).state is PermissionState.LATCHED
         assert self.controller.mode is Mode.LATCHED
@@ -119,7 +122,7 @@ class MonitorAndController(RuleBasedStateMachine):
 
     @rule()
     def law_is_broken(self) -> None:
-        self.breaches.add("panda_arm_controller", "too fast", self.now_ns)
+        self.breaches.add("panda_arm_controller", Reason(Cause.LAW, "too fast"), self.now_ns)
         armed = self.monitor.permission(self.now_ns).state
         assert armed is not PermissionState.ARMED
 
@@ -136,15 +139,16 @@ class MonitorAndController(RuleBasedStateMachine):
     def monitor_restarts(self, clean: bool) -> None:
         before = self.monitor.permission(self.now_ns)
         self.step()
-        asked = clean and (before.state is PermissionState.STANDBY or before.reason == "stop was requested")
+        asked = clean and (before.state is PermissionState.STANDBY or before.cause is Cause.REQUESTED)
         if asked:
-            self.file.save(LatchRecord(state="standby"))
+            self.file.save(LatchRecord(state=PermissionState.STANDBY))
         self.file.close(5.0)
         self.start_monitor()
         after = self.monitor.permission(self.now_ns)
         assert after.state is not PermissionState.ARMED
         if before.state is PermissionState.LATCHED and not asked:
             assert after.state is PermissionState.LATCHED and after.reason == before.reason.removesuffix(KEPT) + KEPT
+            assert after.cause is (Cause.RESTARTED if before.cause is Cause.REQUESTED else before.cause)
         if before.armed:
             assert after.state is PermissionState.LATCHED
 
@@ -176,7 +180,7 @@ TestMonitorAndController = MonitorAndController.TestCase
 TestMonitorAndController.settings = law_settings(max_examples=60, stateful_step_count=30)
 
 
-def record_of(path: Path, state: str, reason: str = "") -> str:
+def record_of(path: Path, state: PermissionState, reason: Reason | None = None) -> Reason | None:
     file = LatchFile(path)
     file.save(LatchRecord(state=state, reason=reason))
     file.close(5.0)
@@ -185,36 +189,48 @@ def record_of(path: Path, state: str, reason: str = "") -> str:
 
 def test_a_latch_is_found_again_and_standby_is_no_latch(tmp_path: Path) -> None:
     path = tmp_path / "new" / "latch-panda-0.json"
-    assert LatchFile(path).inherited() == ""
-    kept = record_of(path, "latched", "panda_joint1 is too fast")
-    assert kept == "panda_joint1 is too fast (latched before this start)"
-    assert record_of(path, "latched", kept) == kept, "said once, however often it starts"
-    assert "was armed when it ended" in record_of(path, "armed")
-    assert record_of(path, "standby") == ""
+    assert LatchFile(path).inherited() is None
+    kept = record_of(path, PermissionState.LATCHED, Reason(Cause.TRACKING, "panda_joint1 is too fast"))
+    assert kept == Reason(Cause.TRACKING, "panda_joint1 is too fast (latched before this start)")
+    assert record_of(path, PermissionState.LATCHED, kept) == kept, "said once, however often it starts"
+    armed = record_of(path, PermissionState.ARMED)
+    assert armed is not None and armed.cause is Cause.RESTARTED and "was armed when it ended" in armed.text
+    assert record_of(path, PermissionState.STANDBY) is None
     assert [p.name for p in path.parent.iterdir()] == [path.name], "a half-written file was left"
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"state": "latched"}', "\0\0\0"])
+def test_a_requested_stop_of_a_monitor_that_did_not_end_on_request_is_no_request_any_more(tmp_path: Path) -> None:
+    kept = record_of(tmp_path / "latch.json", PermissionState.LATCHED, Reason(Cause.REQUESTED, "stop was requested"))
+    assert kept == Reason(Cause.RESTARTED, "stop was requested (latched before this start)")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[1]", '{"state": "latched"}', '{"state": "latched", "cause": "moon", "reason": ""}', "\0\0\0"],
+)
 def test_a_latch_file_that_cannot_be_read_is_a_latch(tmp_path: Path, content: str) -> None:
     path = tmp_path / "latch.json"
     path.write_text(content)
-    assert "cannot be read" in LatchFile(path).inherited()
+    found = LatchFile(path).inherited()
+    assert found is not None and found.cause is Cause.LATCH_FILE and "cannot be read" in found.text
 
 
 def test_a_disk_that_takes_nothing_is_said_and_delays_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     file = LatchFile(tmp_path / "file" / "latch.json")
-    file.save(LatchRecord(state="latched"))
+    last = LatchRecord(state=PermissionState.LATCHED, reason=Reason(Cause.LAW, "the last"))
+    file.save(last)
     file.close(5.0)
     assert "would not survive" in file.problem
     monkeypatch.setattr(os, "fsync", lambda _: time.sleep(0.5))
     slow = LatchFile(tmp_path / "latch.json")
     begin = time.perf_counter()
     for _ in range(100):
-        slow.save(LatchRecord(state="latched", reason="the last"))
+        slow.save(last)
     assert time.perf_counter() - begin < 0.2
     slow.close(5.0)
-    assert LatchFile(tmp_path / "latch.json").inherited() == "the last (latched before this start)"
+    kept = LatchFile(tmp_path / "latch.json").inherited()
+    assert kept == Reason(Cause.LAW, "the last (latched before this start)")
 
 
 def test_where_state_is_kept() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from tendon.core.causes import Cause, Reason
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import PermissionFollower
@@ -71,25 +72,28 @@ def test_a_permission_names_the_policy_that_is_meant_and_no_other_is_while_it_is
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason"),
+    ("fault", "cause", "reason"),
     [
-        ({"beats": False}, "heartbeat of control_node"),
-        ({"joints": False}, "no joint state for 100 ms"),
-        ({"position": HOME + 10.0}, "beyond its limits"),
-        ({"position": HOME * np.nan}, "beyond its limits"),
-        ({"velocity": STILL + 5.0}, "above its limit"),
-        ({"velocity": STILL * np.nan}, "above its limit"),
-        ({"mode": Mode.LATCHED}, "controller stopped"),
-        ({"mode": Mode.STANDBY}, "did not arm"),
-        ({"event": 1}, "did not arm"),
-        ({"mode": None}, "did not arm, it is silent"),
-        ({"instance": "2"}, "two of control_node run at once"),
+        ({"beats": False}, Cause.HEARTBEAT, "heartbeat of control_node"),
+        ({"joints": False}, Cause.STALE_JOINTS, "no joint state for 100 ms"),
+        ({"position": HOME + 10.0}, Cause.LIMITS, "beyond its limits"),
+        ({"position": HOME * np.nan}, Cause.LIMITS, "beyond its limits"),
+        ({"velocity": STILL + 5.0}, Cause.TRACKING, "above its limit"),
+        ({"velocity": STILL * np.nan}, Cause.TRACKING, "above its limit"),
+        ({"mode": Mode.LATCHED}, Cause.CONTROLLER, "controller stopped"),
+        ({"mode": Mode.STANDBY}, Cause.CONTROLLER, "did not arm"),
+        ({"event": 1}, Cause.CONTROLLER, "did not arm"),
+        ({"mode": None}, Cause.CONTROLLER, "did not arm, it is silent"),
+        ({"instance": "2"}, Cause.SENDER, "two of control_node run at once"),
     ],
 )
-def test_any_fault_while_armed_latches_with_its_reason(fault: dict[str, object], reason: str) -> None:
+def test_any_fault_while_armed_latches_with_its_cause_and_reason(
+    fault: dict[str, object], cause: Cause, reason: str
+) -> None:
     bench = Bench().armed()
     assert bench.pass_ms(700, **fault) is PermissionState.LATCHED
-    assert reason in bench.monitor.permission(bench.now_ns).reason
+    permission = bench.monitor.permission(bench.now_ns)
+    assert permission.cause is cause and reason in permission.reason
 
 
 def test_a_watched_node_may_fall_silent_but_its_restart_latches() -> None:
@@ -111,7 +115,7 @@ def test_a_restart_within_a_time_that_the_monitor_left_out_is_not_two_at_once() 
     bench.armed()
     bench.monitor.beat("mock_node", "1", bench.now_ns)
     bench.monitor.beat("mock_node", "2", bench.now_ns + 20 * MS, clock_ns=bench.now_ns + 1600 * MS)
-    assert bench.monitor.permission(bench.now_ns).reason == "mock_node was restarted"
+    assert bench.monitor.permission(bench.now_ns).latch == Reason(Cause.RESTARTED, "mock_node was restarted")
 
 
 def test_a_single_fast_sample_is_no_fault() -> None:
@@ -139,7 +143,7 @@ def test_reset_is_refused_while_the_cause_is_there_and_never_arms() -> None:
 
 def test_reset_is_refused_while_the_robot_moves() -> None:
     bench = Bench().armed()
-    bench.monitor.stop("asked")
+    bench.monitor.stop(Reason(Cause.REQUESTED, "asked"))
     bench.pass_ms(20, velocity=STILL + 0.09)
     with pytest.raises(StoppedError, match="not at rest"):
         bench.monitor.reset(bench.now_ns)
@@ -147,7 +151,7 @@ def test_reset_is_refused_while_the_robot_moves() -> None:
 
 def test_arming_needs_a_reset_after_a_stop() -> None:
     bench = Bench().armed()
-    bench.monitor.stop("asked")
+    bench.monitor.stop(Reason(Cause.REQUESTED, "asked"))
     bench.pass_ms(50)
     with pytest.raises(StoppedError, match="reset first"):
         bench.monitor.arm(bench.now_ns)
@@ -167,7 +171,7 @@ class Latch(RuleBasedStateMachine):
 
     @rule()
     def stop(self) -> None:
-        self.bench.monitor.stop("asked")
+        self.bench.monitor.stop(Reason(Cause.REQUESTED, "asked"))
         self.latched = True
 
     @rule()
@@ -227,7 +231,8 @@ def test_a_silent_monitor_is_a_stop_and_a_new_monitor_resets_nothing() -> None:
     follow.bench.armed()
     follow.demand()
     follow.bench.now_ns += FRESH_NS + 1
-    assert "silent" in follow.follower.demand().stop
+    stop = follow.follower.demand().stop
+    assert stop is not None and stop.cause is Cause.HEARTBEAT and "silent" in stop.text
     now_ns = follow.bench.now_ns
     follow.bench = Bench()
     follow.bench.now_ns = now_ns

@@ -11,6 +11,7 @@ import pytest
 
 from tendon.control.controller import Controller
 from tendon.control.standstill import Standstill
+from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock, ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, PermissionState
@@ -59,7 +60,7 @@ def permission_ms(profile: RobotProfile) -> int:
     now = [0]
     follower = PermissionFollower(lambda: now[0] * MS, nanoseconds(profile.safety.permission_age_s))
     follower.receive(Permission(state=PermissionState.ARMED, event=1, reason=""))
-    while not follower.demand().stop:
+    while follower.demand().stop is None:
         now[0] += 10
     return now[0]
 
@@ -116,7 +117,9 @@ def counts_ms(add: Callable[[], Any], findings: Callable[[int], Any]) -> int:
 
 def breach_ms(profile: RobotProfile) -> int:
     watch = BreachWatch(profile.safety)
-    return counts_ms(lambda: watch.add("command", "too fast", 0), lambda ns: list(watch.findings(ns)))
+    return counts_ms(
+        lambda: watch.add("command", Reason(Cause.LAW, "too fast"), 0), lambda ns: list(watch.findings(ns))
+    )
 
 
 def request_ms(profile: RobotProfile) -> int:
@@ -238,7 +241,7 @@ def arm_is_refused(profile: RobotProfile) -> bool:
 def starts_off(profile: RobotProfile) -> float:
     """Returns how far a robot that sags from where it was held starts from there [rad]."""
     robot = armed(profile)
-    robot.controller.stop("asked")
+    robot.controller.stop(Reason(Cause.REQUESTED, "asked"))
     while robot.tick().mode is not Mode.LATCHED:
         pass
     robot.controller.reset()
@@ -254,7 +257,7 @@ def settles_ns(profile: RobotProfile) -> int:
     return 0 if command is None else command.trajectory.time_from_start_ns[0]
 
 
-def standstill(profile: RobotProfile, slept_ms: int = 300, apart_ms: int = 0) -> str:
+def standstill(profile: RobotProfile, slept_ms: int = 300, apart_ms: int = 0) -> Reason | None:
     hold = Standstill(profile.safety)
     cause = hold.begin(slept_ms * MS, 10**12, 10**12)
     return hold.begin(slept_ms * MS, 10**12 + apart_ms * MS, 0) if apart_ms and not cause else cause

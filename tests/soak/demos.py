@@ -14,14 +14,14 @@ import argparse
 import json
 import os
 import random
-import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,13 +34,15 @@ from harness import Number  # noqa: E402
 from harness.pages import value_text  # noqa: E402
 from rich.progress import Progress  # noqa: E402
 
+from tendon.core.causes import Cause  # noqa: E402
+from tendon.core.modes import PermissionState  # noqa: E402
 from tendon.evaluation.statistics import wilson  # noqa: E402
+from tendon.safety.event_log import lines_of, log_files, read_log  # noqa: E402
 from tests.soak.conditions import CONDITIONS, beside, pause, start  # noqa: E402
 
 PATIENCE_S = 900.0
 CHANGING = ("idle", "busy", "one-core", "no-realtime")
 """Not "nice": beside demos of another condition it would wait for those."""
-LATCHED = re.compile(r"latched: (?!stop was requested)(.*)")
 APART_S = (0.2, 1.2)
 """Time between two pauses."""
 
@@ -53,7 +55,7 @@ class Run:
         condition: of `CONDITIONS`.
         code: exit code.
         wall_s: how long it took.
-        latches: reasons of latches that nobody asked for.
+        latches: latches that nobody asked for, as CAUSE: REASON.
         pauses: how often everything was paused while the robot was under way.
         said: the last lines, when it failed.
     """
@@ -68,6 +70,8 @@ class Run:
 
 def run_demo(name: str, out: Path, pause_s: float, pauses: int, random_: random.Random) -> Run:
     """Runs one demo under a condition, with pauses of everything from the first motion on."""
+    state = out / "state"
+    shutil.rmtree(state, ignore_errors=True)  # of a run that was interrupted
     environment = {key: value for key, value in os.environ.items() if key != "ROS_DOMAIN_ID"}
     begin = time.monotonic()
     command = [sys.executable, "-m", "tendon.cli", "demo", "--out", str(out)]
@@ -79,15 +83,24 @@ def run_demo(name: str, out: Path, pause_s: float, pauses: int, random_: random.
         done = _watch(demo, said, pause_s, pauses, random_)
         code = demo.wait()
         timer.cancel()
-    log = (out / "graph.log").read_text(errors="replace") if (out / "graph.log").exists() else ""
     return Run(
         condition=name,
         code=code,
         wall_s=round(time.monotonic() - begin, 1),
-        latches=tuple(match[1] for match in LATCHED.finditer(log)),
+        latches=tuple(_latches(state / "log")),
         pauses=done,
         said="".join(said[-15:]) if code else "",
     )
+
+
+def _latches(folder: Path) -> Iterator[str]:
+    """Yields the latches in event logs that nobody asked for."""
+    for log in log_files(folder):
+        before = ""
+        for event in lines_of(read_log(log).events, "permission"):
+            if before != event["state"] == PermissionState.LATCHED.value and event["cause"] != Cause.REQUESTED.value:
+                yield f"{event['cause']}: {event['reason']}"
+            before = event["state"]
 
 
 def _watch(demo: subprocess.Popen[str], said: list[str], pause_s: float, pauses: int, random_: random.Random) -> int:

@@ -71,9 +71,10 @@ def _words(event: dict[str, Any]) -> str:
         return f"{event['robot']}, profile {event['profile'][:12]}, {event['control_hz']:.0f} Hz{changed}"
     if kind == "permission":
         speed = "" if event["speed"] == 1.0 else f" at speed {event['speed']:.2g}"
-        return f"{event['state']}{speed}" + (f": {event['reason']}" if event["reason"] else "")
+        cause = f" ({event['cause']})" if event.get("cause") else ""
+        return f"{event['state']}{speed}{cause}" + (f": {event['reason']}" if event["reason"] else "")
     if kind == "findings":
-        return "; ".join(f"{response}: {reason}" for _, response, reason in event["found"]) or "nothing any more"
+        return "; ".join(f"{response}: {reason}" for _, response, reason, *_ in event["found"]) or "nothing any more"
     if kind == "command":
         return f"{event['controller']}: {len(event['points'])} more points, at rest after {event['rest_ms']} ms"
     if kind == "input":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from tendon.core.causes import Cause
 from tendon.core.modes import PermissionState
 from tendon.core.permission import Permission
 from tendon.graph.running.display import PanelDisplay, PlainDisplay, closing, short
@@ -22,7 +23,7 @@ NODES = ("safety_monitor",)
 
 
 def seen(state: PermissionState) -> RunState:
-    permission = Permission(state=state, event=1, reason="")
+    permission = Permission(state=state, event=1, reason="", cause=Cause.REQUESTED)
     return RunState(nodes=NODES, monitor=MonitorState(permission=permission), age_s={"safety_monitor": 0.1})
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
+from tendon.core.causes import Cause
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import LatencyReport, Level, MeterReport, NodeStatus, PolicyStatus, StandInStatus
 from tendon.core.permission import Permission
@@ -121,7 +122,7 @@ def test_nodes_that_have_not_begun_or_went_silent_are_seen() -> None:
 
 def test_a_long_reason_is_wrapped_and_not_cut() -> None:
     reason = "camera scene and wrist " + "are 25.0 ms apart at best " * 4
-    latched = Permission(state=PermissionState.LATCHED, event=1, reason=reason)
+    latched = Permission(state=PermissionState.LATCHED, event=1, reason=reason, cause=Cause.TRACKING)
     seen = replace(WELL, monitor=MonitorState(permission=latched))
     text = " ".join(" ".join(line.plain for line in picture(80, 24, seen)).split())
     assert reason.strip() in text

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tendon.core.causes import Cause
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level, NodeStatus, PolicyStatus
 from tendon.core.permission import Permission
@@ -32,7 +33,7 @@ ADVISER = Adviser(tendon="tendon", task="lift the red cube", policy=True)
 
 
 def permitted(state: PermissionState, reason: str = "") -> MonitorState:
-    return MonitorState(permission=Permission(state=state, event=1, reason=reason))
+    return MonitorState(permission=Permission(state=state, event=1, reason=reason, cause=Cause.REQUESTED))
 
 
 def changed(node: str, **values: object) -> dict[str, NodeStatus]:

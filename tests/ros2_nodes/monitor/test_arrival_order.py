@@ -17,6 +17,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
+from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.robots.profile import load_profile
@@ -139,4 +140,4 @@ def test_a_heartbeat_that_is_overtaken_by_the_clock_is_waited_for_and_one_that_d
         monitor.tick(beat=False)
         assert monitor.through(PATIENCE_S), "time does not stand still for the dead"
     state = monitor.permission()
-    assert state is not None and state.permission.reason == "no heartbeat of control_node for 100 ms"
+    assert state is not None and state.permission.cause is Cause.HEARTBEAT

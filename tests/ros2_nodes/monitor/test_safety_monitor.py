@@ -18,6 +18,7 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.cli import main
+from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level
@@ -43,8 +44,9 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
     running.end()
 
 
-def latched_because(graph: RunningGraph, words: str) -> None:
-    graph.wait(lambda: graph.state() is PermissionState.LATCHED and words in graph.reason(), f"latched because {words}")
+def latched_because(graph: RunningGraph, cause: Cause, words: str = "") -> None:
+    graph.wait(lambda: graph.state() is PermissionState.LATCHED and graph.cause() is cause, f"latched, {cause}")
+    assert words in graph.reason()
     graph.wait(graph.operator.at_rest, "rest")
 
 
@@ -53,7 +55,7 @@ def test_a_second_publisher_of_commands_stops_the_robot_and_is_named(graph: Runn
     node = graph.operator.node
     rogue = node.create_publisher(JointTrajectory, f"{ARM.name}/joint_trajectory", qos.NEWEST)
     try:
-        latched_because(graph, f"{node.get_name()} may publish on {ARM.name}/joint_trajectory")
+        latched_because(graph, Cause.SENDER, f"{node.get_name()} may publish on {ARM.name}/joint_trajectory")
         with pytest.raises(StoppedError, match="may publish on"):
             graph.operator.reset()
     finally:
@@ -115,9 +117,10 @@ def test_a_second_control_node_stops_the_robot(graph: RunningGraph) -> None:
 
     def beat() -> bool:
         beats.publish(Header(frame_id="control_node@another-1"))
-        return "control_node run at once" in graph.reason()
+        return graph.cause() is Cause.SENDER
 
-    graph.wait(beat, "two control nodes are named")
+    graph.wait(beat, "two control nodes are noticed")
+    assert "control_node run at once" in graph.reason()
     graph.operator.node.destroy_publisher(beats)
     graph.arm()
 
@@ -134,7 +137,8 @@ def test_a_node_may_ask_for_slow_and_hold_and_it_is_released(graph: RunningGraph
             return monitor is not None and (monitor.response, monitor.permission.speed) == (wish, speed)
 
         graph.wait(ask, wish.word)
-        assert graph.state() is PermissionState.ARMED and "detector: never seen such a scene" in graph.reason()
+        assert graph.state() is PermissionState.ARMED and graph.cause() is Cause.NODE_REQUEST
+        assert "detector: never seen such a scene" in graph.reason()
     graph.wait(lambda: graph.operator.reports.newest(MonitorState).response is Response.FULL, "the release")
     graph.operator.node.destroy_publisher(states)
 
@@ -161,7 +165,7 @@ def test_a_wish_that_nobody_understands_is_a_stop(graph: RunningGraph) -> None:
         return graph.state() is PermissionState.LATCHED
 
     graph.wait(ask, "latched")
-    assert "key response is 'sloww'" in graph.reason()
+    assert graph.cause() is Cause.NODE_REQUEST and "key response is 'sloww'" in graph.reason()
     for publisher in (states, heard):
         graph.operator.node.destroy_publisher(publisher)
     graph.wait(graph.operator.at_rest, "rest")
@@ -174,13 +178,13 @@ def test_killed_while_armed_it_starts_latched_and_an_operators_stop_survives_too
         pid = graph.pid("safety_monitor")
         graph.signal("safety_monitor", signal.SIGKILL)
         graph.wait(lambda pid=pid: graph.pid("safety_monitor") not in (None, pid), "the restart")
-        latched_because(graph, words)
+        latched_because(graph, Cause.RESTARTED, words)
         with contextlib.suppress(StoppedError):
             graph.operator.stop()
         if words == "was armed when it ended":
             graph.wait(lambda: _reset(graph), "the reset")
             graph.operator.stop()
-            graph.wait(lambda: "stop was requested" in graph.reason(), "the stop")
+            graph.wait(lambda: graph.cause() is Cause.REQUESTED, "the stop")
             time.sleep(0.3)
     graph.arm()
 
@@ -250,9 +254,9 @@ def test_a_camera_that_stops_holds_the_robot_and_then_latches(seeing: RunningGra
     graph.wait(graph.moving, "motion")
     graph.signal("camera_node", signal.SIGSTOP)
     try:
-        graph.wait(lambda: "has sent nothing" in graph.reason(), "the camera is named")
+        graph.wait(lambda: graph.cause() is Cause.CAMERA, "the camera is named")
         graph.wait(lambda: graph.state() is PermissionState.LATCHED, "latched")
-        assert "for 2 s" in graph.reason()
+        assert graph.cause() is Cause.CAMERA and "has sent nothing" in graph.reason() and "for 2 s" in graph.reason()
         graph.wait(graph.operator.at_rest, "rest")
     finally:
         graph.signal("camera_node", signal.SIGCONT)
@@ -268,9 +272,10 @@ def test_black_frames_among_good_ones_hold_the_robot(seeing: RunningGraph) -> No
         pixels = np.zeros((96, 96, 3), dtype=np.uint8)
         images.publish(wire.image_message(Image(stamp_ns=graph.now_ns(), pixels=pixels), "wrist"))
         time.sleep(0.02)
-        return "camera wrist" in graph.reason()
+        return graph.cause() is Cause.CAMERA
 
-    graph.wait(black, "the camera is named")
+    graph.wait(black, "the camera is noticed")
+    assert "camera wrist" in graph.reason()
     graph.operator.node.destroy_publisher(images)
 
 
@@ -284,7 +289,7 @@ def test_the_monitor_takes_no_image_and_whoever_else_tells_it_of_frames_stops_th
         assert "safety_monitor" not in {info.node_name for info in takers}
     rogue = node.create_publisher(Header, wire.FRAMES_TOPIC, qos.EACH)
     try:
-        latched_because(graph, f"{node.get_name()} may publish on {wire.FRAMES_TOPIC}")
+        latched_because(graph, Cause.SENDER, f"{node.get_name()} may publish on {wire.FRAMES_TOPIC}")
     finally:
         node.destroy_publisher(rogue)
     graph.arm()

@@ -15,6 +15,7 @@ from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Header
 
+from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import MockStatus
@@ -120,7 +121,7 @@ def test_joint_states_that_stop_while_time_goes_on_stop_the_robot_in_simulated_m
     graph.wait(client.call_async(muted).done, "joint states muted")
     try:
         graph.wait(lambda: graph.state() is PermissionState.LATCHED, "a latch")
-        assert "joint state" in graph.reason()
+        assert graph.cause() is Cause.STALE_JOINTS, graph.reason()
     finally:
         graph.wait(client.call_async(heard).done, "joint states again")
 

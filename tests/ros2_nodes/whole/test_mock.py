@@ -16,6 +16,7 @@ from sensor_msgs.msg import CameraInfo
 from sensor_msgs.msg import Image as ImageMessage
 from std_msgs.msg import Float64MultiArray, String
 
+from tendon.core.causes import Cause
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -107,7 +108,7 @@ def test_a_lag_set_while_it_runs_is_seen_in_motion_and_a_wild_one_latches(graph:
         answers.append(future.result().results[0])
     assert not answers[0].successful and "lag_s is 5.0, must be a finite number" in answers[0].reason
     assert answers[1].successful
-    graph.wait(lambda: "tracking" in graph.reason(), "a stop because of tracking")
+    graph.wait(lambda: graph.cause() is Cause.TRACKING, "a stop because of tracking")
 
 
 def test_a_forward_command_controller_is_followed_and_nonsense_on_it_is_refused(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from tendon.core.causes import Cause
 from tendon.safety.event_log import log_files, read_log
 from tests.ros2_nodes.running_graph import PATIENCE_S
 
@@ -114,6 +115,6 @@ def test_a_closed_terminal_stops_the_robot_first(terminal: Terminal, tmp_path: P
     event_log = log_files(tmp_path / "log")[-1]
     events = read_log(event_log).events
     assert events[-1]["kind"] == "end"
-    assert any("stop was requested" in event.get("reason", "") for event in events)
+    assert any(event.get("cause") == Cause.REQUESTED.value for event in events)
     for log in (tmp_path / "log").glob("*.graph.log"):
         assert "the robot is at rest" in log.read_text()

@@ -20,6 +20,7 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.control.reference import FilterInput
+from tendon.core.causes import Cause
 from tendon.core.errors import InvalidDataError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import (
@@ -79,7 +80,7 @@ def values_of(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
     if origin is Mapping:
         return st.dictionaries(TEXT, values_of(inner[1]), max_size=3)
     if hint is Permission:
-        fields = {"state": PermissionState, "event": int, "reason": str, "policy": str}
+        fields = {"state": PermissionState, "event": int, "reason": str, "cause": Cause, "policy": str}
         return st.builds(Permission, speed=st.floats(0, 1), **{name: values_of(of) for name, of in fields.items()})
     if dataclasses.is_dataclass(hint):
         hints = typing.get_type_hints(hint)
@@ -173,6 +174,8 @@ def changed(**pairs: str | None) -> DiagnosticArray:
         (changed(state=None), "key state is missing, expected one of standby, armed, latched"),
         (changed(state="flying"), "key state is 'flying', expected one of standby, armed, latched"),
         (changed(event="1.5"), "key event is '1.5', expected a whole number"),
+        (changed(cause="bad luck"), "key cause is 'bad luck', expected one of requested, tracking,"),
+        (changed(state="latched"), "a latched permission has no cause"),
         (changed(speed="nan"), "key speed is 'nan', expected a finite number"),
         (changed(speed="2"), "speed 2.0, must be from 0 to 1"),
         (changed(policy="x" * 10**6), "expected a text of at most 4096 characters"),
