@@ -141,8 +141,9 @@ class SafetyMonitorNode(NodeShell):
     def _beaten(self, message: Header) -> None:
         try:
             beat = wire.read_heartbeat(message)
-        except InvalidDataError:
-            return  # nobody's sign of life
+        except InvalidDataError as error:  # nobody's sign of life
+            self.get_logger().warning(str(error), throttle_duration_sec=1.0)
+            return
         now_ns = self._awake.now_ns()
         self._monitor.beat(beat.node, beat.instance, now_ns, clock_ns=self.time.now_ns())
         self._inputs.sources.beat(beat.node, beat.instance, now_ns)

@@ -69,7 +69,7 @@ class ClockPublisher:
     """
 
     def __init__(self, node: Node, keeper: Timekeeper) -> None:
-        self._keeper = keeper
+        self._keeper, self._logger = keeper, node.get_logger()
         self._said_ns = 0
         self._clock = node.create_publisher(Clock, "/clock", qos.NEWEST)
         node.create_subscription(Header, wire.DONE_TOPIC, self._hear, qos.EACH)
@@ -77,8 +77,9 @@ class ClockPublisher:
     def _hear(self, message: Header) -> None:
         try:
             done = wire.read_done(message)
-        except InvalidDataError:
-            return  # somebody else's message; nobody is waited for because of it
+        except InvalidDataError as error:  # nobody is waited for because of it
+            self._logger.warning(str(error), throttle_duration_sec=1.0)
+            return
         self._keeper.done(done.node, done.pid, done.stamp_ns, done.commands)
 
     def publish(self, wall_ns: int) -> None:

@@ -27,11 +27,8 @@ from tendon.core.permission import Permission
 from tendon.ros2_nodes.wire.forms import LONGEST, short
 from tendon.ros2_nodes.wire.pairs import HEADER, read_pairs, write_pairs
 from tendon.ros2_nodes.wire.times import time_message
+from tendon.ros2_nodes.wire.version import VERSION, check_version
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
-
-VERSION = 1
-"""Of all formats here. It grows when a key changes; a message of another version is refused."""
-
 
 MAX_PAIRS, LONGEST_KEY = 1000, 256
 
@@ -100,10 +97,7 @@ class StatusTopic(Generic[T]):
         word, version = pairs.pop("type", None), pairs.pop("version", None)
         if word is None or version is None:
             raise ForeignMessageError(f"{where}: key {'version' if word else 'type'} is missing, it is not Tendon's")
-        if version != str(VERSION):
-            raise InvalidDataError(
-                f"{where}: version is {short(version)}, expected {VERSION}: install the same Tendon everywhere"
-            )
+        check_version(where, version)
         if word not in self._kinds:
             raise InvalidDataError(f"{where}: type is {short(word)}, expected one of {', '.join(self._kinds)}")
         if len(pairs) + 2 != len(status.values):

@@ -113,10 +113,11 @@ def test_a_joint_state_from_the_future_does_not_lock_the_robot_out(graph: Runnin
 
 def test_a_second_control_node_stops_the_robot(graph: RunningGraph) -> None:
     graph.arm()
-    beats = graph.operator.node.create_publisher(Header, "heartbeat", qos.EACH)
+    beats = graph.operator.node.create_publisher(Header, wire.HEARTBEAT_TOPIC, qos.EACH)
+    rival = wire.Heartbeat(node="control_node", instance="another-1")
 
     def beat() -> bool:
-        beats.publish(Header(frame_id="control_node@another-1"))
+        beats.publish(wire.heartbeat_message(rival, graph.now_ns()))
         return graph.cause() is Cause.SENDER
 
     graph.wait(beat, "two control nodes are noticed")
