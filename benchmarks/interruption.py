@@ -91,10 +91,10 @@ def main() -> None:
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     from trajectory_msgs.msg import JointTrajectory
 
+    from tendon.graph import topics
     from tendon.ros2_nodes import wire
     from tendon.ros2_nodes.base import qos
     from tendon.ros2_nodes.clients.operator import Operator
-    from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC
 
     limits = load_profile("panda").vector("velocity")
     samples: list[tuple[int, float]] = []
@@ -109,7 +109,7 @@ def main() -> None:
         stdout=subprocess.DEVNULL,
     )
     operator = Operator("benchmark")
-    operator.node.create_subscription(JointTrajectory, COMMANDED_TOPIC, commanded, qos.EACH, raw=True)
+    operator.node.create_subscription(JointTrajectory, topics.COMMANDED, commanded, qos.EACH, raw=True)
     rng, words = random.Random(0), instructions(args.scene)
     ways: dict[str, Callable[[], object]] = {
         "`tendon say stop`": lambda: operator.say("stop"),

@@ -12,11 +12,12 @@ from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.node_status import Level
+from tendon.graph import topics
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.stand_ins.camera_output import CameraOutput
-from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, scene_of, world_state
+from tendon.ros2_nodes.wire.world_state import scene_of, world_state
 from tendon.sim.tabletop.world import World, WorldState
 
 SOON = 0.75
@@ -32,14 +33,14 @@ class CameraNode(NodeShell):
         self._world: World | None = None
         self._outputs = [CameraOutput(self, camera) for camera in self.profile.cameras]
         self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}
-        self.create_subscription(JointState, WORLD_TOPIC, self._draw, qos.NEWEST)
+        self.create_subscription(JointState, topics.WORLD_STATE, self._draw, qos.NEWEST)
         self.every(0.02, self.beat)
 
     def health(self) -> tuple[Level, str]:
         """Returns whether there is a world to draw."""
         if self._problem:
             return Level.ERROR, self._problem
-        return (Level.OK, "drawing") if self._world is not None else (Level.WARN, f"waiting for {WORLD_TOPIC}")
+        return (Level.OK, "drawing") if self._world is not None else (Level.WARN, f"waiting for {topics.WORLD_STATE}")
 
     def _draw(self, message: JointState) -> None:
         try:

@@ -36,6 +36,7 @@ from tendon.core.modes import Mode, Source
 from tendon.core.node_status import ControlStatus, Level, NodeStatus
 from tendon.core.permission import PermissionFollower
 from tendon.core.types import Observation
+from tendon.graph import topics
 from tendon.robots.environment import load_environment
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
@@ -54,11 +55,8 @@ NOTICED_TICKS = 3
 """A loop that is later than this many ticks was held up, and so was all that it listens to."""
 DRAIN_S = 0.012
 """How long a loop that was held up waits for the next joint state: one comes every 10 ms at least."""
-KINDS = {
-    "joint_trajectory": (JointTrajectory, "joint_trajectory"),
-    "forward_command": (Float64MultiArray, "commands"),
-}
-"""Message and last part of the topic by controller type."""
+KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
+"""Message by controller type."""
 
 
 class ControlNode(NodeShell):
@@ -102,16 +100,16 @@ class ControlNode(NodeShell):
         self._ready_meter = self.meter("ready")
         self._commands = {}
         for controller in self.profile.controllers:
-            kind, topic = KINDS[controller.type]
-            self._commands[controller.name] = self.create_publisher(kind, f"{controller.name}/{topic}", qos.NEWEST)
+            topic = topics.commands(controller)
+            self._commands[controller.name] = self.create_publisher(KINDS[controller.type], topic, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
-        self.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
+        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM)
         for source in (Source.POLICY, Source.TELEOP):
-            topic = f"{source.value}/action_chunk"
-            self.create_subscription(JointTrajectory, topic, partial(self._proposed, source), qos.NEWEST, raw=True)
-        Announcements(self, "control/source", self._selected)
-        self.create_service(Trigger, "control/home", self._home)
-        self._inputs = self.create_publisher(JointTrajectory, wire.FILTER_INPUT_TOPIC, qos.EACH)
+            take, topic = partial(self._proposed, source), topics.action_chunk(source)
+            self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
+        Announcements(self, topics.CONTROL_SOURCE, self._selected)
+        self.create_service(Trigger, topics.HOME, self._home)
+        self._inputs = self.create_publisher(JointTrajectory, topics.FILTER_INPUT, qos.EACH)
         if self.profile.human is not None:
             self.create_subscription(PoseArray, self.profile.human.topic, self._seen, qos.STREAM)
         self.create_subscription(DiagnosticArray, wire.PERMISSION.name, self._permitted, qos.NEWEST)
@@ -169,7 +167,7 @@ class ControlNode(NodeShell):
         choices = {source.value: source for source in (Source.POLICY, Source.TELEOP, Source.HOLD)}
         source = choices.get(name)
         if source is None:
-            self._refusal = f"control/source is {name!r}, must be one of {', '.join(choices)}"
+            self._refusal = f"{topics.CONTROL_SOURCE} is {name!r}, must be one of {', '.join(choices)}"
             self.get_logger().warning(self._refusal)
             return
         self._wishes.append(lambda _: self._controller.select(source))

@@ -20,6 +20,7 @@ from std_msgs.msg import Float64MultiArray
 from tendon.core.clock import ManualClock
 from tendon.core.errors import TendonError
 from tendon.core.node_status import Level, MockStatus, NodeStatus
+from tendon.graph import topics
 from tendon.robots.controllers import Controllers
 from tendon.robots.drivers.mock.driver import MockDriver, MockSettings
 from tendon.robots.rest import STILL_SPEED
@@ -45,13 +46,13 @@ class MockNode(StandIn):
         self._controllers = Controllers(self.profile, self._driver.read().position)
         self._steps = math.ceil(MIN_HZ / self.profile.control_hz)
         self._moving = False
-        self._states = self.create_publisher(JointState, "joint_states", qos.NEWEST)
+        self._states = self.create_publisher(JointState, topics.JOINT_STATES, qos.NEWEST)
         for controller in self.profile.controllers:
             if controller.type == "joint_trajectory":
-                self.take_trajectories(controller.name, self._controllers.accept_trajectory)
+                self.take_trajectories(controller, self._controllers.accept_trajectory)
             else:
                 take = partial(self._take_positions, controller.name)
-                self.create_subscription(Float64MultiArray, f"{controller.name}/commands", take, qos.EACH)
+                self.create_subscription(Float64MultiArray, topics.commands(controller), take, qos.EACH)
         self.add_on_set_parameters_callback(self._set)
 
     @property

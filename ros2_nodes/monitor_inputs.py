@@ -20,6 +20,7 @@ from tendon.core.errors import InvalidDataError
 from tendon.core.modes import Source
 from tendon.core.node_status import ControlStatus
 from tendon.core.types import Array, SentTrajectory
+from tendon.graph import topics
 from tendon.graph.node_imports import BACKEND_NODES
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.ros2_nodes import wire
@@ -35,8 +36,7 @@ from tendon.safety.reports import ControlState
 from tendon.safety.response import Requests, Watch
 from tendon.safety.sender_watch import BreachWatch, SourceWatch
 
-CLOCK_TOPIC = "/clock"
-CHUNK_TOPICS = tuple(f"{source.value}/action_chunk" for source in (Source.POLICY, Source.TELEOP))
+CHUNK_TOPICS = tuple(map(topics.action_chunk, (Source.POLICY, Source.TELEOP)))
 COUNTED = ("control_node", "policy_node", "safety_monitor")
 CAMERA_USER = "policy_node"
 LOOK_S = 0.1
@@ -72,32 +72,31 @@ class MonitorInputs:
             )
             for camera in profile.cameras
         }
-        owners = {wire.PERMISSION.name: "safety_monitor", wire.FRAMES_TOPIC: CAMERA_USER}
+        owners = {topics.PERMISSION: "safety_monitor", topics.FRAMES: CAMERA_USER}
         owners |= dict.fromkeys(CHUNK_TOPICS, "")
         if node.time.simulated:
-            owners[CLOCK_TOPIC] = BACKEND_NODES[node.get_parameter("backend").value][0]
+            owners[topics.CLOCK] = BACKEND_NODES[node.get_parameter("backend").value][0]
         self._laws: dict[str, CommandLaws] = {}
         self._logged_ns: dict[str, int] = {}
         self._columns = {c.name: [profile.joint_names.index(name) for name in c.joints] for c in profile.controllers}
         self._slack = position_slack(profile)
         for controller in profile.controllers:
+            topic = topics.commands(controller)
             if controller.type == "joint_trajectory":
-                topic = f"{controller.name}/joint_trajectory"
                 self._laws[controller.name] = CommandLaws(profile, controller, self._slack)
                 node.create_subscription(
                     JointTrajectory, topic, partial(self._commanded, controller), qos.EACH, raw=True
                 )
             else:
-                topic = f"{controller.name}/commands"
                 node.create_subscription(Float64MultiArray, topic, partial(self._positioned, controller), qos.EACH)
             owners[topic] = "control_node"
         self.sources = SourceWatch(owners, COUNTED, self._awake.now_ns(), settings)
         self._topics = {topic: node.resolve_topic_name(topic) for topic in owners}
-        self._camera_topics = {name: node.resolve_topic_name(f"camera/{name}/image_raw") for name in self._cameras}
-        node.create_subscription(Header, wire.FRAMES_TOPIC, self._pictured, qos.EACH)
+        self._camera_topics = {name: node.resolve_topic_name(topics.image(name)) for name in self._cameras}
+        node.create_subscription(Header, topics.FRAMES, self._pictured, qos.EACH)
         for topic in CHUNK_TOPICS:
             node.create_subscription(JointTrajectory, topic, self._proposed, qos.NEWEST, raw=True)
-        node.create_subscription(JointTrajectory, wire.FILTER_INPUT_TOPIC, self._filtered, qos.EACH)
+        node.create_subscription(JointTrajectory, topics.FILTER_INPUT, self._filtered, qos.EACH)
         node.create_subscription(DiagnosticArray, wire.DIAGNOSTICS.name, self._diagnosed, qos.EACH)
         node.every(LOOK_S, self._look)
 
@@ -226,7 +225,7 @@ class MonitorInputs:
         """Asks the middleware who publishes and who takes frames."""
         now_ns = self._awake.now_ns()
         if stray := self._node.time.take_stray():
-            self._breaches.add(CLOCK_TOPIC, Reason(Cause.CLOCK, stray), now_ns)
+            self._breaches.add(topics.CLOCK, Reason(Cause.CLOCK, stray), now_ns)
         for topic, name in self._topics.items():
             found = self._node.get_publishers_info_by_topic(name)
             nodes = [(self._known(info), bytes(info.endpoint_gid).hex()) for info in found]

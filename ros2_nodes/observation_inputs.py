@@ -14,6 +14,7 @@ from std_msgs.msg import Header
 
 from tendon.core.errors import TendonError
 from tendon.core.types import Observation
+from tendon.graph import topics
 from tendon.observation.buffer import ObservationBuffer, Tolerances
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -46,11 +47,10 @@ class ObservationInputs:
         self._buffer = ObservationBuffer(node.profile, tuple(self._periods_ns), tolerances)
         self._camera_meters = {name: node.meter(f"camera {name}") for name in self._periods_ns}
         self._meter = node.meter("observation")
-        self._frames = node.create_publisher(Header, wire.FRAMES_TOPIC, qos.EACH)
+        self._frames = node.create_publisher(Header, topics.FRAMES, qos.EACH)
         for name in self._periods_ns:
-            topic = f"camera/{name}/image_raw"
-            node.create_subscription(ImageMessage, topic, partial(self._image, name), qos.STREAM)
-        node.create_subscription(JointState, "joint_states", self._joints, qos.STREAM)
+            node.create_subscription(ImageMessage, topics.image(name), partial(self._image, name), qos.STREAM)
+        node.create_subscription(JointState, topics.JOINT_STATES, self._joints, qos.STREAM)
 
     def observation(self, instruction: str) -> Observation | None:
         """Returns the newest complete observation not returned before, or `None` while there is none."""
@@ -65,7 +65,7 @@ class ObservationInputs:
         for name, period_ns in self._periods_ns.items():
             if silent := self._silent(name, MISSED_PERIODS * period_ns, now_ns):
                 return f"camera {name}: {silent}; no inference without it"
-        if silent := self._silent("joint_states", JOINT_STATE_AGE_NS, now_ns):
+        if silent := self._silent(topics.JOINT_STATES, JOINT_STATE_AGE_NS, now_ns):
             return f"joint_states: {silent}; no inference without them"
         return self._buffer.problem()
 
@@ -109,4 +109,4 @@ class ObservationInputs:
             return
         stamp_ns = wire.time_ns(message.header.stamp)
         state = stamp_ns, message.name, message.position, message.velocity
-        self._take("joint_states", stamp_ns, lambda: self._buffer.add_joints(*state, self._time.now_ns()))
+        self._take(topics.JOINT_STATES, stamp_ns, lambda: self._buffer.add_joints(*state, self._time.now_ns()))

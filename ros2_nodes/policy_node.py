@@ -39,6 +39,7 @@ from tendon.control.controller import LEAD_TICKS
 from tendon.core.errors import ConfigError, InvalidDataError, TendonError
 from tendon.core.modes import Source
 from tendon.core.node_status import Level, NodeStatus, PolicyStatus
+from tendon.graph import topics
 from tendon.graph.parameters import STEERED
 from tendon.policies.engines.engine import BEST, engine_named
 from tendon.policies.inference.asynchronous import INFERENCE_THREAD, AsyncInference
@@ -51,7 +52,7 @@ from tendon.policies.inference.session import Answer, Heard, PolicySession
 from tendon.policies.remote.policy import RemoteInference
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.base.announcements import FOLLOWED_TOPIC, Announcements, overhear
+from tendon.ros2_nodes.base.announcements import Announcements, overhear
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.held_time import HeldTime
@@ -63,7 +64,6 @@ RESPONSE_PERIOD_S = 0.1
 MEASURED = -1.0
 """Value of `inference_delay_ms` for what the warm-up has measured."""
 LEVELS = {Response.SLOW: Level.WARN, Response.HOLD: Level.WARN, Response.STOP: Level.ERROR}
-SELECT_TOPIC = "policy/select"
 
 
 class PolicyNode(NodeShell):
@@ -99,18 +99,18 @@ class PolicyNode(NodeShell):
             on_done=self._held_time.inferred,
         )
         self._delay_ms = self.setting("inference_delay_ms", MEASURED)
-        self._chunks = self.create_publisher(JointTrajectory, "policy/action_chunk", qos.NEWEST)
+        self._chunks = self.create_publisher(JointTrajectory, topics.action_chunk(Source.POLICY), qos.NEWEST)
         cameras = dict.fromkeys(camera.name for each in loaded for camera in each.policy.cameras)
         self._inputs = ObservationInputs(self, tuple(cameras), self._offer)
         self._chunk_meter, self._inference_meter = self.meter("chunk"), self.meter("inference")
-        Announcements(self, "instruction", self._instruct)
+        Announcements(self, topics.INSTRUCTION, self._instruct)
         self.create_subscription(DiagnosticArray, wire.PERMISSION.name, self._permit, qos.NEWEST)
-        self._instructions = self.create_publisher(String, "instruction", qos.LATCHED)
-        self._followed = self.create_publisher(String, FOLLOWED_TOPIC, qos.LATCHED)
+        self._instructions = self.create_publisher(String, topics.INSTRUCTION, qos.LATCHED)
+        self._followed = self.create_publisher(String, topics.FOLLOWED_INSTRUCTION, qos.LATCHED)
         self._source = ""
-        self._sources = self.create_publisher(String, "control/source", qos.LATCHED)
-        overhear(self, "control/source", self._hear_source)
-        Announcements(self, SELECT_TOPIC, self._select)
+        self._sources = self.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
+        overhear(self, topics.CONTROL_SOURCE, self._hear_source)
+        Announcements(self, topics.SELECT, self._select)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self._detector_meter = self.meter("detector")
         self.every(0.02, self.beat)

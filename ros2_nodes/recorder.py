@@ -25,15 +25,16 @@ from sensor_msgs.msg import CameraInfo, JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.errors import InvalidDataError
-from tendon.core.modes import Mode
+from tendon.core.modes import Mode, Source
 from tendon.core.node_status import NodeStatus
 from tendon.core.types import SentTrajectory
 from tendon.demo.recording import Attempt, Motion, Recording, Stream
-from tendon.graph.namespace import own_namespace
+from tendon.graph import topics
+from tendon.graph.namespace import CLOCK_REMAPPING, own_namespace
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state
+from tendon.ros2_nodes.wire.world_state import world_state
 from tendon.safety.reports import ControlState, TaskState
 
 WATCHED = QoSProfile(
@@ -45,7 +46,7 @@ WATCHED = QoSProfile(
 """Best effort: a publisher in the control loop must never wait for somebody who only watches."""
 
 PERIOD_S = 0.01
-JOINTS, CHUNKS, CLOCK = "joint_states", "policy/action_chunk", "clock"
+CHUNKS, CLOCK = topics.action_chunk(Source.POLICY), CLOCK_REMAPPING[1]
 
 T = TypeVar("T", bound=wire.Stated)
 
@@ -70,13 +71,13 @@ class Recorder:
         )
         self._topics: dict[str, Subscription] = {}
         self._samples: dict[str, list[tuple[int, bytes]]] = {}
-        self._controllers = {c: f"{c.name}/joint_trajectory" for c in profile.controllers}
-        self._cameras = {camera.name: f"camera/{camera.name}/camera_info" for camera in profile.cameras}
+        self._controllers = {c: topics.commands(c) for c in profile.controllers}
+        self._cameras = {camera.name: topics.camera_info(camera.name) for camera in profile.cameras}
         for topic in self._controllers.values():
             self._record(topic, JointTrajectory, WATCHED)
         for topic in self._cameras.values():
             self._record(topic, CameraInfo, WATCHED)
-        for topic in (JOINTS, WORLD_TOPIC):
+        for topic in (topics.JOINT_STATES, topics.WORLD_STATE):
             self._record(topic, JointState, WATCHED)
         self._record(CHUNKS, JointTrajectory, WATCHED)
         self._record(CLOCK, Clock, WATCHED)
@@ -155,7 +156,7 @@ class Recorder:
             cameras={name: self._stream(topic, begin_ns, end_ns) for name, topic in self._cameras.items()},
             worlds=tuple(
                 state
-                for _, message in self._all(WORLD_TOPIC)
+                for _, message in self._all(topics.WORLD_STATE)
                 for stamp_ns, _, state in (world_state(message),)
                 if begin_ns <= stamp_ns <= end_ns
             ),
@@ -171,7 +172,7 @@ class Recorder:
 
     def _measured(self, begin_ns: int, end_ns: int) -> Motion:
         reader = wire.JointStateReader(self._profile.joint_names)
-        rows = [(sent, *reader.read(m)) for sent, m in self._all(JOINTS) if begin_ns <= sent <= end_ns]
+        rows = [(sent, *reader.read(m)) for sent, m in self._all(topics.JOINT_STATES) if begin_ns <= sent <= end_ns]
         return self._motion([(stamp, sent, stamp, q, v) for sent, stamp, q, v in rows])
 
     def _commanded(self, begin_ns: int, end_ns: int) -> Motion:

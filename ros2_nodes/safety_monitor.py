@@ -24,6 +24,7 @@ from tendon.core.errors import InvalidDataError, StoppedError, TendonError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level, MonitorStatus, NodeStatus
 from tendon.core.permission import Permission
+from tendon.graph import topics
 from tendon.graph.domain import domain_id
 from tendon.graph.namespace import place_name
 from tendon.graph.running.state import STAND_INS
@@ -82,12 +83,12 @@ class SafetyMonitorNode(NodeShell):
         self._answered = ""
         self._permissions = self.create_publisher(DiagnosticArray, wire.PERMISSION.name, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
-        self.create_subscription(Header, wire.HEARTBEAT_TOPIC, self._beaten, qos.EACH)
-        self.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
+        self.create_subscription(Header, topics.HEARTBEAT, self._beaten, qos.EACH)
+        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM)
         self.create_subscription(DiagnosticArray, wire.STATE.name, self._reported, qos.EACH)
-        self.create_service(Trigger, "safety/stop", self._stop)
-        self.create_service(Trigger, "safety/reset", self._reset)
-        self.create_service(Trigger, "safety/arm", self._arm)
+        self.create_service(Trigger, topics.STOP, self._stop)
+        self.create_service(Trigger, topics.RESET, self._reset)
+        self.create_service(Trigger, topics.ARM, self._arm)
         self.every(PERIOD_S, self._publish)
 
     def _header(self) -> dict[str, object]:

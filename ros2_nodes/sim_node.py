@@ -25,13 +25,14 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.core.errors import ConfigError, TendonError
 from tendon.core.node_status import NodeStatus, SimulationStatus
 from tendon.core.types import Array, SentTrajectory
+from tendon.graph import topics
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.base.announcements import FOLLOWED_TOPIC, overhear
+from tendon.ros2_nodes.base.announcements import overhear
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
 from tendon.ros2_nodes.stand_ins.stand_in import StandIn
-from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC, WORLD_TOPIC, scene_label, world_state_message
+from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
 from tendon.safety.reports import TaskState
 from tendon.sim.pybullet.world import PHYSICS_HZ
 from tendon.sim.tabletop.scene import Scene, sample_scene
@@ -65,13 +66,13 @@ class SimNode(StandIn):
         self._slips = 0
         self._done = False
         self._steps = 0
-        self._states = self.create_publisher(JointState, "joint_states", qos.NEWEST)
-        self._worlds = self.create_publisher(JointState, WORLD_TOPIC, qos.NEWEST)
+        self._states = self.create_publisher(JointState, topics.JOINT_STATES, qos.NEWEST)
+        self._worlds = self.create_publisher(JointState, topics.WORLD_STATE, qos.NEWEST)
         self._tasks = self.create_publisher(DiagnosticArray, wire.TASK.name, qos.NEWEST)
-        self._batches = self.create_publisher(JointTrajectory, COMMANDED_TOPIC, qos.EACH)
+        self._batches = self.create_publisher(JointTrajectory, topics.COMMANDED, qos.EACH)
         for controller in self.profile.controllers:
-            self.take_trajectories(controller.name, self._robot.accept)
-        for topic in ("instruction", FOLLOWED_TOPIC):
+            self.take_trajectories(controller, self._robot.accept)
+        for topic in (topics.INSTRUCTION, topics.FOLLOWED_INSTRUCTION):
             overhear(self, topic, self._words.append)
         self.add_on_set_parameters_callback(self._set)
 

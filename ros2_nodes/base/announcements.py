@@ -21,9 +21,6 @@ from std_msgs.msg import String
 
 from tendon.ros2_nodes.base import qos
 
-FOLLOWED_TOPIC = "policy/instruction"
-"""std_msgs/String, transient local: the task that the policy follows, whoever gave it."""
-
 PAIR_S = 1.0
 """Both copies of a message are queued within milliseconds; the rest is for a process that stands still meanwhile.
 

@@ -15,6 +15,7 @@ from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 
 from tendon.core.time_follower import TimeFollower
+from tendon.graph import topics
 from tendon.ros2_nodes.wire import time_ns
 
 _WAKE_S = 0.05
@@ -45,7 +46,7 @@ class RosClock:
                 if subscription.msg_type is Clock:  # that of rclpy, which believes everybody
                     node.destroy_subscription(subscription)
             newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-            node.create_subscription(Clock, "/clock", self._hear, newest)
+            node.create_subscription(Clock, topics.CLOCK, self._hear, newest)
 
     def now_ns(self) -> int:
         """Returns ROS time; with `use_sim_time`, 0 before the first `/clock`."""

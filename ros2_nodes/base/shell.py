@@ -21,6 +21,7 @@ from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.node_status import Level, NodeStatus
 from tendon.core.phrases import without_numbers
+from tendon.graph import topics
 from tendon.graph.arguments import STAND_IN_BACKENDS
 from tendon.graph.namespace import own_namespace
 from tendon.graph.parameters import PARAMETERS, Parameter, find_parameter
@@ -73,7 +74,7 @@ class NodeShell(Node):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._dones = DonePublisher(self) if self.time.simulated else None
         self.instance = f"{os.getpid()}-{time.monotonic_ns()}"
-        self._beats = self.create_publisher(Header, wire.HEARTBEAT_TOPIC, qos.EACH)
+        self._beats = self.create_publisher(Header, topics.HEARTBEAT, qos.EACH)
         self._next_beat_ns = 0
         self._reports = self.create_publisher(DiagnosticArray, wire.DIAGNOSTICS.name, qos.EACH)
         self._next_report_s = 0.0

@@ -14,6 +14,7 @@ from std_msgs.msg import Header
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.timekeeper import Timekeeper
+from tendon.graph import topics
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.clock import RosClock
@@ -31,7 +32,7 @@ class DonePublisher:
 
     def __init__(self, node: Node) -> None:
         self._name, self._pid = node.get_name(), os.getpid()
-        self._publisher = node.create_publisher(Header, wire.DONE_TOPIC, qos.EACH)
+        self._publisher = node.create_publisher(Header, topics.DONE, qos.EACH)
 
     def say(self, stamp_ns: int, commands: int = 0) -> None:
         """Says that this node is through with a time, and how many commands it sent the robot in it."""
@@ -71,8 +72,8 @@ class ClockPublisher:
     def __init__(self, node: Node, keeper: Timekeeper) -> None:
         self._keeper, self._logger = keeper, node.get_logger()
         self._said_ns = 0
-        self._clock = node.create_publisher(Clock, "/clock", qos.NEWEST)
-        node.create_subscription(Header, wire.DONE_TOPIC, self._hear, qos.EACH)
+        self._clock = node.create_publisher(Clock, topics.CLOCK, qos.NEWEST)
+        node.create_subscription(Header, topics.DONE, self._hear, qos.EACH)
 
     def _hear(self, message: Header) -> None:
         try:

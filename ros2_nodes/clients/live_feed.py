@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.errors import TendonError
 from tendon.core.modes import Source
+from tendon.graph import topics
 from tendon.pictures.live_scene import LiveScene
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
@@ -42,18 +43,18 @@ class LiveFeed:
         self.heard: dict[str, int] = {}
         self.problem = ""
         node = operator.node
-        node.create_subscription(JointState, "joint_states", self._joints, qos.STREAM)
+        node.create_subscription(JointState, topics.JOINT_STATES, self._joints, qos.STREAM)
         node.create_subscription(DiagnosticArray, wire.STATE.name, self._state, qos.EACH)
         for source in SOURCES:
-            topic = f"{source.value}/action_chunk"
-            node.create_subscription(JointTrajectory, topic, partial(self._plan, source.value), qos.NEWEST, raw=True)
+            take, topic = partial(self._plan, source), topics.action_chunk(source)
+            node.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
         for camera in profile.cameras:
-            topic, take = f"camera/{camera.name}/image_raw", partial(self._image, camera.name)
+            topic, take = topics.image(camera.name), partial(self._image, camera.name)
             node.create_subscription(ImageMessage, topic, take, qos.STREAM)
 
     def _joints(self, message: JointState) -> None:
         stamp_ns = wire.time_ns(message.header.stamp)
-        if not self._due("joint_states", stamp_ns, MAX_HZ):
+        if not self._due(topics.JOINT_STATES, stamp_ns, MAX_HZ):
             return
         try:
             _, position, velocity = self._reader.read(message)
@@ -63,19 +64,19 @@ class LiveFeed:
         with self._lock:
             self._scene.joints(stamp_ns, position, velocity)
 
-    def _plan(self, source: str, data: bytes) -> None:
+    def _plan(self, source: Source, data: bytes) -> None:
         try:
             chunk = wire.chunk(data, self._profile.joint_names)
         except TendonError as error:
             self.problem = str(error)
             return
-        self._count(f"{source}/action_chunk")
+        self._count(topics.action_chunk(source))
         with self._lock:
-            self._scene.plan(chunk.observation_stamp_ns, source, chunk.actions)
+            self._scene.plan(chunk.observation_stamp_ns, source.value, chunk.actions)
 
     def _image(self, camera: str, message: ImageMessage) -> None:
         stamp_ns = wire.time_ns(message.header.stamp)
-        if not self._due(f"camera/{camera}", stamp_ns, CAMERA_HZ):
+        if not self._due(topics.image(camera), stamp_ns, CAMERA_HZ):
             return
         try:
             pixels = wire.image(message).pixels

@@ -19,6 +19,7 @@ from std_srvs.srv import Trigger
 
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
+from tendon.graph import topics
 from tendon.graph.domain import domain_id, in_use, no_graph
 from tendon.graph.namespace import CLOCK_REMAPPING, own_namespace
 from tendon.graph.parameters import STEERED
@@ -64,10 +65,10 @@ class Operator:
             parameter_overrides=[Parameter("use_sim_time", value=simulated_time)],
         )
         self.time = RosClock(self.node)
-        services = ("safety/arm", "safety/stop", "safety/reset", "control/home")
+        services = (topics.ARM, topics.STOP, topics.RESET, topics.HOME)
         self._calls = {name: self.node.create_client(Trigger, name) for name in services}
-        self._instructions = self.node.create_publisher(String, "instruction", qos.LATCHED)
-        self._selections = self.node.create_publisher(String, "policy/select", qos.LATCHED)
+        self._instructions = self.node.create_publisher(String, topics.INSTRUCTION, qos.LATCHED)
+        self._selections = self.node.create_publisher(String, topics.SELECT, qos.LATCHED)
         self._speed: tuple[float, float] | None = None
         self._watching_motion = False
         self.reports = Reports(self.node)
@@ -90,7 +91,7 @@ class Operator:
         Raises:
             StoppedError: the monitor refuses, or does not answer in time.
         """
-        return self._call("safety/arm", timeout_s)
+        return self._call(topics.ARM, timeout_s)
 
     def stop(self, timeout_s: float = 5.0) -> str:
         """Stops the robot and latches; returns the monitor's answer.
@@ -98,7 +99,7 @@ class Operator:
         Raises:
             StoppedError: the monitor does not answer in time.
         """
-        return self._call("safety/stop", timeout_s)
+        return self._call(topics.STOP, timeout_s)
 
     def reset(self, timeout_s: float = 5.0) -> str:
         """Releases the latch; nothing moves.
@@ -106,7 +107,7 @@ class Operator:
         Raises:
             StoppedError: the monitor refuses, or does not answer in time.
         """
-        return self._call("safety/reset", timeout_s)
+        return self._call(topics.RESET, timeout_s)
 
     def home(self, timeout_s: float = 5.0) -> str:
         """Sends the armed robot to its home position; returns the controller's answer at once.
@@ -114,7 +115,7 @@ class Operator:
         Raises:
             StoppedError: it is not armed, or the controller does not answer in time.
         """
-        return self._call("control/home", timeout_s)
+        return self._call(topics.HOME, timeout_s)
 
     def at_home(self) -> bool:
         """Returns whether the controller says that the robot is at home."""
@@ -166,7 +167,7 @@ class Operator:
         """Returns whether fresh joint states say that nothing moves; from the first call on it listens to them."""
         if not self._watching_motion:
             self._watching_motion = True
-            self.node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
+            self.node.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM)
         return self._speed is not None and self._speed[0] < STILL_SPEED and time.monotonic() - self._speed[1] < 0.5
 
     def wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:

@@ -25,6 +25,7 @@ from std_msgs.msg import Float64MultiArray, Header, String
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.errors import ConfigError, InvalidDataError, StoppedError
+from tendon.graph import topics
 from tendon.graph.domain import domain_id
 from tendon.graph.expectations import Expectation, expected_nodes, expected_topics
 from tendon.graph.running.state import ALWAYS
@@ -110,9 +111,9 @@ class Surveyor:
         expected = expected_topics(profile, wanted)
         known = self._types()
         watches = [self._watch(each) for each in expected if each.type in known.get(each.topic, ())]
-        simulated = bool(self._node.get_publishers_info_by_topic(self._node.resolve_topic_name("/clock")))
+        simulated = bool(self._node.get_publishers_info_by_topic(self._node.resolve_topic_name(topics.CLOCK)))
         if simulated:
-            watches.append(self._node.create_subscription(Clock, "/clock", self._tick, WATCHED))
+            watches.append(self._node.create_subscription(Clock, topics.CLOCK, self._tick, WATCHED))
         self._operator.wait(lambda: False, WINDOW_S)
         for watch in watches:
             self._node.destroy_subscription(watch)

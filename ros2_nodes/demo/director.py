@@ -19,13 +19,14 @@ from tendon.core.types import Array
 from tendon.demo.recording import Attempt, Outcome, Recording
 from tendon.demo.status import Status
 from tendon.demo.story import Approach, Step, measure_approach
+from tendon.graph import topics
 from tendon.graph.running.state import POLICY_NODE
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes.clients.operator import Operator
-from tendon.ros2_nodes.recorder import JOINTS, Recorder
-from tendon.ros2_nodes.wire import TASK, JointStateReader
-from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state
+from tendon.ros2_nodes.recorder import Recorder
+from tendon.ros2_nodes.wire import JointStateReader
+from tendon.ros2_nodes.wire.world_state import world_state
 from tendon.safety.reports import ControlState
 
 READY_S = 180.0
@@ -139,7 +140,9 @@ class DemoDirector:
                 return f"{name} has said nothing yet"
             if name == POLICY_NODE and status.level is Level.ERROR:
                 return f"{name}: {status.text}"
-        missing = [topic for topic in (JOINTS, TASK.name, WORLD_TOPIC) if not self._recorder.count(topic)]
+        missing = [
+            topic for topic in (topics.JOINT_STATES, topics.TASK, topics.WORLD_STATE) if not self._recorder.count(topic)
+        ]
         return f"nothing on {', '.join(missing)}" if missing else ""
 
     def _arm(self) -> bool:
@@ -178,12 +181,12 @@ class DemoDirector:
     def _judge_done(
         self, step: Step, _following: Step | None, deadline_ns: int
     ) -> tuple[Outcome, str, Approach | None]:
-        done, seen = 0, self._recorder.count(TASK.name)
+        done, seen = 0, self._recorder.count(topics.TASK)
         while done < HOLD_CHECKS:
             if reason := self._given_up(deadline_ns):
                 return Outcome.NOT_DONE, reason, None
-            if self._recorder.count(TASK.name) > seen:
-                seen = self._recorder.count(TASK.name)
+            if self._recorder.count(topics.TASK) > seen:
+                seen = self._recorder.count(topics.TASK)
                 task = self._recorder.newest_task()
                 done = done + 1 if task.done and task.instruction == step.instruction else 0
         return Outcome.DONE, "", None
@@ -202,9 +205,9 @@ class DemoDirector:
         return Outcome.SWITCHED, "", approach
 
     def _approach(self, step: Step, following: Step, begin_m: float | None) -> Approach:
-        _, position, velocity = self._reader.read(self._recorder.newest(JOINTS))
+        _, position, velocity = self._reader.read(self._recorder.newest(topics.JOINT_STATES))
         tool, _ = self._kinematics.tool_pose(position)
-        _, _, state = world_state(self._recorder.newest(WORLD_TOPIC))
+        _, _, state = world_state(self._recorder.newest(topics.WORLD_STATE))
         item, other = (np.array(state.poses[s.task.target][:3]) for s in (step, following))
         tool_velocity: Array = self._kinematics.tool_velocity(position, velocity)
         return measure_approach(tool, tool_velocity, item, other, begin_m)

@@ -8,6 +8,7 @@ from sensor_msgs.msg import CameraInfo
 from sensor_msgs.msg import Image as ImageMessage
 
 from tendon.core.types import Array, Image
+from tendon.graph import topics
 from tendon.robots.profile import Camera
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -25,8 +26,8 @@ class CameraOutput:
     def __init__(self, node: NodeShell, camera: Camera) -> None:
         self.camera = camera
         self._now_ns = node.time.now_ns
-        self._images = node.create_publisher(ImageMessage, f"camera/{camera.name}/image_raw", qos.NEWEST)
-        self._infos = node.create_publisher(CameraInfo, f"camera/{camera.name}/camera_info", qos.NEWEST)
+        self._images = node.create_publisher(ImageMessage, topics.image(camera.name), qos.NEWEST)
+        self._infos = node.create_publisher(CameraInfo, topics.camera_info(camera.name), qos.NEWEST)
         self._meter = node.meter(camera.name)
 
     def publish(self, stamp_ns: int, pixels: npt.NDArray[np.uint8], intrinsics: Array) -> None:

@@ -20,6 +20,8 @@ from tendon.core.errors import ConfigError, TendonError
 from tendon.core.node_status import Level
 from tendon.core.timekeeper import Timekeeper
 from tendon.core.types import SentTrajectory
+from tendon.graph import topics
+from tendon.robots.profile import ControllerSpec
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.shell import NodeShell
@@ -101,10 +103,10 @@ class StandIn(NodeShell):
             "commands_lost": self._keeper.lost_commands,
         }
 
-    def take_trajectories(self, controller: str, accept: Callable[[str, SentTrajectory, int], None]) -> None:
+    def take_trajectories(self, controller: ControllerSpec, accept: Callable[[str, SentTrajectory, int], None]) -> None:
         """Subscribes what a joint_trajectory controller takes; `accept` judges it."""
-        take = partial(self._take_trajectory, controller, accept)
-        self.create_subscription(JointTrajectory, f"{controller}/joint_trajectory", take, qos.EACH, raw=True)
+        take = partial(self._take_trajectory, controller.name, accept)
+        self.create_subscription(JointTrajectory, topics.commands(controller), take, qos.EACH, raw=True)
 
     def _take_trajectory(self, controller: str, accept: Accept, data: bytes) -> None:
         try:

@@ -6,13 +6,11 @@ imported here, as it needs the simulation.
 
 from tendon.ros2_nodes.wire.chunks import chunk, chunk_bytes
 from tendon.ros2_nodes.wire.commands import command_bytes
-from tendon.ros2_nodes.wire.filter_inputs import FILTER_INPUT_TOPIC, filter_input_messages, read_filter_inputs
-from tendon.ros2_nodes.wire.frames import FRAMES_TOPIC, frame_message, read_frame
+from tendon.ros2_nodes.wire.filter_inputs import filter_input_messages, read_filter_inputs
+from tendon.ros2_nodes.wire.frames import frame_message, read_frame
 from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
 from tendon.ros2_nodes.wire.joint_states import JointStateReader, joint_state_message
 from tendon.ros2_nodes.wire.life_signs import (
-    DONE_TOPIC,
-    HEARTBEAT_TOPIC,
     Done,
     Heartbeat,
     done_message,
@@ -35,10 +33,6 @@ from tendon.ros2_nodes.wire.trajectories import read_trajectory, write_trajector
 
 __all__ = [
     "DIAGNOSTICS",
-    "DONE_TOPIC",
-    "FILTER_INPUT_TOPIC",
-    "FRAMES_TOPIC",
-    "HEARTBEAT_TOPIC",
     "PERMISSION",
     "SECOND_NS",
     "Stated",

@@ -13,9 +13,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from tendon.control.reference import FilterInput
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array
+from tendon.graph import topics
 from tendon.ros2_nodes.wire.times import time_message, time_ns
 
-FILTER_INPUT_TOPIC = "safety/filter_input"
 RESET, STEP = "reset", "step"
 """What a message is, in its frame_id: the pose where the reference was put at rest, or a point for each step."""
 
@@ -64,7 +64,7 @@ def read_filter_inputs(message: JointTrajectory, joints: int) -> SentFilterInput
     """Returns what a message says; numbers are taken as they are, NaN too: they are what the filter was given.
 
     Args:
-        message: of `FILTER_INPUT_TOPIC`.
+        message: of `topics.FILTER_INPUT`.
         joints: how many the robot has.
 
     Raises:
@@ -74,11 +74,11 @@ def read_filter_inputs(message: JointTrajectory, joints: int) -> SentFilterInput
     kind, sizes = message.header.frame_id, [tuple(map(len, row)) for row in rows]
     right = {RESET: ((joints, 0, 0),), STEP: ((joints, joints, 1), (joints, 0, 1), (0, 0, 1))}.get(kind)
     if right is None:
-        raise InvalidDataError(f"{FILTER_INPUT_TOPIC}: frame_id is {kind[:40]!r}, expected {RESET} or {STEP}")
+        raise InvalidDataError(f"{topics.FILTER_INPUT}: frame_id is {kind[:40]!r}, expected {RESET} or {STEP}")
     wrong = [size for size in sizes if size not in right]
     if not rows or wrong or (kind == RESET and len(rows) > 1):
         raise InvalidDataError(
-            f"{FILTER_INPUT_TOPIC}: a {kind} of {len(rows)} points has {(wrong or sizes)[:1]} positions, velocities "
+            f"{topics.FILTER_INPUT}: a {kind} of {len(rows)} points has {(wrong or sizes)[:1]} positions, velocities "
             f"and efforts, expected {' or '.join(map(str, right))}"
         )
     stamp_ns = time_ns(message.header.stamp)

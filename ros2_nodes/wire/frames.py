@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from std_msgs.msg import Header
 
+from tendon.graph import topics
 from tendon.ros2_nodes.wire.header_lines import HeaderLine
 from tendon.ros2_nodes.wire.times import time_ns
 from tendon.safety.camera_watch import Frame
 
-_FRAMES = HeaderLine(topic="policy/frames", words=("CAMERA",), numbers=("DIGEST", "DARKEST", "BRIGHTEST"))
-FRAMES_TOPIC = _FRAMES.topic
+_FRAMES = HeaderLine(topic=topics.FRAMES, words=("CAMERA",), numbers=("DIGEST", "DARKEST", "BRIGHTEST"))
 
 
 def frame_message(camera: str, frame: Frame) -> Header:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from std_msgs.msg import Header
 
+from tendon.graph import topics
 from tendon.ros2_nodes.wire.header_lines import HeaderLine
 from tendon.ros2_nodes.wire.times import time_ns
 
-_HEARTBEAT = HeaderLine(topic="heartbeat", words=("NODE", "INSTANCE"))
-_DONE = HeaderLine(topic="sim/done", words=("NODE",), numbers=("PID", "COMMANDS"))
-HEARTBEAT_TOPIC, DONE_TOPIC = _HEARTBEAT.topic, _DONE.topic
+_HEARTBEAT = HeaderLine(topic=topics.HEARTBEAT, words=("NODE", "INSTANCE"))
+_DONE = HeaderLine(topic=topics.DONE, words=("NODE",), numbers=("PID", "COMMANDS"))
 
 
 @dataclass(frozen=True, kw_only=True)

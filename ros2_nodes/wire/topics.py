@@ -24,6 +24,7 @@ from tendon.core.node_status import (
     SimulationStatus,
 )
 from tendon.core.permission import Permission
+from tendon.graph import topics
 from tendon.ros2_nodes.wire.forms import LONGEST, short
 from tendon.ros2_nodes.wire.pairs import HEADER, read_pairs, write_pairs
 from tendon.ros2_nodes.wire.times import time_message
@@ -132,12 +133,12 @@ class StatusTopic(Generic[T]):
         return read_pairs(kind, pairs, **given)
 
 
-PERMISSION = StatusTopic[Permission]("safety/permission", permission=Permission)
+PERMISSION = StatusTopic[Permission](topics.PERMISSION, permission=Permission)
 STATE = StatusTopic[ControlState | MonitorState | ResponseRequest](
-    "safety/state", control=ControlState, monitor=MonitorState, request=ResponseRequest
+    topics.STATE, control=ControlState, monitor=MonitorState, request=ResponseRequest
 )
 DIAGNOSTICS = StatusTopic[NodeStatus](
-    "diagnostics",
+    topics.DIAGNOSTICS,
     node=NodeStatus,
     control=ControlStatus,
     monitor=MonitorStatus,
@@ -145,7 +146,7 @@ DIAGNOSTICS = StatusTopic[NodeStatus](
     simulation=SimulationStatus,
     mock=MockStatus,
 )
-TASK = StatusTopic[TaskState]("sim/task", task=TaskState)
+TASK = StatusTopic[TaskState](topics.TASK, task=TaskState)
 
 
 def unreadable_request(message: DiagnosticArray) -> str:

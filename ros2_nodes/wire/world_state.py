@@ -9,13 +9,11 @@ from itertools import chain
 from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError
+from tendon.graph import topics
 from tendon.ros2_nodes.wire.times import time_message, time_ns
 from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.world import WorldState
 
-WORLD_TOPIC = "sim/world_state"
-COMMANDED_TOPIC = "sim/commanded"
-"""trajectory_msgs/JointTrajectory: what controllers commanded in some physics steps, a point each."""
 _AXES = ("x", "y", "z", "qx", "qy", "qz", "qw")
 
 
@@ -34,7 +32,9 @@ def scene_of(label: str) -> Scene:
     try:
         return sample_scene(int(seed), family)
     except (ValueError, OverflowError) as error:
-        raise InvalidDataError(f"{WORLD_TOPIC}: scene is {label[:40]!r}, expected FAMILY/SEED: {error}") from error
+        raise InvalidDataError(
+            f"{topics.WORLD_STATE}: scene is {label[:40]!r}, expected FAMILY/SEED: {error}"
+        ) from error
 
 
 def world_state_message(stamp_ns: int, label: str, state: WorldState) -> JointState:
@@ -56,12 +56,12 @@ def world_state(message: JointState) -> tuple[int, str, WorldState]:
     items = (len(message.name) - joints - 1) // len(_AXES)
     if items < 0 or message.name != _names(joints, items) or len(values) != len(message.name):
         raise InvalidDataError(
-            f"{WORLD_TOPIC}: {len(values)} positions of {len(message.name)} names, expected joint0, ..., seven numbers "
-            "of each item, and opening"
+            f"{topics.WORLD_STATE}: {len(values)} positions of {len(message.name)} names, expected joint0, ..., "
+            "seven numbers of each item, and opening"
         )
     for name, value in zip(message.name, values, strict=True):
         if not math.isfinite(value):
-            raise InvalidDataError(f"{WORLD_TOPIC}: {name} is {value}, expected a finite number")
+            raise InvalidDataError(f"{topics.WORLD_STATE}: {name} is {value}, expected a finite number")
     poses = [tuple(values[i : i + len(_AXES)]) for i in range(joints, len(values) - 1, len(_AXES))]
     state = WorldState(time_ns=stamp_ns, joint_position=tuple(values[:joints]), poses=tuple(poses), opening=values[-1])
     return stamp_ns, str(message.header.frame_id), state

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from tendon.core.modes import Source
+from tendon.graph import topics
 from tendon.graph.running.state import ALWAYS, STAND_INS
 from tendon.observation.buffer import Tolerances
 from tendon.robots.profile import Human, RobotProfile
 
-POLICY, TELEOP = "policy/action_chunk", "teleop/action_chunk"
 ROBOT, CAMERA, CONTROLLER = "the robot's driver", "the camera's driver", "the robot's controller"
 
 
@@ -58,7 +59,7 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
     sees = "policy_node" in nodes
     cameras = (
         Expectation(
-            topic=f"camera/{camera.name}/image_raw",
+            topic=topics.image(camera.name),
             type="sensor_msgs/msg/Image",
             sender=camera_node if sees or camera_node != CAMERA else "",
             receiver="policy_node" if sees else "",
@@ -71,7 +72,7 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
     )
     controllers = (
         Expectation(
-            topic=f"{controller.name}/joint_trajectory",
+            topic=topics.commands(controller),
             type="trajectory_msgs/msg/JointTrajectory",
             sender="control_node",
             receiver=robot if robot != ROBOT else CONTROLLER,
@@ -79,7 +80,7 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
         )
         if controller.type == "joint_trajectory"
         else Expectation(
-            topic=f"{controller.name}/commands",
+            topic=topics.commands(controller),
             type="std_msgs/msg/Float64MultiArray",
             sender="control_node",
             receiver=CONTROLLER,
@@ -89,11 +90,12 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
         for controller in profile.controllers
     )
     chunk = "trajectory_msgs/msg/JointTrajectory"
+    policy, teleop = map(topics.action_chunk, (Source.POLICY, Source.TELEOP))
     reports = "diagnostic_msgs/msg/DiagnosticArray"
     people = () if profile.human is None else (_people(profile.human),)
     return (
         Expectation(
-            topic="joint_states",
+            topic=topics.JOINT_STATES,
             type="sensor_msgs/msg/JointState",
             sender=robot,
             receiver="control_node",
@@ -105,24 +107,24 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
         *cameras,
         *people,
         Expectation(
-            topic=POLICY, type=chunk, sender="policy_node" if sees else "", receiver="control_node", alone=True
+            topic=policy, type=chunk, sender="policy_node" if sees else "", receiver="control_node", alone=True
         ),
-        Expectation(topic=TELEOP, type=chunk, receiver="control_node", alone=True),
+        Expectation(topic=teleop, type=chunk, receiver="control_node", alone=True),
         *controllers,
         Expectation(
-            topic="safety/permission",
+            topic=topics.PERMISSION,
             type=reports,
             sender="safety_monitor",
             receiver="control_node",
             flows=True,
             alone=True,
         ),
-        Expectation(topic="safety/state", type=reports, sender="control_node", receiver="safety_monitor", flows=True),
+        Expectation(topic=topics.STATE, type=reports, sender="control_node", receiver="safety_monitor", flows=True),
         Expectation(
-            topic="instruction", type="std_msgs/msg/String", receiver="policy_node" if sees else "", stamped=False
+            topic=topics.INSTRUCTION, type="std_msgs/msg/String", receiver="policy_node" if sees else "", stamped=False
         ),
-        Expectation(topic="heartbeat", type="std_msgs/msg/Header", sender="every node", flows=True),
-        Expectation(topic="diagnostics", type=reports, sender="every node", flows=True),
+        Expectation(topic=topics.HEARTBEAT, type="std_msgs/msg/Header", sender="every node", flows=True),
+        Expectation(topic=topics.DIAGNOSTICS, type=reports, sender="every node", flows=True),
     )
 
 

@@ -6,9 +6,10 @@ import os
 import re
 
 from tendon.core.errors import ConfigError
+from tendon.graph import topics
 
 NAMESPACE_VARIABLE = "ROS_NAMESPACE"
-CLOCK_REMAPPING = ("/clock", "clock")
+CLOCK_REMAPPING = (topics.CLOCK, "clock")
 """Simulated time belongs to one graph, but ROS gives its topic no namespace."""
 
 _FORM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")

@@ -10,6 +10,7 @@ from statistics import median
 import numpy as np
 
 from tendon.core.node_status import Level
+from tendon.graph import topics
 from tendon.graph.expectations import CAMERA, CONTROLLER, ROBOT, Expectation
 from tendon.graph.running.state import RunState
 from tendon.robots.profile import RobotProfile
@@ -112,7 +113,7 @@ class Survey:
 
     def skews(self) -> list[Skew]:
         """Returns the skew of each camera and the next, of those whose frames came."""
-        stamps = {c.name: self.seen[f"camera/{c.name}/image_raw"].stamps_ns for c in self.profile.cameras}
+        stamps = {c.name: self.seen[topics.image(c.name)].stamps_ns for c in self.profile.cameras}
         names = [name for name, frames in stamps.items() if frames]
         allowed_ms = 1e3 * self.profile.camera_skew(names)
         return [

@@ -16,6 +16,7 @@ from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level, NodeStatus
 from tendon.demo.recording import Outcome
 from tendon.demo.story import Step
+from tendon.graph import topics
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
@@ -72,7 +73,7 @@ class MadeUpGraph:
         """Plays both `Reports.newest` and `Recorder.newest`."""
         if what is ControlState:
             return self.control
-        if what == director.JOINTS:
+        if what == topics.JOINT_STATES:
             self.tool = self.tool + 0.02 * self.velocity
             joints = self._kinematics.inverse(self.tool, TOOL_DOWN, self.profile.vector("home"))
             ahead = self._kinematics.inverse(self.tool + 0.001 * self.velocity, TOOL_DOWN, joints)

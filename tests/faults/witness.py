@@ -17,10 +17,10 @@ from tendon.core.causes import Cause
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level, MonitorStatus, PolicyStatus
 from tendon.core.types import Array
+from tendon.graph import topics
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.wire.world_state import COMMANDED_TOPIC
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest
 from tendon.safety.response import Response
 
@@ -105,7 +105,7 @@ class Witness:
         self._reader = wire.JointStateReader(PROFILE.joint_names)
         self._said: dict[tuple[str, str], str] = {}
         self.forget()
-        node.create_subscription(JointTrajectory, COMMANDED_TOPIC, self._commanded, qos.EACH, raw=True)
+        node.create_subscription(JointTrajectory, topics.COMMANDED, self._commanded, qos.EACH, raw=True)
         node.create_subscription(JointState, "joint_states", self._measured, qos.STREAM)
         for topic in (wire.STATE, wire.DIAGNOSTICS):
             node.create_subscription(DiagnosticArray, topic.name, partial(self._heard, topic), qos.EACH)

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
-from tendon.core.modes import Mode, PermissionState
+from tendon.core.modes import Mode, PermissionState, Source
 from tendon.core.node_status import Level, MeterReport, NodeStatus, PolicyStatus
+from tendon.graph import topics
 from tendon.graph.namespace import NAMESPACE_VARIABLE
 from tendon.safety.reports import ControlState, MonitorState
 
@@ -155,7 +156,8 @@ class Adviser:
         if self.policy and (error := state.error(POLICY_NODE)):
             return Advice(word=Word.ARMED, reason=error, commands=(say, stop))
         if not self.policy:
-            say = ("", "chunks are taken from policy/action_chunk and teleop/action_chunk")
+            chunks = map(topics.action_chunk, (Source.POLICY, Source.TELEOP))
+            say = ("", f"chunks are taken from {' and '.join(chunks)}")
         if state.control is not None and state.control.mode is Mode.RUNNING:
             told = f"“{task}”" if task else ""
             reason = "; ".join(filter(None, (told, state.control.reason)))

@@ -20,6 +20,7 @@ from std_msgs.msg import Header
 from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
+from tendon.graph import topics
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -48,10 +49,10 @@ class LonelyMonitor:
         ]
         self._clock = robot.create_publisher(Clock, "/clock", qos.NEWEST)
         self._joints = robot.create_publisher(JointState, "joint_states", qos.STREAM)
-        self._beats = controller.create_publisher(Header, wire.HEARTBEAT_TOPIC, qos.EACH)
+        self._beats = controller.create_publisher(Header, topics.HEARTBEAT, qos.EACH)
         self._states = controller.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self._done_ns = 0
-        self.operator.node.create_subscription(Header, wire.DONE_TOPIC, self._through, qos.EACH)
+        self.operator.node.create_subscription(Header, topics.DONE, self._through, qos.EACH)
         self.now_ns = 1_000_000_000_000
 
     def _through(self, message: Header) -> None:

@@ -23,6 +23,7 @@ from tendon.core.errors import StoppedError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level
 from tendon.core.types import Image
+from tendon.graph import topics
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.safety.event_log import lines_of, log_files, read_log
@@ -113,7 +114,7 @@ def test_a_joint_state_from_the_future_does_not_lock_the_robot_out(graph: Runnin
 
 def test_a_second_control_node_stops_the_robot(graph: RunningGraph) -> None:
     graph.arm()
-    beats = graph.operator.node.create_publisher(Header, wire.HEARTBEAT_TOPIC, qos.EACH)
+    beats = graph.operator.node.create_publisher(Header, topics.HEARTBEAT, qos.EACH)
     rival = wire.Heartbeat(node="control_node", instance="another-1")
 
     def beat() -> bool:
@@ -288,9 +289,9 @@ def test_the_monitor_takes_no_image_and_whoever_else_tells_it_of_frames_stops_th
         takers = node.get_subscriptions_info_by_topic(f"/camera/{camera.name}/image_raw")
         assert "policy_node" in {info.node_name for info in takers}
         assert "safety_monitor" not in {info.node_name for info in takers}
-    rogue = node.create_publisher(Header, wire.FRAMES_TOPIC, qos.EACH)
+    rogue = node.create_publisher(Header, topics.FRAMES, qos.EACH)
     try:
-        latched_because(graph, Cause.SENDER, f"{node.get_name()} may publish on {wire.FRAMES_TOPIC}")
+        latched_because(graph, Cause.SENDER, f"{node.get_name()} may publish on {topics.FRAMES}")
     finally:
         node.destroy_publisher(rogue)
     graph.arm()

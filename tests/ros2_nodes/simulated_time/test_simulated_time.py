@@ -19,6 +19,7 @@ from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import MockStatus
+from tendon.graph import topics
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -170,7 +171,7 @@ def test_times_that_somebody_else_publishes_stop_the_robot_and_leave_no_trace_wh
 @pytest.mark.parametrize("backend", ["mock"], indirect=True)
 def test_time_waits_for_no_process_that_only_says_it_is_a_node(graph: RunningGraph) -> None:
     begin_ns, backstop_s = graph.now_ns(), time.monotonic() + 60.0
-    with foreign(graph, Header, wire.DONE_TOPIC) as done:
+    with foreign(graph, Header, topics.DONE) as done:
         while graph.now_ns() < begin_ns + 2_000_000_000:
             assert time.monotonic() < backstop_s, f"time stands still: {graph.operator.reports.status('mock_node')}"
             for name, pid, stamp_ns in (("control_node", 1, graph.now_ns()), ("safety_monitor", os.getpid(), 0)):

@@ -33,10 +33,11 @@ from tendon.core.node_status import (
     SimulationStatus,
 )
 from tendon.core.permission import Permission
+from tendon.graph import topics
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire.first_name import first_name
 from tendon.ros2_nodes.wire.forms import LONGEST
-from tendon.ros2_nodes.wire.world_state import WORLD_TOPIC, world_state, world_state_message
+from tendon.ros2_nodes.wire.world_state import world_state, world_state_message
 from tendon.safety.camera_watch import Frame
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
 from tendon.safety.response import Response
@@ -258,7 +259,7 @@ def test_any_state_of_the_world_is_one_or_an_error(
         try:
             _, _, state = world_state(hostile)
         except InvalidDataError as error:
-            assert str(error).startswith(WORLD_TOPIC)
+            assert str(error).startswith(topics.WORLD_STATE)
         else:
             assert np.isfinite(state.joint_position).all()
 
@@ -276,7 +277,7 @@ def test_any_filter_input_is_one_or_an_error(kind: str, points: list[JointTrajec
     try:
         given_inputs = wire.read_filter_inputs(message, 2)
     except InvalidDataError as error:
-        assert str(error).startswith(wire.FILTER_INPUT_TOPIC) and len(str(error)) < 1000
+        assert str(error).startswith(topics.FILTER_INPUT) and len(str(error)) < 1000
     else:
         assert (given_inputs.reset is None) is (kind == "step")
 
@@ -302,7 +303,7 @@ def test_any_word_on_a_frame_is_one_or_an_error(text: str) -> None:
     try:
         camera, frame = wire.read_frame(Header(frame_id=text))
     except InvalidDataError as error:
-        assert str(error).startswith(wire.FRAMES_TOPIC) and len(str(error)) < 2000
+        assert str(error).startswith(topics.FRAMES) and len(str(error)) < 2000
     else:
         assert wire.frame_message(camera, frame).frame_id.split(" ")[1] == camera
 
