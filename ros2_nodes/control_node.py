@@ -26,9 +26,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
-from tendon.control.controller import Controller, Tick
+from tendon.control.controller import Controller
 from tendon.control.executor import Placement
 from tendon.control.reference import LEAD_TICKS
+from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError

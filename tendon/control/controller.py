@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.executor import Executor, Motion, Placement
+from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing import homing_chunk
 from tendon.control.mode_machine import ModeMachine
-from tendon.control.reference import LEAD_TICKS, FilterInput, Reference
+from tendon.control.reference import LEAD_TICKS, Reference
 from tendon.control.residual import BoundedResidual
 from tendon.control.standstill import HeldStop, Standstill
+from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Array, Command, Observation
 from tendon.robots.profile import RobotProfile
-from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import nanoseconds
 
 HOME_TOLERANCE = 1e-3
 """How near to home [rad or m] counts as there."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class Tick:
-    """What one control tick did.
-
-    Attributes:
-        command: to send now; `None` in standby and once latched, when the robot holds on its own.
-        mode: after the tick.
-        reasons: why the robot does not do what the policy asks; empty when it does.
-        cause: why it was stopped, as a code; `None` when it was not.
-        target: (n,) target of the newest committed point after the residual; `None` when there was none.
-        reference: (n,) where the robot should be at the tick.
-        acceleration: (n,) of the newest committed step.
-        margin: free part of the tightest limit, see `Verdict`.
-        binding: the tightest limit.
-        late_ticks: ticks missed before this one.
-        inputs: what the filter was given since the last tick, in order.
-    """
-
-    command: Command | None
-    mode: Mode
-    reasons: tuple[str, ...]
-    target: Array | None
-    reference: Array
-    acceleration: Array
-    margin: float
-    binding: str
-    late_ticks: int
-    cause: Cause | None
-    inputs: tuple[FilterInput, ...] = ()
 
 
 class Controller:
@@ -83,14 +52,8 @@ class Controller:
         self._names = profile.joint_names
         self.period_ns = round(1e9 / profile.control_hz)
         self._arrival_ns = LEAD_TICKS * self.period_ns // 2
-        self._tolerance = np.array(
-            [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
-        )
         settings = self._settings = profile.safety
-        self._settle_ns, self._joint_state_ns, self._invalid_counts_ns = map(
-            nanoseconds, (settings.arm_settle_s, settings.joint_state_age_s, settings.invalid_s)
-        )
-        self._rest = Rest(profile)
+        self._settle_ns, self._invalid_counts_ns = map(nanoseconds, (settings.arm_settle_s, settings.invalid_s))
         self._residual = residual
         self._executor = Executor(len(self._names))
         self._filter = SafetyFilter(profile, clearance)
@@ -100,12 +63,11 @@ class Controller:
         self._modes = ModeMachine()
         self._reference = Reference(self._filter, self.period_ns)
         self._held: Array | None = None
-        self._observation: Observation | None = None
-        self._now_ns: int | None = None
         self._settled_ns = 0
         self._invalid_in_a_row, self._invalid_ns = 0, 0
         self._late_in_a_row = 0
         self._standstill = Standstill(settings)
+        self._feedback = Feedback(profile, self._standstill)
         self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
 
     @property
@@ -182,7 +144,7 @@ class Controller:
     def reject(self, reason: str) -> None:
         """Counts a message that was no valid chunk; `invalid_chunks` in a row latch a stop."""
         self._invalid_in_a_row += 1
-        self._invalid_ns = self._now_ns or 0
+        self._invalid_ns = self._feedback.now_ns or 0
         if self._invalid_in_a_row >= self._settings.invalid_chunks and self.mode.moving:
             text = f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}"
             self.stop(Reason(Cause.CHUNKS, text))
@@ -202,17 +164,11 @@ class Controller:
         """
         if self._profile.arming_obstacle:
             raise StoppedError(f"arm refused: {self._profile.arming_obstacle}")
-        observation, now_ns = self._observation, self._now_ns
+        observation, now_ns = self._feedback.observation, self._feedback.now_ns
         if observation is None or now_ns is None:
             raise StoppedError("arm refused: no joint state yet")
         self._modes.arm(self._standing_causes())
-        start = np.array(observation.joint_position)
-        if self._held is not None:
-            there = np.isfinite(self._tolerance) & (
-                np.abs(start - self._held) < self._settings.held_share * self._tolerance
-            )
-            start[there] = self._held[there]
-        self._reference.start(start, now_ns)
+        self._reference.start(self._feedback.start(observation.joint_position, self._held), now_ns)
         self._late_in_a_row = 0
         self._standstill.end()
         self._stops = (None, None)
@@ -235,9 +191,9 @@ class Controller:
         """
         before = self._stops[0]
         self._stops = (None, None)
-        if not self._reference or self._now_ns is None:
+        if not self._reference or self._feedback.now_ns is None:
             return
-        woke_ns = self._now_ns + late_ns
+        woke_ns = self._feedback.now_ns + late_ns
         if before is None:
             reason: Reason | None = Reason(Cause.LATE, "a command was too late to be sent, and none before it was sent")
         else:
@@ -267,7 +223,8 @@ class Controller:
             now_ns: the time now, on the clock of the observation's stamp.
             observation: the newest joint state; images are for the residual only.
         """
-        before_ns, self._now_ns, self._observation = self._now_ns, now_ns, observation
+        before_ns = self._feedback.now_ns
+        self._feedback.take(observation, now_ns)
         if not self._reference:
             position = self._filter.position if observation is None else observation.joint_position
             return self._quiet("", position)
@@ -275,7 +232,7 @@ class Controller:
         if self._standstill.until_ns is not None and not self._stands(now_ns, self._standstill.until_ns):
             # The robot plays a stop that must not be interrupted.
             return self._quiet(self._standstill.reason, self._filter.position, late)
-        for reason in self._causes():
+        for reason in self._feedback.off(self._reference):
             self._modes.stop(reason)
         target: Array | None = None
         notes: tuple[str, ...] = ()
@@ -350,18 +307,11 @@ class Controller:
 
     def _stands(self, now_ns: int, until_ns: int) -> bool:
         """Returns whether a standstill is over: the robot should be at the end of its stop, and is, or has to stop."""
-        if self._observation is None or (now_ns < until_ns and not self._stale()):
+        if self._feedback.observation is None or (now_ns < until_ns and not self._feedback.stale()):
             return False
-        away = np.abs(self._observation.joint_position - self._filter.position)
-        moving = self._rest.moving(self._observation.joint_velocity)
-        wrong = np.flatnonzero((away > self._tolerance) | moving)
-        if len(wrong) and not self._stale():
-            i = int(wrong[0])
-            text = (
-                f"{self._names[i]} is {away[i]:.3f} from where its stop ends, at "
-                f"{self._observation.joint_velocity[i]:.3f} a second, after the machine stood still"
-            )
-            self._modes.stop(Reason(Cause.TRACKING, text))
+        problem = self._feedback.off_stop(self._filter.position)
+        if problem is not None:
+            self._modes.stop(problem)
         self._standstill.end()
         self._reference.start(self._filter.position, now_ns)
         self._executor.clear(now_ns)
@@ -379,8 +329,8 @@ class Controller:
             self._reference.commit(None)
         else:
             target = motion[0]
-            if self._residual is not None and self._observation is not None:
-                target = self._residual.step(self._observation, target)
+            if self._residual is not None and self._feedback.observation is not None:
+                target = self._residual.step(self._feedback.observation, target)
                 if self._residual.problem:
                     notes = (*notes, self._residual.problem)
             verdict = self._reference.commit(target, motion[1])
@@ -408,42 +358,13 @@ class Controller:
 
     def _standing_causes(self) -> list[Reason]:
         """Returns what would stop it again at once, while the reference is at rest."""
-        causes = self._stale()
-        if self._observation is not None:
-            moving = np.flatnonzero(self._rest.moving(self._observation.joint_velocity))
-            causes += [Reason(Cause.TRACKING, f"{self._names[i]} moves") for i in moving]
-        recent = self._now_ns is not None and self._now_ns - self._invalid_ns < self._invalid_counts_ns
+        causes = self._feedback.stale() + self._feedback.moving()
+        now_ns = self._feedback.now_ns
+        recent = now_ns is not None and now_ns - self._invalid_ns < self._invalid_counts_ns
         if self._invalid_in_a_row >= self._settings.invalid_chunks and recent:
             text = f"{self._invalid_in_a_row} invalid chunks in a row and no valid one since"
             causes.append(Reason(Cause.CHUNKS, text))
         return causes
-
-    def _stale(self) -> list[Reason]:
-        if self._observation is None or self._now_ns is None:
-            return [Reason(Cause.STALE_JOINTS, "no joint state")]
-        if len(self._observation.joint_position) != len(self._names):
-            text = f"joint state of {len(self._observation.joint_position)} joints, expected {len(self._names)}"
-            return [Reason(Cause.BAD_JOINTS, text)]
-        age_ns = self._standstill.age_ns(self._observation.stamp_ns, self._now_ns)
-        if abs(age_ns) > self._joint_state_ns:
-            text = f"stale joint state: {age_ns * 1e-6:.0f} ms old, allowed {self._joint_state_ns * 1e-6:.0f}"
-            return [Reason(Cause.STALE_JOINTS, text)]
-        return []
-
-    def _causes(self) -> list[Reason]:
-        """Returns what must stop a robot that may move."""
-        stale = self._stale()
-        if stale or self._observation is None:
-            return stale
-        tick = min(self._reference.nearest(self._observation.stamp_ns), self._reference.committed)
-        error = np.abs(self._observation.joint_position - self._reference.point(tick).position)
-        if not (error > self._tolerance).any():
-            return []
-        texts = (
-            f"tracking: {self._names[i]} is {error[i]:.3f} from its reference, allowed {self._tolerance[i]:.3f}"
-            for i in np.flatnonzero(error > self._tolerance)
-        )
-        return [Reason(Cause.TRACKING, text) for text in texts]
 
     def _stop_of(self, command: Command | None) -> HeldStop | None:
         """Returns where and when a command comes to rest."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tendon.control.controller import Controller, Tick
+from tendon.control.controller import Controller
 from tendon.control.residual import BoundedResidual
+from tendon.control.tick import Tick
 from tendon.core.modes import Mode
 from tendon.core.types import Array, Command, Observation
 from tendon.robots.trajectory_controller import TrajectoryController

@@ -1,0 +1,97 @@
+"""What was measured of the robot, and what is wrong with it: the joint state of a control tick, judged."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tendon.control.reference import Reference
+from tendon.control.standstill import Standstill
+from tendon.core.causes import Cause, Reason
+from tendon.core.types import Array, Observation
+from tendon.robots.profile import RobotProfile
+from tendon.robots.rest import Rest
+from tendon.robots.safety_settings import nanoseconds
+
+
+class Feedback:
+    """The newest joint state. Not thread-safe.
+
+    Args:
+        profile: joints, how well they follow, and how old a joint state may be.
+        standstill: what the control loop was not awake for counts as no age.
+    """
+
+    def __init__(self, profile: RobotProfile, standstill: Standstill) -> None:
+        self._names, self._standstill = profile.joint_names, standstill
+        self._tolerance = np.array(
+            [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
+        )
+        self._held = profile.safety.held_share * self._tolerance
+        self._age_ns = nanoseconds(profile.safety.joint_state_age_s)
+        self._rest = Rest(profile)
+        self.observation: Observation | None = None
+        """The newest joint state; `None` before the first."""
+        self.now_ns: int | None = None
+        """When it was looked at; `None` before the first tick."""
+
+    def take(self, observation: Observation | None, now_ns: int) -> None:
+        """Takes the newest joint state there is at a tick."""
+        self.observation, self.now_ns = observation, now_ns
+
+    def stale(self) -> list[Reason]:
+        """Returns why the joint state cannot be used; empty when it can."""
+        if self.observation is None or self.now_ns is None:
+            return [Reason(Cause.STALE_JOINTS, "no joint state")]
+        if len(self.observation.joint_position) != len(self._names):
+            text = f"joint state of {len(self.observation.joint_position)} joints, expected {len(self._names)}"
+            return [Reason(Cause.BAD_JOINTS, text)]
+        age_ns = self._standstill.age_ns(self.observation.stamp_ns, self.now_ns)
+        if abs(age_ns) > self._age_ns:
+            text = f"stale joint state: {age_ns * 1e-6:.0f} ms old, allowed {self._age_ns * 1e-6:.0f}"
+            return [Reason(Cause.STALE_JOINTS, text)]
+        return []
+
+    def moving(self) -> list[Reason]:
+        """Returns a reason for each joint that is measured to move."""
+        if self.observation is None:
+            return []
+        moving = np.flatnonzero(self._rest.moving(self.observation.joint_velocity))
+        return [Reason(Cause.TRACKING, f"{self._names[i]} moves") for i in moving]
+
+    def off(self, reference: Reference) -> list[Reason]:
+        """Returns what must stop a robot that may move: it is stale, or too far from the reference at its stamp."""
+        stale = self.stale()
+        if stale or self.observation is None:
+            return stale
+        tick = min(reference.nearest(self.observation.stamp_ns), reference.committed)
+        error = np.abs(self.observation.joint_position - reference.point(tick).position)
+        if not (error > self._tolerance).any():
+            return []
+        texts = (
+            f"tracking: {self._names[i]} is {error[i]:.3f} from its reference, allowed {self._tolerance[i]:.3f}"
+            for i in np.flatnonzero(error > self._tolerance)
+        )
+        return [Reason(Cause.TRACKING, text) for text in texts]
+
+    def off_stop(self, position: Array) -> Reason | None:
+        """Returns why a robot that played its stop does not stand at the end of it, at (n,) `position`."""
+        if self.stale() or self.observation is None:
+            return None
+        away = np.abs(self.observation.joint_position - position)
+        wrong = np.flatnonzero((away > self._tolerance) | self._rest.moving(self.observation.joint_velocity))
+        if not len(wrong):
+            return None
+        i = int(wrong[0])
+        text = (
+            f"{self._names[i]} is {away[i]:.3f} from where its stop ends, at "
+            f"{self.observation.joint_velocity[i]:.3f} a second, after the machine stood still"
+        )
+        return Reason(Cause.TRACKING, text)
+
+    def start(self, measured: Array, held: Array | None) -> Array:
+        """Returns (n,) where motion starts: at (n,) `held`, where a joint still is there, else where it is measured."""
+        start = np.array(measured)
+        if held is not None:
+            there = np.isfinite(self._tolerance) & (np.abs(start - held) < self._held)
+            start[there] = held[there]
+        return start

@@ -1,0 +1,41 @@
+"""What comes of one control tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tendon.control.reference import FilterInput
+from tendon.core.causes import Cause
+from tendon.core.modes import Mode
+from tendon.core.types import Array, Command
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Tick:
+    """What one control tick did.
+
+    Attributes:
+        command: to send now; `None` in standby and once latched, when the robot holds on its own.
+        mode: after the tick.
+        reasons: why the robot does not do what the policy asks; empty when it does.
+        cause: why it was stopped, as a code; `None` when it was not.
+        target: (n,) target of the newest committed point after the residual; `None` when there was none.
+        reference: (n,) where the robot should be at the tick.
+        acceleration: (n,) of the newest committed step.
+        margin: free part of the tightest limit, see `Verdict`.
+        binding: the tightest limit.
+        late_ticks: ticks missed before this one.
+        inputs: what the filter was given since the last tick, in order.
+    """
+
+    command: Command | None
+    mode: Mode
+    reasons: tuple[str, ...]
+    target: Array | None
+    reference: Array
+    acceleration: Array
+    margin: float
+    binding: str
+    late_ticks: int
+    cause: Cause | None
+    inputs: tuple[FilterInput, ...] = ()
