@@ -70,8 +70,8 @@ class ControlNode(NodeShell):
         clearance = Clearance(self.profile, load_environment(place) if place else None)
         self._zone: HumanZone | None = None
         if self.profile.human is not None:
-            lead_ns = LEAD_TICKS * self._period_ns
-            self._zone = HumanZone(clearance, self.profile.human, self.profile.base_frame, lead_ns)
+            lead_ns, frame = LEAD_TICKS * self._period_ns, self.profile.base_frame
+            self._zone = HumanZone(clearance, self.profile.human, frame, lead_ns, self.profile.safety)
         guards = () if self._zone is None else (self._zone,)
         self._controller = Controller(self.profile, clearance=clearance, guards=guards)
         if self.profile.collision_file is None:

@@ -16,13 +16,12 @@ from tendon.core.errors import TendonError
 from tendon.core.types import Observation
 from tendon.graph import topics
 from tendon.observation.buffer import ObservationBuffer, Tolerances
+from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.safety.camera_watch import Frame
 
-MISSED_PERIODS = 3
-JOINT_STATE_AGE_NS = 100_000_000
 CLOCK_RACE_NS = 30_000_000
 REASON_NS = 1_000_000_000
 """How long a reason stands in the diagnostics before the next one, which may differ by a few ms, takes its place."""
@@ -40,6 +39,8 @@ class ObservationInputs:
     def __init__(self, node: NodeShell, cameras: Sequence[str], arrived: Callable[[], None]) -> None:
         self._node, self._time, self._notify = node, node.time, arrived
         self._periods_ns = {name: round(1e9 / node.profile.camera(name).rate_hz) for name in cameras}
+        settings = node.profile.safety
+        self._missed, self._joints_ns = settings.camera_missed_periods, nanoseconds(settings.joint_state_silence_s)
         self._arrived_ns: dict[str, int] = {}
         self._refused: dict[str, tuple[str, int]] = {}
         # /clock and what is stamped with it come by different ways, so either may be first.
@@ -63,9 +64,9 @@ class ObservationInputs:
         """Returns why there is no observation; empty while there are."""
         now_ns = self._time.now_ns()
         for name, period_ns in self._periods_ns.items():
-            if silent := self._silent(name, MISSED_PERIODS * period_ns, now_ns):
+            if silent := self._silent(name, self._missed * period_ns, now_ns):
                 return f"camera {name}: {silent}; no inference without it"
-        if silent := self._silent(topics.JOINT_STATES, JOINT_STATE_AGE_NS, now_ns):
+        if silent := self._silent(topics.JOINT_STATES, self._joints_ns, now_ns):
             return f"joint_states: {silent}; no inference without them"
         return self._buffer.problem()
 

@@ -50,6 +50,7 @@ from tendon.policies.inference.policy import Inference
 from tendon.policies.inference.schedule import REPLAN_STEPS
 from tendon.policies.inference.session import Answer, Heard, PolicySession
 from tendon.policies.remote.policy import RemoteInference
+from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import Announcements, overhear
@@ -75,7 +76,8 @@ class PolicyNode(NodeShell):
         places = [place for name in ("bundle", "standby") if (place := self.setting(name, ""))]
         loaded = [load_place(Path(place), self.profile, engine) for place in places]
         lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
-        plan = PlanCopy(len(self.profile.joint_names), lead_ns)
+        ahead_ns = nanoseconds(self.profile.safety.chunk_ahead_s)
+        plan = PlanCopy(len(self.profile.joint_names), lead_ns, ahead_ns)
         self._session: PolicySession[LoadedPolicy] = PolicySession(
             loaded, plan, self.time.now_ns, publish=self._publish, on_response=self._respond
         )

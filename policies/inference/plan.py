@@ -31,10 +31,11 @@ class PlanCopy:
     Args:
         joint_count: length of a row.
         lead_ns: how far ahead of now that loop has committed its reference, and the way of a chunk to it.
+        ahead_ns: how far ahead of now it lets a chunk begin.
     """
 
-    def __init__(self, joint_count: int, lead_ns: int) -> None:
-        self._executor, self._lead_ns = Executor(joint_count), lead_ns
+    def __init__(self, joint_count: int, lead_ns: int, ahead_ns: int) -> None:
+        self._executor, self._lead_ns = Executor(joint_count, ahead_ns), lead_ns
         self._lock = threading.Lock()
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:

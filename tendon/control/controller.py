@@ -55,7 +55,7 @@ class Controller:
         settings = self._settings = profile.safety
         self._settle_ns, self._invalid_counts_ns = map(nanoseconds, (settings.arm_settle_s, settings.invalid_s))
         self._residual = residual
-        self._executor = Executor(len(self._names))
+        self._executor = Executor(len(self._names), nanoseconds(settings.chunk_ahead_s))
         self._filter = SafetyFilter(profile, clearance)
         self._filter.guards = guards
         self._delay_ns = round(self._filter.delay_s * 1e9)

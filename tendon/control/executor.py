@@ -13,8 +13,6 @@ from tendon.robots.spline import hermite
 
 FADE_NS = 150_000_000
 """How long the difference between an old plan and a new one takes to fade."""
-MAX_AHEAD_NS = 1_000_000_000
-"""A chunk that begins later than this after its submission has a wrong clock."""
 
 Motion = tuple[Array, Array]
 
@@ -75,10 +73,11 @@ class Executor:
 
     Args:
         joint_count: length of a row.
+        ahead_ns: how far ahead of its submission a chunk may begin (`safety: chunk_ahead_s`).
     """
 
-    def __init__(self, joint_count: int) -> None:
-        self._joint_count = joint_count
+    def __init__(self, joint_count: int, ahead_ns: int) -> None:
+        self._joint_count, self._ahead_ns = joint_count, ahead_ns
         self._plan: _Plan | None = None
         self._newest_ns: int | None = None
 
@@ -116,7 +115,7 @@ class Executor:
             raise InvalidDataError(f"chunk has rows of {chunk.actions.shape[1]} joints, expected {self._joint_count}")
         if self._newest_ns is not None and chunk.observation_stamp_ns <= self._newest_ns:
             return Placement.OLDER
-        if chunk.observation_stamp_ns > from_ns or chunk.start_ns > from_ns + MAX_AHEAD_NS:
+        if chunk.observation_stamp_ns > from_ns or chunk.start_ns > from_ns + self._ahead_ns:
             return Placement.AHEAD
         if chunk.end_ns <= from_ns:
             return Placement.OVER

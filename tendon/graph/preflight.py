@@ -80,7 +80,7 @@ def _check_robot(values: Mapping[str, str], profile: RobotProfile) -> None:
     place = environment_of(values)
     clearance = Clearance(profile, load_environment(place) if place else None)
     if profile.human is not None:
-        HumanZone(clearance, profile.human, profile.base_frame, lead_ns=0)
+        HumanZone(clearance, profile.human, profile.base_frame, lead_ns=0, settings=profile.safety)
     if profile.tool_speed is not None:
         Kinematics(profile)
     if values["arm"] == "true" and profile.arming_obstacle:

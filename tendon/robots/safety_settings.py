@@ -47,8 +47,9 @@ class SafetySettings:
 
     # What is measured of the joints.
     state_ahead_s: float = field(default=0.03, metadata=bounds("s", tightest=0.005, loosest=0.03))
-    """How far ahead of this machine's clock a joint state may be stamped: what synchronised machines differ by, and
-    what `/clock` may come late. One that is further ahead is refused, as the true ones after it would look old."""
+    """How far ahead of this machine's clock a joint state, or where people are, may be stamped: what synchronised
+    machines differ by, and what `/clock` may come late. One that is further ahead is refused, as the true ones after it
+    would look old."""
     rest_share: float = field(default=0.05, metadata=bounds("of the speed limit", tightest=0.01, loosest=0.1))
     """A joint that is measured at no more than this part of its speed limit is at rest. Sensors have noise and an
     offset, and contacts keep a joint trembling. May be loosened for speeds that are computed from coarse encoders."""
@@ -110,6 +111,10 @@ class SafetySettings:
     """How long a camera's fault holds the robot before it stops it: nobody expects it to go on after that. May be
     loosened, as the robot stands meanwhile."""
 
+    # People, where the profile names their topic.
+    people_age_s: float = field(default=0.5, metadata=bounds("s", tightest=0.1, loosest=0.5))
+    """Oldest position of people to move on. Who cannot be seen may be anywhere."""
+
     # What is too slow, and what is done about it.
     latency_slow_s: float = field(default=0.3, metadata=bounds("s", tightest=0.05, loosest=0.6))
     """Age of the observation behind a chunk or a command above which the robot slows down. What moves meanwhile moves
@@ -136,6 +141,8 @@ class SafetySettings:
     held_share: float = field(default=0.1, metadata=bounds("of the tracking tolerance", tightest=0.01, loosest=0.1))
     """How far a joint may be off the point where it is held and still start from there. Gravity pulls it off; measured
     positions would lead it down a little with each arming."""
+    chunk_ahead_s: float = field(default=1.0, metadata=bounds("s", tightest=0.2, loosest=1.0))
+    """How far ahead of now a chunk may begin. One that begins later has a wrong clock, and is not followed."""
     invalid_chunks: int = field(default=3, metadata=bounds("chunks", tightest=1, loosest=3))
     """Invalid chunks in a row that latch a stop. One may be a policy's slip; three are a policy that is broken."""
     invalid_s: float = field(default=1.0, metadata=bounds("s", tightest=10.0, loosest=1.0))

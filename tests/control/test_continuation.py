@@ -25,7 +25,7 @@ def planned(at_ns: int) -> Array:
 @pytest.fixture
 def executor() -> Executor:
     """Runs a chunk that was inferred from an observation half a second before."""
-    executor = Executor(len(PROFILE.joints))
+    executor = Executor(len(PROFILE.joints), 10**9)
     first_ns = SEEN_NS - 500 * MS
     rows = np.array([planned(first_ns + (k + 1) * STEP_NS) for k in range(16)])
     executor.submit(make_chunk(rows, first_ns), first_ns + 30 * MS)
@@ -79,7 +79,7 @@ def test_the_tolerance_is_a_part_of_the_tracking_tolerance_and_none_is_any_dista
 
 
 def test_without_a_plan_there_is_none(executor: Executor) -> None:
-    assert prefix(Executor(len(PROFILE.joints)), seen()) is None
+    assert prefix(Executor(len(PROFILE.joints), 10**9), seen()) is None
     assert prefix(executor, seen(stamp_ns=SEEN_NS + 2000 * MS)) is None
     executor.clear()
     assert prefix(executor, seen()) is None

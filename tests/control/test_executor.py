@@ -13,6 +13,7 @@ from tendon.core.types import ActionChunk, Array
 from tests.control.limits_checker import make_chunk
 from tests.laws import law_settings
 
+AHEAD_NS = 1_000_000_000
 MS = 1_000_000
 STEP_NS = 100 * MS
 ROWS = 16
@@ -35,7 +36,7 @@ def assert_continuous(executor: Executor, at_ns: int) -> None:
 
 
 def test_rows_are_met_when_they_are_due_and_nothing_is_due_outside() -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     chunk = wave(0)
     assert executor.sample(0) is None and executor.end_ns is None
     assert executor.submit(chunk, 30 * MS) is Placement.ACCEPTED
@@ -48,7 +49,7 @@ def test_rows_are_met_when_they_are_due_and_nothing_is_due_outside() -> None:
 
 
 def test_a_smooth_motion_is_interpolated_closely_with_its_velocity() -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     executor.submit(wave(0), 30 * MS)
     for at_ns in range(300 * MS, 1300 * MS, 7 * MS):
         motion = executor.sample(at_ns)
@@ -60,7 +61,7 @@ def test_a_smooth_motion_is_interpolated_closely_with_its_velocity() -> None:
 @law_settings(max_examples=60)
 @given(delay_ms=st.integers(20, 500), offset_ms=st.integers(150, 900), jump=st.floats(-0.5, 0.5))
 def test_a_replacement_is_continuous_in_position_and_velocity(delay_ms: int, offset_ms: int, jump: float) -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     executor.submit(wave(0), 30 * MS)
     observation_ns = offset_ms * MS
     from_ns = observation_ns + delay_ms * MS
@@ -78,7 +79,7 @@ def test_a_replacement_is_continuous_in_position_and_velocity(delay_ms: int, off
 
 
 def test_chunks_that_agree_give_one_motion_on_any_grid() -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     executor.submit(wave(0), 30 * MS)
     for observation_ns in range(170 * MS, 3000 * MS, 170 * MS):
         from_ns = observation_ns + 130 * MS
@@ -92,7 +93,7 @@ def test_chunks_that_agree_give_one_motion_on_any_grid() -> None:
 
 
 def test_a_first_chunk_leads_away_from_where_the_robot_is() -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     origin = np.array([0.3, -0.3]), np.array([0.1, 0.0])
     executor.submit(wave(0), 30 * MS, origin)
     motion = executor.sample(30 * MS)
@@ -104,7 +105,7 @@ def test_a_first_chunk_leads_away_from_where_the_robot_is() -> None:
 
 
 def test_older_duplicate_past_and_early_chunks_are_not_taken() -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     executor.submit(wave(500 * MS), 600 * MS)
     plan = executor.window(700 * MS, STEP_NS, 5)
     assert executor.submit(wave(500 * MS), 650 * MS) is Placement.OLDER
@@ -117,11 +118,11 @@ def test_older_duplicate_past_and_early_chunks_are_not_taken() -> None:
 
 def test_rows_of_another_length_are_an_error() -> None:
     with pytest.raises(InvalidDataError, match="rows of 2 joints, expected 3"):
-        Executor(3).submit(wave(0), 0)
+        Executor(3, AHEAD_NS).submit(wave(0), 0)
 
 
 def test_clear_forgets_the_plan_and_what_was_seen_before_it() -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     executor.submit(wave(0), 30 * MS)
     executor.clear(200 * MS)
     assert executor.sample(300 * MS) is None and executor.window(300 * MS, STEP_NS, 2) is None
@@ -130,7 +131,7 @@ def test_clear_forgets_the_plan_and_what_was_seen_before_it() -> None:
 
 
 def test_a_window_is_the_plan_on_another_grid_as_far_as_it_goes() -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     chunk = wave(0)
     executor.submit(chunk, 30 * MS)
     window = executor.window(1450 * MS, STEP_NS, 5)
@@ -142,7 +143,7 @@ def test_a_window_is_the_plan_on_another_grid_as_far_as_it_goes() -> None:
 
 
 def test_a_chunk_of_one_row_is_a_point() -> None:
-    executor = Executor(2)
+    executor = Executor(2, AHEAD_NS)
     executor.submit(make_chunk(np.array([[0.1, 0.2]]), 0), 30 * MS, (np.zeros(2), np.zeros(2)))
     motion = executor.sample(100 * MS)
     assert motion is not None

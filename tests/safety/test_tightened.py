@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tendon.control.clearance.model import Clearance
+from tendon.control.clearance.motion import MotionPath
+from tendon.control.clearance.people import HumanZone
 from tendon.control.controller import Controller
+from tendon.control.executor import Placement
 from tendon.control.standstill import Standstill
 from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock, ManualClock
@@ -17,7 +21,7 @@ from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission, PermissionFollower
 from tendon.core.types import ActionChunk, SentTrajectory
-from tendon.robots.profile import Camera, RobotProfile
+from tendon.robots.profile import Camera, Human, RobotProfile
 from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.camera_watch import CameraWatch, Frame
@@ -32,6 +36,7 @@ from tests.control.limits_checker import PROFILE
 from tests.control.robot_side import MS, Robot
 
 HOME, STILL, SPEED = PROFILE.vector("home"), np.zeros(8), PROFILE.vector("velocity")
+STANDING = MotionPath(time_s=np.zeros(1), position=HOME[None], velocity=STILL[None], acceleration=STILL[None])
 NEVER = 10_000
 
 
@@ -211,6 +216,31 @@ def gap_holds(profile: RobotProfile) -> bool:
     return armed(profile).tick(skip=8).command is None
 
 
+def chunk_ahead_ms(profile: RobotProfile) -> int:
+    """Returns how far ahead of now a chunk may begin."""
+    robot, rows = armed(profile), np.tile(HOME, (4, 1))
+    for _ in range(40):  # until it has settled
+        robot.tick()
+    for ahead_ms in range(0, NEVER, 100):
+        times = {"start_ns": robot.now_ns + ahead_ms * MS, "observation_stamp_ns": robot.now_ns}
+        chunk = ActionChunk(actions=rows, step_ns=100 * MS, **times)
+        if robot.controller.submit(chunk, robot.now_ns) is Placement.AHEAD:
+            return ahead_ms
+        robot.tick()
+    return NEVER
+
+
+def people_ms(profile: RobotProfile) -> int:
+    """Returns how old the position of people is when it counts as none."""
+    zone = HumanZone(Clearance(profile), Human(topic="people"), "base", 0, profile.safety)
+    zone.see((), 0, "base", 0)
+    for now_ms in range(0, NEVER, 50):
+        zone.pass_time(now_ms * MS)
+        if zone(STANDING):
+            return now_ms
+    return NEVER
+
+
 def invalid_chunks(profile: RobotProfile) -> int:
     robot = armed(profile)
     chunk = ActionChunk(actions=np.zeros((4, 3)), start_ns=0, step_ns=10 * MS, observation_stamp_ns=0)
@@ -302,6 +332,7 @@ EARLIER = [
     ("camera_motion", 0.005, lambda p: camera_ms(p, 50, (0, 200), moves=0.05)),
     ("camera_black", 32, lambda p: camera_ms(p, 50, (0, 20))),
     ("camera_flat", 32, lambda p: camera_ms(p, 50, (100, 120))),
+    ("people_age_s", 0.1, people_ms),
     ("camera_latch_s", 0.2, lambda p: camera_ms(p, 50, (0, 0), needs=Response.STOP)),
     ("latency_slow_s", 0.1, lambda p: -latency(p, 200, 3)),
     ("latency_hold_s", 0.4, lambda p: -latency(p, 500, 3)),
@@ -311,6 +342,7 @@ EARLIER = [
     ("joint_state_age_s", 0.02, lambda p: not stale_stops(p)),
     ("late_ticks", 1, late_ticks),
     ("gap_ticks", 5, lambda p: not gap_holds(p)),
+    ("chunk_ahead_s", 0.2, chunk_ahead_ms),
     ("invalid_chunks", 1, invalid_chunks),
     ("invalid_s", 10.0, lambda p: not arm_is_refused(p)),
     ("held_share", 0.01, lambda p: -starts_off(p)),

@@ -10,11 +10,7 @@ from tendon.control.clearance.motion import MotionPath, check_separation
 from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.core.types import Array, freeze
 from tendon.robots.profile import Human
-
-STALE_NS = 500_000_000
-"""Oldest position of people to move on. Who cannot be seen may be anywhere."""
-MAX_AHEAD_NS = 30_000_000
-"""How far in the future people may have been seen: what synchronised clocks differ by, and `/clock` may come late."""
+from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
 
 class HumanZone:
@@ -29,17 +25,19 @@ class HumanZone:
         human: size of a person, speed, separation, and how uncertain a position is.
         frame: in which positions are given: the robot's base frame.
         lead_ns: how far ahead of now a step begins.
+        settings: how old a position may be, and how far ahead of now it may be stamped.
 
     Raises:
         ConfigError: the robot has no collision model, so nothing could be kept away.
     """
 
-    def __init__(self, clearance: Clearance, human: Human, frame: str, lead_ns: int) -> None:
+    def __init__(self, clearance: Clearance, human: Human, frame: str, lead_ns: int, settings: SafetySettings) -> None:
         if not clearance.body_names:
             raise ConfigError(
                 "profile has a human topic but no collision model: make it with `tendon robot collisions`"
             )
         self._clearance, self._human, self._frame, self._lead_ns = clearance, human, frame, lead_ns
+        self._age_ns, self._ahead_ns = nanoseconds(settings.people_age_s), nanoseconds(settings.state_ahead_s)
         distance = human.separation + human.uncertainty
         self._margin = freeze("separation", [distance] * len(clearance.body_names), (None,))
         self._people: tuple[Array, ...] = ()
@@ -71,7 +69,7 @@ class HumanZone:
     def _check(self, seen_ns: int, frame: str, now_ns: int) -> None:
         if frame != self._frame:
             raise InvalidDataError(f"frame_id is {frame!r}, must be {self._frame!r}, the robot's base_frame")
-        if seen_ns > now_ns + MAX_AHEAD_NS:
+        if seen_ns > now_ns + self._ahead_ns:
             raise InvalidDataError(f"its stamp is {(seen_ns - now_ns) * 1e-6:.0f} ms in the future: check the clocks")
         if self._seen_ns is not None and seen_ns <= self._seen_ns:
             raise InvalidDataError("its stamp is not newer than the last: stamp each message with its exposure")
@@ -85,9 +83,9 @@ class HumanZone:
         if self._seen_ns is None:
             return f"{self._problem or f'nothing on {self._human.topic} yet'}: people may be anywhere"
         age_ns = max(0, self._now_ns - self._seen_ns)
-        if age_ns > STALE_NS:
+        if age_ns > self._age_ns:
             why = f" ({self._problem})" if self._problem else ""
-            return f"nothing of use on {self._human.topic} for {STALE_NS / 1e6:.0f} ms{why}: people may be anywhere"
+            return f"nothing of use on {self._human.topic} for {self._age_ns / 1e6:.0f} ms{why}: people may be anywhere"
         # They have come nearer since they were seen, and do until the step begins.
         margin = self._margin + self._human.speed * (age_ns + self._lead_ns) * 1e-9
         for person in self._people:

@@ -23,7 +23,7 @@ FRAME, LEAD_NS = PROFILE.base_frame, 40 * MS
 
 def make() -> tuple[SafetyFilter, HumanZone]:
     clearance = Clearance(PROFILE)
-    filter_, zone = SafetyFilter(PROFILE, clearance), HumanZone(clearance, HUMAN, FRAME, LEAD_NS)
+    filter_, zone = SafetyFilter(PROFILE, clearance), HumanZone(clearance, HUMAN, FRAME, LEAD_NS, PROFILE.safety)
     filter_.guards = (zone,)
     filter_.reset(HOME)
     return filter_, zone
@@ -118,4 +118,4 @@ def test_a_position_that_is_no_number_is_an_error_and_changes_nothing() -> None:
 
 def test_a_robot_without_a_collision_model_cannot_keep_away() -> None:
     with pytest.raises(ConfigError, match="collisions"):
-        HumanZone(Clearance(replace(PROFILE, collisions=None)), HUMAN, FRAME, LEAD_NS)
+        HumanZone(Clearance(replace(PROFILE, collisions=None)), HUMAN, FRAME, LEAD_NS, PROFILE.safety)

@@ -82,7 +82,7 @@ class Rig:
     """A session in simulated time; each `run` is one observation, a step after the last."""
 
     def __init__(self, *policies: WordyPolicy, detector: Detector | None = None) -> None:
-        self.clock, self.plan = ManualClock(10**9), PlanCopy(2, LEAD_NS)
+        self.clock, self.plan = ManualClock(10**9), PlanCopy(2, LEAD_NS, 10**9)
         self.policies = policies or (WordyPolicy(),)
         loaded = [Loaded(name=f"p{k}", policy=policy, detector=detector) for k, policy in enumerate(self.policies)]
         self.events: list[Answer[WordyPolicy] | Response] = []
@@ -238,7 +238,7 @@ class TestPolicies:
     def test_two_of_one_name_are_refused(self) -> None:
         policy = Loaded(name="same", policy=WordyPolicy())
         with pytest.raises(ConfigError, match="both called same"):
-            PolicySession((policy, policy), PlanCopy(2, LEAD_NS), ManualClock().now_ns)
+            PolicySession((policy, policy), PlanCopy(2, LEAD_NS, 10**9), ManualClock().now_ns)
 
     def test_all_that_have_a_number_are_steered_or_none(self) -> None:
         it = Rig(WordyPolicy(steering={"speed": 0.0}), WordyPolicy(steering={"speed": 0.0, "care": 0.0}))
@@ -313,7 +313,7 @@ def test_a_thread_asks_the_same_as_a_simulation() -> None:
     stepped.session.permit(armed=True, slowed=False)
     stepped.session.instruct("left")
     stepped.run(9)
-    clock, plan, policy, done = ManualClock(10**9), PlanCopy(2, LEAD_NS), WordyPolicy(), threading.Semaphore(0)
+    clock, plan, policy, done = ManualClock(10**9), PlanCopy(2, LEAD_NS, 10**9), WordyPolicy(), threading.Semaphore(0)
     loaded = Loaded(name="p0", policy=policy, expected_ns=DELAY_NS, stated_ns=DELAY_NS)
     answers: list[Answer[WordyPolicy]] = []
     session = PolicySession((loaded,), plan, clock.now_ns, publish=answers.append)
