@@ -56,8 +56,8 @@ from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import Announcements, overhear
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
-from tendon.ros2_nodes.held_time import HeldTime
-from tendon.ros2_nodes.observation_inputs import ObservationInputs
+from tendon.ros2_nodes.policy.held_time import HeldTime
+from tendon.ros2_nodes.policy.inputs import ObservationInputs
 from tendon.safety.reports import ResponseRequest
 from tendon.safety.response import Response
 

@@ -1,7 +1,7 @@
 """The safety monitor's process: it serves `safety/stop`, `safety/reset` and `safety/arm` and owns the latch.
 
 Subscribes what the robot, its cameras and the other nodes send (`heartbeat`, `joint_states`, `safety/state`, and all of
-`monitor_inputs`); publishes `safety/permission` 50 times a second, which the control node needs fresh (<= 100 ms) to
+`monitor`); publishes `safety/permission` 50 times a second, which the control node needs fresh (<= 100 ms) to
 move, and its own status on `safety/state`. It runs on the time of the graph, which in simulation pauses
 with the machine, and believes nobody: it can slow, hold and stop, and nothing it hears can widen a limit. The latch is
 kept in a file, and what happens in the event log.
@@ -33,7 +33,7 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
-from tendon.ros2_nodes.monitor_inputs import MonitorInputs
+from tendon.ros2_nodes.monitor.inputs import MonitorInputs
 from tendon.safety.event_log import EventLog, profile_digest
 from tendon.safety.host_watch import HostWatch
 from tendon.safety.latch import LatchFile, LatchRecord, state_folder

@@ -21,7 +21,7 @@ from tendon.core.node_status import Level, NodeStatus
 from tendon.graph.running.state import RunState
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.wire.first_name import first_name
+from tendon.ros2_nodes.wire.status.first_name import first_name
 from tendon.safety.reports import ControlState, MonitorState
 
 TOPICS: tuple[wire.StatusTopic[Any], ...] = (wire.DIAGNOSTICS, wire.STATE)

@@ -24,7 +24,7 @@ from tendon.graph.running.state import POLICY_NODE
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes.clients.operator import Operator
-from tendon.ros2_nodes.recorder import Recorder
+from tendon.ros2_nodes.clients.recorder import Recorder
 from tendon.ros2_nodes.wire import JointStateReader
 from tendon.ros2_nodes.wire.world_state import world_state
 from tendon.safety.reports import ControlState

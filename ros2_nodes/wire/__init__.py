@@ -4,13 +4,8 @@ Whoever reads gets a value, or an `InvalidDataError` that says what is wrong wit
 imported here, as it needs the simulation.
 """
 
-from tendon.ros2_nodes.wire.chunks import chunk, chunk_bytes
-from tendon.ros2_nodes.wire.commands import command_bytes
-from tendon.ros2_nodes.wire.filter_inputs import filter_input_messages, read_filter_inputs
-from tendon.ros2_nodes.wire.frames import frame_message, read_frame
-from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
-from tendon.ros2_nodes.wire.joint_states import JointStateReader, joint_state_message
-from tendon.ros2_nodes.wire.life_signs import (
+from tendon.ros2_nodes.wire.headers.frames import frame_message, read_frame
+from tendon.ros2_nodes.wire.headers.life_signs import (
     Done,
     Heartbeat,
     done_message,
@@ -18,8 +13,13 @@ from tendon.ros2_nodes.wire.life_signs import (
     read_done,
     read_heartbeat,
 )
-from tendon.ros2_nodes.wire.times import SECOND_NS, read_stamp_ns, time_message, time_ns
-from tendon.ros2_nodes.wire.topics import (
+from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
+from tendon.ros2_nodes.wire.joint_states import JointStateReader, joint_state_message
+from tendon.ros2_nodes.wire.motion.chunks import chunk, chunk_bytes
+from tendon.ros2_nodes.wire.motion.commands import command_bytes
+from tendon.ros2_nodes.wire.motion.filter_inputs import filter_input_messages, read_filter_inputs
+from tendon.ros2_nodes.wire.motion.trajectories import read_trajectory, write_trajectory
+from tendon.ros2_nodes.wire.status.topics import (
     DIAGNOSTICS,
     PERMISSION,
     STATE,
@@ -29,7 +29,7 @@ from tendon.ros2_nodes.wire.topics import (
     StatusTopic,
     unreadable_request,
 )
-from tendon.ros2_nodes.wire.trajectories import read_trajectory, write_trajectory
+from tendon.ros2_nodes.wire.times import SECOND_NS, read_stamp_ns, time_message, time_ns
 
 __all__ = [
     "DIAGNOSTICS",

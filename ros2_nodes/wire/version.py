@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tendon.core.errors import InvalidDataError
-from tendon.ros2_nodes.wire.forms import short
 
 VERSION = 1
 """Of all such formats. It grows when a reader would misread a message, not when a key is new."""
@@ -17,5 +16,5 @@ def check_version(where: str, given: str) -> None:
     """
     if given != str(VERSION):
         raise InvalidDataError(
-            f"{where}: version is {short(given)}, expected {VERSION}: install the same Tendon everywhere"
+            f"{where}: version is {given[:40]!r}, expected {VERSION}: install the same Tendon everywhere"
         )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.serialization import serialize_message
 
-from tendon.ros2_nodes.wire.first_name import first_name
+from tendon.ros2_nodes.wire.status.first_name import first_name
 from tests.laws import law_settings
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)

@@ -13,7 +13,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import SentTrajectory
-from tendon.ros2_nodes.wire import SECOND_NS, read_stamp_ns, read_trajectory, trajectories, write_trajectory
+from tendon.ros2_nodes.wire import SECOND_NS, read_stamp_ns, read_trajectory, write_trajectory
+from tendon.ros2_nodes.wire.motion import trajectories
 from tests.laws import law_settings
 
 ANY = st.floats(width=64)

@@ -35,8 +35,8 @@ from tendon.core.node_status import (
 from tendon.core.permission import Permission
 from tendon.graph import topics
 from tendon.ros2_nodes import wire
-from tendon.ros2_nodes.wire.first_name import first_name
-from tendon.ros2_nodes.wire.forms import LONGEST
+from tendon.ros2_nodes.wire.status.first_name import first_name
+from tendon.ros2_nodes.wire.status.forms import LONGEST
 from tendon.ros2_nodes.wire.world_state import world_state, world_state_message
 from tendon.safety.camera_watch import Frame
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState

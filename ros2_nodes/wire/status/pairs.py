@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from tendon.core.checks import closest
 from tendon.core.errors import InvalidDataError
-from tendon.ros2_nodes.wire.forms import (
+from tendon.ros2_nodes.wire.status.forms import (
     SHOWN,
     TEXTS,
     Fields,

@@ -25,8 +25,8 @@ from tendon.core.node_status import (
 )
 from tendon.core.permission import Permission
 from tendon.graph import topics
-from tendon.ros2_nodes.wire.forms import LONGEST, short
-from tendon.ros2_nodes.wire.pairs import HEADER, read_pairs, write_pairs
+from tendon.ros2_nodes.wire.status.forms import LONGEST, short
+from tendon.ros2_nodes.wire.status.pairs import HEADER, read_pairs, write_pairs
 from tendon.ros2_nodes.wire.times import time_message
 from tendon.ros2_nodes.wire.version import VERSION, check_version
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState

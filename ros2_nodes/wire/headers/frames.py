@@ -5,7 +5,7 @@ from __future__ import annotations
 from std_msgs.msg import Header
 
 from tendon.graph import topics
-from tendon.ros2_nodes.wire.header_lines import HeaderLine
+from tendon.ros2_nodes.wire.headers.lines import HeaderLine
 from tendon.ros2_nodes.wire.times import time_ns
 from tendon.safety.camera_watch import Frame
 

@@ -10,7 +10,7 @@ from std_msgs.msg import Float64MultiArray
 
 from tendon.core.types import Command, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
-from tendon.ros2_nodes.wire.trajectories import write_trajectory
+from tendon.ros2_nodes.wire.motion.trajectories import write_trajectory
 
 
 def command_bytes(command: Command, profile: RobotProfile) -> Iterator[tuple[ControllerSpec, bytes]]:

@@ -10,7 +10,7 @@ import numpy as np
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.types import ActionChunk, SentTrajectory
 from tendon.ros2_nodes.wire.joint_states import order_of
-from tendon.ros2_nodes.wire.trajectories import read_trajectory, write_trajectory
+from tendon.ros2_nodes.wire.motion.trajectories import read_trajectory, write_trajectory
 
 
 def chunk_bytes(chunk: ActionChunk, joint_names: Sequence[str]) -> bytes:

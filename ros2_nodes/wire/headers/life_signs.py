@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from std_msgs.msg import Header
 
 from tendon.graph import topics
-from tendon.ros2_nodes.wire.header_lines import HeaderLine
+from tendon.ros2_nodes.wire.headers.lines import HeaderLine
 from tendon.ros2_nodes.wire.times import time_ns
 
 _HEARTBEAT = HeaderLine(topic=topics.HEARTBEAT, words=("NODE", "INSTANCE"))

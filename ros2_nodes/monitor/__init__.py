@@ -1,0 +1,1 @@
+"""What only the safety monitor's process has."""

@@ -1,0 +1,1 @@
+"""What only the policy node's process has."""

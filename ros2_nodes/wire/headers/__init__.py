@@ -1,0 +1,1 @@
+"""A few words in the frame_id of a Header."""

@@ -1,0 +1,1 @@
+"""Chunks, commands and what the filter was given, as trajectories."""

@@ -1,0 +1,1 @@
+"""Typed values as key-value pairs of a DiagnosticStatus."""
