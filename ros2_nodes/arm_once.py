@@ -1,4 +1,8 @@
-"""Arms the robot once, when everything is ready, and ends. It is never started again: no restart arms by itself."""
+"""Arms the robot once, when everything is ready, and ends. It is never started again: no restart arms by itself.
+
+Parameter `for_policy`: it waits for a policy node that can work too. A camera that is silent while the robot is armed
+latches, and on a busy machine seconds pass until the first frame finds its way to a policy node that has just started.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import time
 
 from tendon.core.errors import StoppedError
 from tendon.core.modes import PermissionState
+from tendon.core.node_status import Level, PolicyStatus
 from tendon.ros2_nodes.base.runtime import prepare_process, require_ros
 from tendon.ros2_nodes.clients.operator import Operator
 
@@ -19,10 +24,13 @@ def main() -> int:
     require_ros()
     prepare_process()
     operator = Operator("arm_once", arguments=sys.argv)
+    for_policy = operator.node.declare_parameter("for_policy", False).value
     deadline, refusal = time.monotonic() + PATIENCE_S, ""
     try:
         while time.monotonic() < deadline:
             try:
+                if for_policy:
+                    _require_policy(operator)
                 print(operator.arm(timeout_s=2.0), flush=True)
                 return 0
             except StoppedError as error:
@@ -38,6 +46,12 @@ def main() -> int:
     finally:
         operator.close()
     return 1
+
+
+def _require_policy(operator: Operator) -> None:
+    status = operator.reports.newest(PolicyStatus)
+    if status is None or (status.level is Level.ERROR and not status.refusal):  # a task in unknown words may change
+        raise StoppedError("waiting until policy_node can work: `tendon status` says what it lacks")
 
 
 if __name__ == "__main__":

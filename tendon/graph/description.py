@@ -126,7 +126,8 @@ def describe(given: Mapping[str, str]) -> Graph:
         told |= {} if delay == "auto" else {"inference_delay_ms": float(delay)}
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))
     if values["arm"] == "true":
-        processes.append(Process(name="arm_once", module=f"{nodes}.arm_once", once=True))
+        waits: dict[str, Value] = {"for_policy": values["policy"] != "none"}
+        processes.append(Process(name="arm_once", module=f"{nodes}.arm_once", once=True, parameters=waits))
     namespace = parse_namespace(values["namespace"] or os.environ.get(NAMESPACE_VARIABLE, ""))
     remappings = (CLOCK_REMAPPING,) if simulated_time else ()
     file = values["params_file"]

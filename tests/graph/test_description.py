@@ -98,6 +98,9 @@ def test_hardware_starts_no_simulator_and_arming_is_one_process_that_never_respa
     graph = describe({"backend": "hardware", "policy": bundle, "arm": "true"})
     assert [p.name for p in graph.processes] == ["safety_monitor", "control_node", "policy_node", "arm_once"]
     assert [p.name for p in graph.processes if p.once] == ["arm_once"]
+    assert graph.processes[-1].parameters == {"for_policy": True}
+    alone = describe(parse_arguments(["backend:=mock", "policy:=none", "arm:=true"]))
+    assert alone.processes[-1].parameters == {"for_policy": False}
 
 
 @pytest.mark.parametrize(
