@@ -62,8 +62,8 @@ class TestManifest:
             ({"lower": 2.0}, "below upper"),
             ({"default": 2.1}, "between them"),
             ({"upper": float("nan")}, "finite"),
-            ({"upper": "fast"}, "speed lower, upper, default"),
-            ({"meaning": ""}, "speed meaning"),
+            ({"upper": "fast"}, "steering speed: upper is 'fast', must be a finite number"),
+            ({"meaning": ""}, "steering speed: meaning"),
         ],
     )
     def test_what_cannot_be_is_refused(self, changes: dict[str, Any], words: str) -> None:
