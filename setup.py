@@ -11,7 +11,9 @@ ROS = [
     "ros-jazzy-rmw-fastrtps-cpp",
     "ros-jazzy-common-interfaces",
 ]
-SIM = ["pybullet>=3.2.6", "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
+# PyBullet has no wheels beyond Python 3.11, and there pip would build it for ten minutes or fail: all else installs.
+PYBULLET = "pybullet>=3.2.6; python_version < '3.12'"
+SIM = [PYBULLET, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
 VIEW = ["rerun-sdk>=0.41"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]

@@ -17,6 +17,7 @@ def require_sim() -> None:
     Raises:
         MissingDependencyError: it is not; the message says how to get it.
     """
-    for name in ("pybullet", "gymnasium"):
-        if importlib.util.find_spec(name) is None:
-            raise MissingDependencyError(f"the simulator needs {name}, which is missing: {pip_install('sim')}")
+    import tendon.sim.pybullet.client  # noqa: F401
+
+    if importlib.util.find_spec("gymnasium") is None:
+        raise MissingDependencyError(f"the simulator needs gymnasium: {pip_install('sim')}")

@@ -1,10 +1,16 @@
-"""PyBullet, imported in this one place without the line about its build time that the C library prints to stderr."""
+"""PyBullet, imported in this one place without the line about its build time that the C library prints to stderr.
+
+Raises MissingDependencyError where it is not installed, so that a command that needs it ends with one line.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Iterator
+
+from tendon.core.distribution import install_simulator
+from tendon.core.errors import MissingDependencyError
 
 NOISE = b"pybullet build time"
 
@@ -29,7 +35,13 @@ def _without_noise() -> Iterator[None]:
             os.write(2, b"".join(line for line in lines if not line.startswith(NOISE)))
 
 
-with _without_noise():
-    import pybullet
+try:
+    with _without_noise():
+        import pybullet
+        import pybullet_data
+except ModuleNotFoundError as error:
+    raise MissingDependencyError(
+        f"the simulator needs PyBullet: {install_simulator()}; `tendon run backend:=mock` needs none"
+    ) from error
 
-__all__ = ["pybullet"]
+__all__ = ["pybullet", "pybullet_data"]

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pybullet_data
 
-from tendon.sim.pybullet.client import pybullet
+from tendon.sim.pybullet.client import pybullet, pybullet_data
 from tendon.sim.pybullet.robot import Robot
 
 STOCK_URDF = Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
-from tendon.core.distribution import pip_install
+from tendon.core.distribution import install_simulator
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError, MissingDependencyError
 from tendon.graph.arguments import ARGUMENTS, complete
 from tendon.graph.description import Graph, describe, environment_of
@@ -66,7 +66,7 @@ def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
                 f"leave it out of the profile, or {others}"
             )
     if importlib.util.find_spec("pybullet") is None:
-        raise MissingDependencyError(f"backend:=sim needs PyBullet: {pip_install('sim')}; or {others}")
+        raise MissingDependencyError(f"backend:=sim needs PyBullet: {install_simulator()}; or {others}")
     try:
         sample_scene(int(values["scene"]), values["family"] or None)
     except ValueError as error:
