@@ -12,4 +12,4 @@ USUAL, THOROUGH = 100, 1000
 
 def law_settings(max_examples: int = USUAL, **more: Any) -> settings:
     """Returns the settings of a law: so many examples in the usual profile, in the other as many times more."""
-    return settings(max_examples=max_examples * settings().max_examples // USUAL, deadline=None, **more)
+    return settings(max_examples=max_examples * settings().max_examples // USUAL, **more)

@@ -23,6 +23,7 @@ from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level, PolicyStatus
 from tendon.core.types import ActionChunk, Array
+from tendon.graph.domain import domain_id, in_use
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -50,6 +51,7 @@ class RunningGraph:
         self, log: Path, *arguments: str, profile: RobotProfile = PROFILE, source: str = "policy", joint: int = 0
     ) -> None:
         self.log, self.profile, self._source, self.joint = log, profile, source, joint
+        in_company = in_use(domain_id())
         with log.open("w") as output:
             self._run = subprocess.Popen(
                 [sys.executable, "-m", "tendon.cli", "run", *arguments],
@@ -57,6 +59,10 @@ class RunningGraph:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        # Whoever is in the domain before `tendon run` makes it look around for 5 s instead of 1.
+        deadline = time.monotonic() + PATIENCE_S
+        while not (in_company or in_use(domain_id())) and self.alive() and time.monotonic() < deadline:
+            time.sleep(0.02)
         given = dict(text.split(":=", 1) for text in arguments)
         simulated = given.get("backend", "sim") != "hardware" and given.get("clock") != "realtime"
         self.operator = Operator("test", simulated_time=simulated, namespace=given.get("namespace", ""))

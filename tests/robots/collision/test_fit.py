@@ -118,31 +118,42 @@ class TestCommand:
         path.write_text(ARM)
         return path
 
+    @pytest.fixture(scope="class")
+    def made(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """What the command made of the stick, for those that only look at it; its picture is arm.png beside it."""
+        urdf = tmp_path_factory.mktemp("made") / "stick.urdf"
+        urdf.write_text(ARM)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("tendon.pictures.robot_picture.SIZE", 96)
+            return self.make(urdf, "--picture", str(urdf.with_name("arm.png")), "--environment", "tabletop")
+
     def make(self, urdf: Path, *options: str) -> Path:
         out = urdf.parent / "made.yaml"
         assert main(["robot", "collisions", "--urdf", str(urdf), "--out", str(out), "--samples", "1000", *options]) == 0
         return out
 
-    def test_writes_a_model_that_loads(self, urdf: Path) -> None:
-        model = load_collisions(self.make(urdf))
+    def test_writes_a_model_that_loads(self, made: Path) -> None:
+        model = load_collisions(made)
         assert list(model.bodies) == ["base", "upper", "lower", "tip"]
         assert model.allowed[frozenset(("base", "upper"))] == "adjacent"
         assert model.allowed[frozenset(("upper", "lower"))] == "adjacent"
         assert frozenset(("base", "tip")) not in model.allowed
 
-    def test_takes_a_box_for_a_flat_link(self, urdf: Path) -> None:
-        model = load_collisions(self.make(urdf))
+    def test_takes_a_box_for_a_flat_link(self, made: Path) -> None:
+        model = load_collisions(made)
         assert type(model.bodies["lower"][0]).__name__ == "Cuboid"
         assert type(model.bodies["upper"][0]).__name__ == "Capsule"
 
-    def test_keeps_the_margins_of_the_file_that_was_there(self, urdf: Path) -> None:
-        out = self.make(urdf)
+    def test_draws_a_picture(self, made: Path) -> None:
+        assert made.with_name("arm.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_keeps_the_margins_of_the_file_that_was_there(self, made: Path, urdf: Path) -> None:
         text = (
-            out.read_text()
+            made.read_text()
             .replace("margin: 0.01 ", "margin: 0.02 ")
             .replace("margins: []", "margins:\n  - [tip, table, 0.003]")
         )
-        out.write_text(text)
+        urdf.with_name("made.yaml").write_text(text)
         model = load_collisions(self.make(urdf))
         assert model.margin == 0.02 and model.margins == {frozenset(("tip", "table")): 0.003}
 
@@ -167,12 +178,6 @@ class TestCommand:
         printed = capsys.readouterr().out
         assert (said in printed) if said else not printed
         assert profile.read_text() == text
-
-    def test_draws_a_picture(self, urdf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tendon.pictures.robot_picture.SIZE", 96)
-        picture = urdf.parent / "arm.png"
-        self.make(urdf, "--picture", str(picture), "--environment", "tabletop")
-        assert picture.read_bytes().startswith(b"\x89PNG")
 
     def test_shows_a_robot_with_the_meshes_of_another_file(self, urdf: Path, tmp_path: Path) -> None:
         """A link that the collision model does not have is drawn all the same: feet, a head."""

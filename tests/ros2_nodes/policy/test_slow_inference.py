@@ -18,6 +18,7 @@ def test_its_engine_is_not_taken_down_under_it(tmp_path: Path) -> None:
     graph = RunningGraph(log, f"policy:={bundle}", "instruction:=left")
     try:
         graph.ready()
+        graph.wait(lambda: bool(graph.policy().policy), "the policy node")
         graph.arm()
         graph.wait(lambda: "its last row is already past" in log.read_text(), "a chunk, which comes too late")
     finally:

@@ -1,0 +1,23 @@
+"""Who of the processes of `make test` runs which file."""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
+
+GRAPHS_AT_ONCE = 2
+"""Processes that begin with running graphs: as many as there are processors in CI, for a graph computes little, but not
+nothing."""
+
+
+class FromBothEnds(LoadFileScheduling):
+    """Files with running graphs, which mostly wait, go to two processes; more begin with the files that compute.
+
+    Files are in the order of `tests/conftest.py`, graphs first. The first two processes take them from the front, the
+    others from the end: a processor that waits for a graph computes meanwhile.
+    """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if node in self.nodes[GRAPHS_AT_ONCE:]:
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
