@@ -127,6 +127,12 @@ class RobotProfile:
                     f"still, such as {urdf.root}"
                 )
 
+        if not any(followers.get(joint, joint) in self.joint_names for joint in urdf.above(self.tool_frame)):
+            raise ConfigError(
+                f"tool_frame is {self.tool_frame}, which no joint of the profile moves: it must be a link that the arm "
+                "carries"
+            )
+
     @property
     def collision_file(self) -> Path | None:
         """The file of the collision model; `None` without one, meant or not."""

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
-from tendon.core.fields import Names, Positive, Range, RosName, Text, check_fields
+from tendon.core.fields import Names, Range, RosName, Text, check_fields
 
 MAX_TIMEOUT_S = 0.5
 """A robot side that waits longer than this for its next command has no timeout worth the name."""
@@ -19,6 +19,16 @@ MAX_HZ = 1000.0
 MIN_CONTROL_HZ = 10.0
 """Of the control loop: at less, a tick is as long as what counts as a standstill of the machine."""
 
+MAX_TURN = 25.2
+"""Of a position [rad or m]: four turns, which no joint of an arm makes. Larger ones are degrees."""
+MAX_TOLERANCE = 1.0
+"""Of a tracking error [rad or m]: a robot that may be further off its command is not watched."""
+
+Position = Annotated[float, Range(least=-MAX_TURN, most=MAX_TURN)]
+Speed = Annotated[float, Range(above=0, most=100)]
+Acceleration = Annotated[float, Range(above=0, most=1e4)]
+Jerk = Annotated[float, Range(above=0, most=1e6)]
+"""The upper bounds are far above any arm's: they find slips of the keyboard and of the unit."""
 Pixels = Annotated[int, Range(least=1, most=MAX_PIXELS, unit="px")]
 Near = Annotated[float, Range(above=0, most=10)]
 """Of people: a larger value [m, m/s] is one in other units."""
@@ -42,13 +52,13 @@ class Joint:
     """
 
     name: Text
-    lower: float
-    upper: float
-    velocity: Positive
-    acceleration: Positive
-    jerk: Positive
-    home: float
-    tracking_tolerance: Positive | None = None
+    lower: Position
+    upper: Position
+    velocity: Speed
+    acceleration: Acceleration
+    jerk: Jerk
+    home: Position
+    tracking_tolerance: Annotated[float, Range(above=0, most=MAX_TOLERANCE)] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, "joint")

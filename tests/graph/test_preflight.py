@@ -108,6 +108,7 @@ def test_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         (lambda v: v.pop("collisions"), {"arm": "true"}, "arm:=true cannot be: profile panda has no collision model"),
         (lambda v: v.update(base_frame="nonsense"), {}, "base_frame is nonsense"),
+        (lambda v: v.update(tool_frame="panda_link0"), {}, "tool_frame is panda_link0, which no joint of the profile"),
         (lambda v: v["joints"][0].update(tracking_tolerance="5e-2"), {}, "reads as text: write 0.05"),
         (lambda v: v["cameras"][0].update(name="front"), {}, "the cameras scene and wrist, profile panda names front"),
         (lambda v: v["cameras"].pop(), {"backend": "mock"}, "bundle tabletop needs camera wrist"),
