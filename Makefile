@@ -53,8 +53,8 @@ test-lerobot: $(LEROBOT) $(DEVELOPING)  ## policies of LeRobot, imported, agains
 	$(BIN)/python -m pytest tests/policies/export/lerobot
 
 faults: $(DEVELOPING)  ## break the running graph in every known way, 20 times each; table in outputs/faults (1-2 hours)
-	PYTHONPATH=.:benchmarks $(BIN)/python tests/faults/matrix.py --repeats $(REPEATS) --results $(BENCH)
-	PYTHONPATH=.:benchmarks $(BIN)/python tests/faults/kill.py --count $(KILLS) --results $(BENCH)
+	$(BIN)/python tests/faults/matrix.py --repeats $(REPEATS) --results $(BENCH)
+	$(BIN)/python tests/faults/kill.py --count $(KILLS) --results $(BENCH)
 
 lint: $(DEVELOPING)  ## style, formatting, and who may import whom
 	$(BIN)/ruff check .

@@ -21,19 +21,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from tendon.graph.domain import free_domain
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT)]
+
+from tendon.graph.domain import free_domain  # noqa: E402
 
 if __name__ == "__main__":
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
 
-import harness
-from harness import Number, Value
+import harness  # noqa: E402
+from harness import Number, Value  # noqa: E402
 
-from tests.faults import start_faults
-from tests.faults.bench import Bench
-from tests.faults.faults import FAULTS, Fault
-from tests.faults.trial import AGREED_MS, Trial, try_fault
+from tests.faults import start_faults  # noqa: E402
+from tests.faults.bench import Bench  # noqa: E402
+from tests.faults.faults import FAULTS, Fault  # noqa: E402
+from tests.faults.trial import AGREED_MS, Trial, try_fault  # noqa: E402
 
 OUTPUT = Path("outputs/faults")
 PAIRWISE = "stop during every other fault"
