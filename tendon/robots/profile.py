@@ -127,12 +127,6 @@ class RobotProfile:
                     f"still, such as {urdf.root}"
                 )
 
-        if not any(followers.get(joint, joint) in self.joint_names for joint in urdf.above(self.tool_frame)):
-            raise ConfigError(
-                f"tool_frame is {self.tool_frame}, which no joint of the profile moves: it must be a link that the arm "
-                "carries"
-            )
-
     @property
     def collision_file(self) -> Path | None:
         """The file of the collision model; `None` without one, meant or not."""
@@ -245,7 +239,15 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
         raise ConfigError(f"{path} must hold a mapping")
     left_out = {"collisions"} if without_collisions else set()
     values = {key: value for key, value in raw.items() if key not in left_out}
-    return build(RobotProfile, str(path), _parts(path, values))
+    profile = build(RobotProfile, str(path), _parts(path, values))
+    urdf = read_urdf(profile.urdf)
+    leaders = {mimic.joint: mimic.leader for mimic in urdf.mimics}
+    if not any(leaders.get(joint, joint) in profile.joint_names for joint in urdf.above(profile.tool_frame)):
+        raise ConfigError(
+            f"{path}: tool_frame is {profile.tool_frame}, which no joint of the profile moves: it must be a link that "
+            "the arm carries"
+        )
+    return profile
 
 
 def _parts(path: Path, values: dict[str, Any]) -> dict[str, Any]:
