@@ -147,8 +147,7 @@ class SafetyMonitorNode(NodeShell):
             return
         now_ns = self._awake.now_ns()
         self._monitor.beat(beat.node, beat.instance, now_ns, clock_ns=self.time.now_ns())
-        sent_ns = wire.time_ns(message.stamp)
-        self._inputs.sources.beat(beat.node, beat.instance, now_ns, sent_ns, self.time.now_ns())
+        self._inputs.sources.beat(beat.node, beat.instance, now_ns)
 
     def _measured(self, message: JointState) -> None:
         if not self.time.now_ns():

@@ -32,32 +32,19 @@ class SourceWatch:
         self._heard: dict[str, list[str]] = {node: [] for node in (*nodes, *filter(None, owners.values()))}
         self._together_ns: dict[str, int] = {}
         self._changed_ns = dict.fromkeys(self._heard, now_ns)
-        self._newer_from_ns: dict[str, int] = {}
         self._seen: dict[tuple[str, str], int] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._publishers: dict[str, tuple[str, ...]] = {}
 
-    def beat(self, node: str, instance: str, now_ns: int, sent_ns: int, clock_ns: int) -> None:
-        """Takes a heartbeat of one process.
-
-        Args:
-            node: its node's name.
-            instance: which process of that name it is.
-            now_ns: when it arrived, on the clock of all ages.
-            sent_ns: its stamp.
-            clock_ns: when it arrived, on the clock of the stamps.
-        """
+    def beat(self, node: str, instance: str, now_ns: int) -> None:
+        """Takes a heartbeat of one process."""
         if node not in self._heard:
             return
         heard = self._heard[node]
-        # It is heard again after another: not replaced by it, but beside it. What a killed process had sent before the
-        # other was heard does not count: the middleware holds that back while a message before it is missing.
-        if instance in heard[:-1] and sent_ns > self._newer_from_ns[node]:
+        if instance in heard[:-1]:  # it is heard again after another: not replaced by it, but beside it
             self._together_ns[node] = now_ns
         if instance not in heard:
             self._changed_ns[node] = now_ns
-        if heard and instance != heard[-1]:
-            self._newer_from_ns[node] = clock_ns
         self._heard[node] = [*(each for each in heard if each != instance), instance][-INSTANCES:]
 
     def publishers(self, topic: str, found: Sequence[tuple[str, str]], now_ns: int) -> None:

@@ -146,7 +146,7 @@ def reported_ms(profile: RobotProfile) -> int:
 
 def doubled_ms(profile: RobotProfile) -> int:
     watch = SourceWatch({}, ("policy_node",), 0, profile.safety)
-    beats = [lambda k=k: watch.beat("policy_node", "121"[k], 0, k, k) for k in range(3)]
+    beats = [lambda k=k: watch.beat("policy_node", "121"[k], 0) for k in range(3)]
     return counts_ms(lambda: [beat() for beat in beats], lambda ns: list(watch.findings(ns)))
 
 
