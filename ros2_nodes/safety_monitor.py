@@ -146,7 +146,7 @@ class SafetyMonitorNode(NodeShell):
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)
             return
         now_ns = self._awake.now_ns()
-        self._monitor.beat(beat.node, beat.instance, now_ns, clock_ns=self.time.now_ns())
+        self._monitor.beat(beat.node, beat.instance, now_ns, clock_ns=time.monotonic_ns())
         self._inputs.sources.beat(beat.node, beat.instance, now_ns)
 
     def _measured(self, message: JointState) -> None:

@@ -104,8 +104,8 @@ class SafetyMonitor:
             node: whose it is.
             instance: of that node.
             now_ns: when it arrived.
-            clock_ns: the same on a clock that leaves nothing out, which tells a restart from two at once; by default
-                `now_ns`.
+            clock_ns: the same on a clock that never stands still, which tells a restart from two at once (a process
+                needs longer than a heartbeat to start); by default `now_ns`.
         """
         if node not in self._beats:
             return

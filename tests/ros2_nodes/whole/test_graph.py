@@ -172,6 +172,7 @@ def test_a_missing_camera_ends_inference_and_is_named(policy_graph: RunningGraph
 
 def test_a_killed_policy_is_a_stop_and_its_restart_does_not_go_on(policy_graph: RunningGraph) -> None:
     graph = policy_graph
+    graph.arm()
     pid = graph.pid("policy_node")
     graph.signal("policy_node", signal.SIGKILL)
     graph.wait(graph.operator.at_rest, "rest")
