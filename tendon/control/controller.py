@@ -14,6 +14,7 @@ from tendon.control.homing import homing_chunk
 from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import LEAD_TICKS, Reference
 from tendon.control.residual import BoundedResidual
+from tendon.control.settling import SENT_TICKS, Settling
 from tendon.control.standstill import HeldStop, Standstill
 from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
@@ -39,6 +40,7 @@ class Controller:
         residual: a bounded correction of every target.
         clearance: what must be kept apart; `None` checks joint limits only.
         guards: further laws that a motion and its stop must obey, such as a `HumanZone`.
+        held: (n,) the setpoint that the robot side holds; `None` when nobody knows.
     """
 
     def __init__(
@@ -47,13 +49,14 @@ class Controller:
         residual: BoundedResidual | None = None,
         clearance: Clearance | None = None,
         guards: Sequence[Guard] = (),
+        held: Array | None = None,
     ) -> None:
         self._profile = profile
         self._names = profile.joint_names
         self.period_ns = round(1e9 / profile.control_hz)
         self._arrival_ns = LEAD_TICKS * self.period_ns // 2
         settings = self._settings = profile.safety
-        self._settle_ns, self._invalid_counts_ns = map(nanoseconds, (settings.arm_settle_s, settings.invalid_s))
+        self._invalid_counts_ns = nanoseconds(settings.invalid_s)
         self._residual = residual
         self._executor = Executor(len(self._names), nanoseconds(settings.chunk_ahead_s))
         self._filter = SafetyFilter(profile, clearance)
@@ -62,8 +65,7 @@ class Controller:
         self._source, self._hold = Source.POLICY, False
         self._modes = ModeMachine()
         self._reference = Reference(self._filter, self.period_ns)
-        self._held: Array | None = None
-        self._settled_ns = 0
+        self._settling = Settling(profile, held)
         self._invalid_in_a_row, self._invalid_ns = 0, 0
         self._late_in_a_row = 0
         self._standstill = Standstill(settings)
@@ -152,11 +154,12 @@ class Controller:
     def arm(self) -> None:
         """Makes it ready to run from where the robot stands.
 
-        Each joint starts from the point where an earlier motion left it and it is held, where it still is but for what
-        gravity pulls it off: measured positions would lead it down a little each time. Else from the measured one.
+        Each joint starts from the setpoint that an earlier motion left it at (`Settling`): measured positions would
+        lead it down a little each time, and let go of what a gripper holds. A joint that was pushed off is led to
+        where it is, through the filter, so that the robot does not press on.
 
-        The first chunk from an observation after `arm_settle_s` sets it in motion; earlier ones are `OLDER`, as
-        the plan would be under way before the robot is.
+        The first chunk from an observation after `arm_settle_s`, or longer where the setpoint is not known, sets it in
+        motion; earlier ones are `OLDER`, as the plan would be under way before the robot is.
 
         Raises:
             StoppedError: not in standby, no fresh joint state at the last tick, the robot moves, or the profile
@@ -168,12 +171,11 @@ class Controller:
         if observation is None or now_ns is None:
             raise StoppedError("arm refused: no joint state yet")
         self._modes.arm(self._standing_causes())
-        self._reference.start(self._feedback.start(observation.joint_position, self._held), now_ns)
+        self._reference.start(self._settling.begin(observation.joint_position, now_ns), now_ns)
         self._late_in_a_row = 0
         self._standstill.end()
         self._stops = (None, None)
-        self._settled_ns = now_ns + self._settle_ns
-        self._executor.clear(self._settled_ns)
+        self._executor.clear(self._settling.until_ns)
 
     def stop(self, reason: Reason) -> None:
         """Stops and latches, from any mode; the robot is on its stop within the lead and one tick."""
@@ -190,7 +192,7 @@ class Controller:
             late_ns: how long after its tick it was ready.
         """
         before = self._stops[0]
-        self._stops = (None, None)
+        self._stops = (None, before)
         if not self._reference or self._feedback.now_ns is None:
             return
         woke_ns = self._feedback.now_ns + late_ns
@@ -211,8 +213,8 @@ class Controller:
             StoppedError: not latched, or the cause is still there.
         """
         self._modes.reset(self._standing_causes())
-        if self._reference:
-            self._held = self._filter.position
+        if self._stops[1] is not None:
+            self._settling.held = self._stops[1].position
         self._reference.clear()
         self._invalid_in_a_row = 0
 
@@ -245,7 +247,8 @@ class Controller:
             notes = (stop.text, *notes)
         newest = self._reference.newest
         command = self._command(notes) if self.mode is not Mode.LATCHED else None
-        self._stops = (self._stops[1], self._stop_of(command))
+        if command is not None:
+            self._stops = (self._stops[1], self._stop_of(command))
         return Tick(
             command=command,
             mode=self.mode,
@@ -339,15 +342,16 @@ class Controller:
 
     def _target(self, due_ns: int) -> tuple[Motion | None, tuple[str, ...]]:
         """Returns the motion due, or why there is none."""
-        if not self.mode.moving or due_ns < self._settled_ns + self.lead_ns:
+        if not self.mode.moving or due_ns < self._settling.until_ns + self.lead_ns:
             return None, ()
         motion, end_ns = self._executor.sample(due_ns + self._delay_ns), self._executor.end_ns
         if motion is not None:
             self._modes.run()
-        if self.mode is not Mode.RUNNING:
-            return None, ()
+            self._settling.leave()
         if self._hold:
-            return None, ("held",)
+            return None, ("held",) if self.mode is Mode.RUNNING else ()
+        if self.mode is not Mode.RUNNING:
+            return self._settling.motion(due_ns), ()
         if motion is None:
             return None, ("starved: no action is due",)
         # One more step may lengthen the stop by a tick; it must not outlast the plan.
@@ -366,15 +370,15 @@ class Controller:
             causes.append(Reason(Cause.CHUNKS, text))
         return causes
 
-    def _stop_of(self, command: Command | None) -> HeldStop | None:
+    def _stop_of(self, command: Command) -> HeldStop:
         """Returns where and when a command comes to rest."""
-        if command is None:
-            return None
         trajectory = command.trajectory
         rest_ns = command.stamp_ns + trajectory.time_from_start_ns[-1]
         return HeldStop(rest_ns=rest_ns, position=trajectory.position[-1])
 
-    def _command(self, reasons: tuple[str, ...]) -> Command:
-        if self._reference.time_ns(self._reference.tick) < self._settled_ns:
-            return self._reference.settling(self._settled_ns, reasons)
-        return self._reference.command(reasons)
+    def _command(self, reasons: tuple[str, ...]) -> Command | None:
+        """Returns what to send: the reference, unless the robot side may hold another setpoint than it starts from."""
+        tick, settling = self._reference.tick, self._settling
+        if not settling.blind or self._reference.time_ns(tick) >= settling.until_ns:
+            return self._reference.command(reasons)
+        return self._reference.settling(settling.until_ns, reasons) if tick <= SENT_TICKS else None

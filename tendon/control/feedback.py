@@ -26,7 +26,6 @@ class Feedback:
         self._tolerance = np.array(
             [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
         )
-        self._held = profile.safety.held_share * self._tolerance
         self._age_ns = nanoseconds(profile.safety.joint_state_age_s)
         self._rest = Rest(profile)
         self.observation: Observation | None = None
@@ -87,11 +86,3 @@ class Feedback:
             f"{self.observation.joint_velocity[i]:.3f} a second, after the machine stood still"
         )
         return Reason(Cause.TRACKING, text)
-
-    def start(self, measured: Array, held: Array | None) -> Array:
-        """Returns (n,) where motion starts: at (n,) `held`, where a joint still is there, else where it is measured."""
-        start = np.array(measured)
-        if held is not None:
-            there = np.isfinite(self._tolerance) & (np.abs(start - held) < self._held)
-            start[there] = held[there]
-        return start

@@ -15,7 +15,7 @@ class Tick:
     """What one control tick did.
 
     Attributes:
-        command: to send now; `None` in standby and once latched, when the robot holds on its own.
+        command: to send now; `None` in standby and once latched, when the robot holds on its own, and while it settles.
         mode: after the tick.
         reasons: why the robot does not do what the policy asks; empty when it does.
         cause: why it was stopped, as a code; `None` when it was not.

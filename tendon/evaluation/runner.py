@@ -54,8 +54,9 @@ class Runner:
         if switch is not None and switching is None:
             raise ConfigError(f"switch is {switch}, and {type(world).__name__} has one task a scene: leave it out")
         backend.reset(scene)
-        controller = Controller(self._profile, clearance=self._clearance)
-        controller.tick(world.time_ns, self._joints())
+        joints = self._joints()
+        controller = Controller(self._profile, clearance=self._clearance, held=joints.joint_position)
+        controller.tick(world.time_ns, joints)
         controller.arm()
         plan = ControllerPlan(controller, self._arm)
         session, inference = self._session(controller, plan, setting)

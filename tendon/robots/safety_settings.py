@@ -136,11 +136,13 @@ class SafetySettings:
 
     # The controller's modes.
     arm_settle_s: float = field(default=0.3, metadata=bounds("s", tightest=2.0, loosest=0.3))
-    """Time that a robot gets after arming to come from what it held to where its motion starts. In less time it
-    would start with a jerk."""
+    """Least time from arming until motion starts. Where nobody knows what the robot side holds (the control node has
+    just been started, or somebody has moved the arm), it gets as long as its limits ask for the largest way that it may
+    have to where its motion starts."""
     held_share: float = field(default=0.1, metadata=bounds("of the tracking tolerance", tightest=0.01, loosest=0.1))
-    """How far a joint may be off the point where it is held and still start from there. Gravity pulls it off; measured
-    positions would lead it down a little with each arming."""
+    """How far a joint may be off the point where it is held and still be held there after arming. Gravity pulls it off;
+    measured positions would lead it down a little with each arming. What is further off was pushed: the setpoint is led
+    to where the joint is."""
     chunk_ahead_s: float = field(default=1.0, metadata=bounds("s", tightest=0.2, loosest=1.0))
     """How far ahead of now a chunk may begin. One that begins later has a wrong clock, and is not followed."""
     invalid_chunks: int = field(default=3, metadata=bounds("chunks", tightest=1, loosest=3))

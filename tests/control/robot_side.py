@@ -22,11 +22,21 @@ class Robot:
     Args:
         position: (8,) where the robot stands.
         residual: for the controller.
+        known: whether the controller knows what the robot side holds.
+        from_measured: whether a trajectory that begins later is joined from the measured state, at rest:
+            joint_trajectory_controller with `interpolate_from_desired_state: false`, its default.
     """
 
-    def __init__(self, position: Array | None = None, residual: BoundedResidual | None = None) -> None:
+    def __init__(
+        self,
+        position: Array | None = None,
+        residual: BoundedResidual | None = None,
+        known: bool = True,
+        from_measured: bool = False,
+    ) -> None:
+        self._from_measured = from_measured
         start = PROFILE.vector("home") if position is None else position
-        self.controller = Controller(PROFILE, residual)
+        self.controller = Controller(PROFILE, residual, held=start if known else None)
         self.side = TrajectoryController(PROFILE.joint_names, start)
         self.now_ns = 1000 * MS
         self.offset = np.zeros(8)
@@ -55,6 +65,8 @@ class Robot:
         for _ in range(duration_ns // MS):
             while self._flying and self._flying[0][0] <= self.now_ns:
                 arrival_ns, command = self._flying.pop(0)
+                if self._from_measured and command.stamp_ns + command.trajectory.time_from_start_ns[0] > arrival_ns:
+                    self.side.reset(self.observe().joint_position)
                 self.side.accept_command(command, arrival_ns)
             position, velocity = self.side.sample(self.now_ns)
             self.positions.append(position)

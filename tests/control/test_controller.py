@@ -313,20 +313,6 @@ def test_arming_needs_a_fresh_joint_state_and_a_robot_at_rest() -> None:
         robot.controller.arm()
 
 
-def test_armed_it_starts_from_the_measured_pose_and_comes_there_gently() -> None:
-    robot = Robot()
-    robot.offset[:] = 0.01  # what gravity does to a robot that holds home
-    robot.offset[7] = 0.0
-    robot.tick()
-    robot.controller.arm()
-    since = len(robot.positions)
-    measured = robot.observe().joint_position
-    robot.offset[:] = 0.0
-    settle(robot, 40)
-    assert np.allclose(robot.positions[-1], measured, atol=1e-12)
-    assert np.abs(np.diff(robot.velocities[since:], axis=0)).max() * 1e3 < 1.0
-
-
 def test_armed_again_and_again_it_does_not_sink() -> None:
     robot = Robot()
     robot.offset[1] = 0.004  # gravity
@@ -340,22 +326,6 @@ def test_armed_again_and_again_it_does_not_sink() -> None:
         robot.arm()
         settle(robot, 40)
     assert np.array_equal(robot.positions[-1], held)
-
-
-def test_armed_again_where_somebody_has_moved_it_it_starts_from_there() -> None:
-    robot = Robot()
-    robot.arm()
-    settle(robot, 40)
-    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
-    settle(robot, 10)
-    robot.controller.reset()
-    robot.offset[3] = 0.02
-    robot.tick()
-    measured = robot.observe().joint_position
-    robot.controller.arm()
-    robot.offset[:] = 0.0
-    settle(robot, 40)
-    assert np.allclose(robot.positions[-1], measured, atol=1e-12)
 
 
 def test_chunks_from_before_the_robot_has_settled_are_not_run() -> None:

@@ -41,7 +41,8 @@ def test_rows_may_be_half_as_far_apart_as_in_our_own_bundle(quick: Path, timing:
 def test_a_controller_in_the_same_process_has_the_only_copy_of_the_plan() -> None:
     """What an interruption clears is what the controller runs."""
     profile = load_profile("panda")
-    controller, home = Controller(profile), profile.vector("home")
+    home = profile.vector("home")
+    controller = Controller(profile, held=home)
     now_ns = 10**9
 
     def tick(now_ns: int) -> None:

@@ -18,8 +18,6 @@ from tests.faults.faults import Expect, Fault, stopping
 from tests.faults.limits_check import Worst, worst_of
 from tests.faults.witness import PROFILE, Motion, Sign
 
-SETTLE_NS = 350_000_000
-"""After arming the robot settles from where it was held to where it is measured, outside the laws of motion."""
 LONGEST_S = 4.0
 AGREED_MS = 30.0
 QUIET_S = 0.3
@@ -128,7 +126,7 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
     bench.stop()
     graph.wait(lambda: bench.witness.newest_ns() > graph.now_ns() - 300_000_000, "the simulator's record")
     whole = bench.witness.motion()
-    moving = whole.between(armed_ns + SETTLE_NS, whole.time_ns[-1])
+    moving = whole.between(armed_ns, whole.time_ns[-1])
     measured = [position for _, position in bench.witness.measured[::3]]
     first = bench.witness.first_sign(began_ns)
     if not stop:
@@ -152,7 +150,7 @@ def _alone(bench: Bench, began_ns: int, armed_ns: int) -> Trial:
     bench.graph.operator.wait(lambda: not any(map(_lives, bench.pids.values())), GONE_S)
     left = sum(map(_lives, bench.pids.values()))
     whole = bench.witness.motion()
-    moving = whole.between(armed_ns + SETTLE_NS, whole.time_ns[-1])
+    moving = whole.between(armed_ns, whole.time_ns[-1])
     found = _measure(bench, whole, began_ns, bench.witness.first_sign(began_ns), Expect.STOP, began_ns)
     bench.end()
     return Trial(

@@ -186,9 +186,9 @@ def law(profile: RobotProfile, over: float) -> bool:
     return breach is not None and breach.law == "velocity"
 
 
-def armed(profile: RobotProfile) -> Robot:
+def armed(profile: RobotProfile, known: bool = True) -> Robot:
     robot = Robot()
-    robot.controller = Controller(profile)
+    robot.controller = Controller(profile, held=robot.positions[-1] if known else None)
     robot.tick()
     robot.controller.arm()
     for _ in range(3):
@@ -269,7 +269,7 @@ def arm_is_refused(profile: RobotProfile) -> bool:
 
 
 def starts_off(profile: RobotProfile) -> float:
-    """Returns how far a robot that sags from where it was held starts from there [rad]."""
+    """Returns how far a robot that sags from where it was held is led from there before it starts [rad]."""
     robot = armed(profile)
     robot.controller.stop(Reason(Cause.REQUESTED, "asked"))
     while robot.tick().mode is not Mode.LATCHED:
@@ -278,11 +278,13 @@ def starts_off(profile: RobotProfile) -> float:
     robot.offset[0] = 0.05 * (PROFILE.joints[0].tracking_tolerance or 0.0)
     robot.tick()
     robot.controller.arm()
-    return float(abs(robot.tick().reference[0] - HOME[0]))
+    for _ in range(80):
+        robot.tick()
+    return float(abs(robot.positions[-1][0] - HOME[0]))
 
 
 def settles_ns(profile: RobotProfile) -> int:
-    robot = armed(profile)
+    robot = armed(profile, known=False)
     command = robot.tick().command
     return 0 if command is None else command.trajectory.time_from_start_ns[0]
 

@@ -1,0 +1,94 @@
+"""The start of a motion: from what the robot side holds when it is armed to where the first chunk finds it.
+
+The robot side holds a setpoint of its own. Gravity and contacts keep the robot off it, and a gripper is meant to be
+off it. A setpoint that jumped, to the measured position or to another, would be a motion that no filter has seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tendon.control.executor import Motion
+from tendon.core.types import Array
+from tendon.robots.profile import RobotProfile
+from tendon.robots.safety_settings import nanoseconds
+
+SENT_TICKS = 5
+"""The point where a robot with an unknown setpoint settles is sent this often, as a message may be lost, and no more: a
+robot side that joins a trajectory from its measured state would hurry there anew each time, in less and less time."""
+
+
+class Settling:
+    """Where each start begins, how long the robot gets to be there, and the way from there to where it was found.
+
+    Not thread-safe.
+
+    Args:
+        profile: limits, tolerances and times.
+        held: (n,) the setpoint that the robot side holds; `None` when nobody knows.
+    """
+
+    def __init__(self, profile: RobotProfile, held: Array | None = None) -> None:
+        self.held = held
+        self.until_ns = 0
+        self.blind = False
+        self._least_ns = nanoseconds(profile.safety.arm_settle_s)
+        self._sent_ns = SENT_TICKS * round(1e9 / profile.control_hz)
+        self._limits = [profile.vector(name) for name in ("velocity", "acceleration", "jerk")]
+        span = profile.vector("upper") - profile.vector("lower")
+        tolerances = [joint.tracking_tolerance for joint in profile.joints]
+        self._tolerance = np.array([np.inf if each is None else each for each in tolerances])
+        self._near = profile.safety.held_share * self._tolerance
+        self._unknown = np.minimum(self._tolerance, span)
+        self._way: tuple[Array, Array] | None = None
+
+    def begin(self, measured: Array, now_ns: int) -> Array:
+        """Returns (n,) where the reference starts; sets `until_ns`, and `blind` when the robot side may hold another.
+
+        A joint starts at the setpoint that is held. It starts where it is measured when the setpoint is not known, or
+        when it is further off than its tracking tolerance, since nothing can be holding it there.
+
+        Args:
+            measured: (n,) where the robot is, at rest.
+            now_ns: when it is armed.
+        """
+        if self.held is None:
+            start, away = np.array(measured), self._unknown
+        else:
+            lost = np.abs(measured - self.held) > self._tolerance
+            start = np.where(lost, measured, self.held)
+            away = np.abs(start - self.held)
+        self.blind = bool(away.any())
+        settle_ns = self._sent_ns + self._shortest_ns(away) if self.blind else 0
+        self.until_ns = now_ns + max(self._least_ns, settle_ns)
+        pushed = np.isfinite(self._tolerance) & (np.abs(measured - start) >= self._near)
+        self._way = (start, np.where(pushed, measured, start)) if pushed.any() else None
+        return start
+
+    def motion(self, due_ns: int) -> Motion | None:
+        """Returns the target that leads joints that were pushed off their setpoint to where they are; `None` after.
+
+        Args:
+            due_ns: of the target, not before `until_ns`.
+        """
+        if self._way is None:
+            return None
+        start, end = self._way
+        lasts_ns = max(self._least_ns, self._shortest_ns(np.abs(end - start)))
+        share = (due_ns - self.until_ns) / lasts_ns
+        if share >= 1.0:
+            return end, np.zeros_like(end)
+        return start + share * (end - start), (end - start) / (lasts_ns * 1e-9)
+
+    def leave(self) -> None:
+        """Forgets that way: a chunk leads the robot on from where it is."""
+        self._way = None
+
+    def _shortest_ns(self, away: Array) -> int:
+        """Returns the time of a cubic from rest to rest over (n,) `away` that keeps each joint's limits.
+
+        Its speed peaks at 3/2 of the mean, its acceleration is 6 d / T^2 at both ends, its jerk 12 d / T^3.
+        """
+        velocity, acceleration, jerk = self._limits
+        seconds = [1.5 * away / velocity, np.sqrt(6.0 * away / acceleration), np.cbrt(12.0 * away / jerk)]
+        return round(float(np.max(seconds)) * 1e9)

@@ -1,0 +1,160 @@
+"""The start of a motion, tried with robots that are not where their setpoint is: gripped objects, gravity, a push."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tendon.control.settling import SENT_TICKS
+from tendon.core.causes import Cause, Reason
+from tendon.core.errors import StoppedError
+from tendon.core.modes import Mode
+from tests.control.robot_side import Robot
+from tests.control.test_controller import swing
+
+GRIPPER = 7
+TOLERANCE = 0.15
+"""Of the arm's joints."""
+
+
+def ticks(robot: Robot, count: int) -> None:
+    for _ in range(count):
+        robot.tick()
+
+
+def armed(robot: Robot) -> Robot:
+    robot.controller.arm()
+    ticks(robot, 150)
+    assert robot.controller.mode is Mode.ARMED
+    return robot
+
+
+def armed_again(robot: Robot) -> Robot:
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
+    robot.controller.reset()
+    robot.tick()
+    return armed(robot)
+
+
+@pytest.mark.parametrize("from_measured", [False, True])
+def test_armed_again_with_an_object_held_the_gripper_keeps_its_setpoint(from_measured: bool) -> None:
+    robot = armed(Robot(from_measured=from_measured))
+    robot.offset[GRIPPER] = -0.025  # where an object would hold it
+    held, since = robot.positions[-1][GRIPPER], len(robot.positions)
+    for _ in range(3):
+        armed_again(robot)
+    assert {row[GRIPPER] for row in robot.positions[since:]} == {held}
+    robot.assert_inside(since)
+
+
+def test_a_start_from_an_unknown_setpoint_keeps_the_limits() -> None:
+    """The control node was killed while the gripper held something: nobody knows the setpoint any more."""
+    robot = Robot(known=False)
+    robot.offset[:7], robot.offset[GRIPPER] = 0.9 * TOLERANCE, -0.04
+    robot.tick()
+    since = len(robot.positions)
+    measured = robot.observe().joint_position
+    robot.controller.arm()
+    robot.offset[:] = 0.0
+    ticks(robot, 150)
+    assert np.allclose(robot.positions[-1], measured, atol=1e-12)
+    robot.assert_inside(since)
+
+
+@pytest.mark.parametrize("push", [0.02, 0.1, 0.9 * TOLERANCE])
+def test_a_joint_that_was_pushed_off_is_led_to_where_it_is_through_the_filter(push: float) -> None:
+    robot = armed(Robot())
+    since = len(robot.positions)
+    held = robot.positions[-1]
+    robot.offset[3] = push
+    robot.tick()
+    measured = robot.observe().joint_position
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
+    robot.controller.reset()
+    robot.tick()
+    robot.controller.arm()
+    ticks(robot, 30)
+    assert np.array_equal(robot.positions[-1], held), "first it stays at its setpoint"
+    for _ in range(100):  # it is held where it is: what is commanded comes to it
+        robot.offset[3] = measured[3] - robot.side.sample(robot.now_ns)[0][3]
+        robot.tick()
+    assert np.allclose(robot.positions[-1], measured, atol=1e-9)
+    robot.assert_inside(since)
+
+
+def test_a_joint_that_is_beyond_its_tolerance_starts_from_where_it_is_and_keeps_the_limits() -> None:
+    """Somebody has led the arm by hand: nothing can hold it at its old setpoint."""
+    robot = armed(Robot())
+    since = len(robot.positions)
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
+    robot.controller.reset()
+    robot.offset[3] = 0.8
+    robot.tick()
+    measured = robot.observe().joint_position
+    robot.controller.arm()
+    for _ in range(150):
+        robot.offset[:] = measured - robot.side.sample(robot.now_ns)[0]
+        robot.tick()
+    assert np.allclose(robot.positions[-1], measured, atol=1e-12)
+    robot.assert_inside(since)
+
+
+@pytest.mark.parametrize("sag", [0.004, 0.09, 0.9 * TOLERANCE])
+def test_a_robot_side_that_joins_from_its_measured_state_is_not_hurried(sag: float) -> None:
+    """Sent up to its end, the settling point asked for 13.7 rad/s in the last 10 ms."""
+    robot = armed(Robot(from_measured=True))
+    robot.offset[1] = -sag
+    since = len(robot.positions)
+    armed_again(robot)
+    robot.assert_inside(since)
+
+
+def test_what_was_never_sent_is_not_held() -> None:
+    """It is stopped right after it was armed where somebody had moved it: the robot side has heard nothing."""
+    robot = armed(Robot())
+    held = robot.positions[-1]
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
+    robot.controller.reset()
+    robot.offset[3] = 0.8
+    robot.tick()
+    robot.controller.arm()
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    robot.offset[:] = 0.0
+    ticks(robot, 10)
+    robot.controller.reset()
+    robot.tick()
+    robot.controller.arm()
+    ticks(robot, 40)
+    assert np.array_equal(robot.positions[-1], held)
+
+
+def test_the_settling_point_is_sent_a_few_times_and_a_stop_then_latches() -> None:
+    robot = Robot(known=False)
+    robot.controller.arm()
+    sent = [robot.tick().command is not None for _ in range(20)]
+    assert sent == [k < SENT_TICKS for k in range(20)]
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    assert robot.tick().mode is Mode.LATCHED
+    with pytest.raises(StoppedError):
+        robot.controller.arm()
+
+
+def test_a_chunk_in_the_middle_of_that_way_is_followed_from_there() -> None:
+    robot = armed(Robot())
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
+    robot.controller.reset()
+    robot.offset[3] = 0.1
+    robot.tick()
+    since = len(robot.positions)
+    robot.controller.arm()
+    ticks(robot, 45)
+    robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns)
+    robot.offset[:] = 0.0
+    ticks(robot, 200)
+    assert robot.controller.mode in (Mode.ARMED, Mode.RUNNING), robot.controller.mode
+    robot.assert_inside(since)
