@@ -14,7 +14,7 @@ from tendon.robots.trajectory_controller import TrajectoryController
 robot = tendon.load_robot("panda")
 home, rest = robot.vector("home"), np.zeros(len(robot.joints))
 away = home + np.eye(len(home))[0]  # the first joint, 1 rad further
-controller = Controller(robot)
+controller = Controller(robot, held=home)  # what the robot side holds at the start
 arm = TrajectoryController(robot.joint_names, home)  # what runs beside the motors and plays commands
 
 now_ns, died_ns = 0, 900_000_000

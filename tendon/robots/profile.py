@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -242,12 +242,27 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
     profile = build(RobotProfile, str(path), _parts(path, values))
     urdf = read_urdf(profile.urdf)
     leaders = {mimic.joint: mimic.leader for mimic in urdf.mimics}
-    if not any(leaders.get(joint, joint) in profile.joint_names for joint in urdf.above(profile.tool_frame)):
+    above = {leaders.get(joint, joint) for joint in urdf.above(profile.tool_frame)}
+    if above.isdisjoint(profile.joint_names):
         raise ConfigError(
             f"{path}: tool_frame is {profile.tool_frame}, which no joint of the profile moves: it must be a link that "
             "the arm carries"
         )
+    _check_followed(path, profile, above)
     return profile
+
+
+def _check_followed(path: Path, profile: RobotProfile, above: Collection[str]) -> None:
+    """Checks that every joint of an arm is watched: those that carry the tool, and those grouped with one that is."""
+    followed = {joint.name for joint in profile.joints if joint.tracking_tolerance is not None}
+    arms = [set(group) for group in profile.groups.values() if followed.intersection(group)]
+    for joint in profile.joints:
+        if joint.name not in followed and (joint.name in above or any(joint.name in arm for arm in arms)):
+            raise ConfigError(
+                f"{path}: joint {joint.name} has no tracking_tolerance: without one nothing notices that an arm does "
+                "not follow; give it twice the largest tracking error of slow motions, such as 0.1 "
+                "(only a joint that something may hold off its target, like a gripper, goes without)"
+            )
 
 
 def _parts(path: Path, values: dict[str, Any]) -> dict[str, Any]:

@@ -124,6 +124,12 @@ class TestMistakes:
         with pytest.raises(ConfigError, match=rf"panda_joint3: {key} is .*, must be .*at most"):
             load(values, tmp_path)
 
+    @pytest.mark.parametrize("joint", range(7))
+    def test_an_arm_that_nobody_watches(self, joint: int, values: dict[str, Any], tmp_path: Path) -> None:
+        del values["joints"][joint]["tracking_tolerance"]
+        with pytest.raises(ConfigError, match=f"joint panda_joint{joint + 1} has no tracking_tolerance.*such as 0.1"):
+            load(values, tmp_path)
+
     @pytest.mark.parametrize("limit", ["velocity", "acceleration", "jerk"])
     @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
     def test_a_limit_that_limits_nothing(
