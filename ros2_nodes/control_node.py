@@ -79,9 +79,8 @@ class ControlNode(NodeShell):
         ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
         settings = self.profile.safety
-        longest_ns, fresh_ns, self._late_ns = map(
-            nanoseconds, (settings.standstill_s, settings.permission_age_s, settings.command_late_s)
-        )
+        longest_ns, fresh_ns = map(nanoseconds, (settings.standstill_s, settings.permission_age_s))
+        self._late_ns = round(settings.command_late_periods * self._period_ns)
         self._awake = AwakeClock(self.time, self._period_ns, NOTICED_TICKS * self._period_ns, longest_ns)
         self._permissions = PermissionFollower(self._awake.now_ns, fresh_ns)
         self._event = 0

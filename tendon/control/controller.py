@@ -12,7 +12,7 @@ from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing import homing_chunk
 from tendon.control.mode_machine import ModeMachine
-from tendon.control.reference import LEAD_TICKS, Reference
+from tendon.control.reference import ARRIVAL_PERIODS, LEAD_TICKS, Reference
 from tendon.control.residual import BoundedResidual
 from tendon.control.settling import SENT_TICKS, Settling
 from tendon.control.standstill import HeldStop, Standstill
@@ -54,7 +54,7 @@ class Controller:
         self._profile = profile
         self._names = profile.joint_names
         self.period_ns = round(1e9 / profile.control_hz)
-        self._arrival_ns = LEAD_TICKS * self.period_ns // 2
+        self._arrival_ns = round(ARRIVAL_PERIODS * self.period_ns)
         settings = self._settings = profile.safety
         self._invalid_counts_ns = nanoseconds(settings.invalid_s)
         self._residual = residual

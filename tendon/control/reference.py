@@ -11,7 +11,10 @@ from tendon.control.filter import SafetyFilter, Verdict
 from tendon.core.types import Array, Command, Trajectory
 
 LEAD_TICKS = 4
-"""How far ahead the reference is committed. A command may arrive half of that late and the robot does not notice."""
+"""How far ahead the reference is committed."""
+ARRIVAL_PERIODS = 2.5
+"""So many control periods after its tick a command may arrive and the robot does not notice: 1.5 until it is ready
+(`command_late_periods`), and one for its way."""
 HISTORY_TICKS = 20
 
 

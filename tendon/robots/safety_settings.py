@@ -152,9 +152,9 @@ class SafetySettings:
     late_ticks: int = field(default=5, metadata=bounds("ticks", tightest=1, loosest=5))
     """Late control ticks in a row that are tolerated. A busy machine delays one; more is a machine that cannot keep
     up."""
-    command_late_s: float = field(default=0.015, metadata=bounds("s", tightest=0.008, loosest=0.015))
-    """How long after its tick a command may be ready and still be sent. It parts from the one before it 30 ms after
-    its tick; the rest is for its way and the robot's own period."""
+    command_late_periods: float = field(default=1.5, metadata=bounds("control periods", tightest=0.8, loosest=1.5))
+    """How long after its tick a command may be ready and still be sent. It parts from the one before it 2.5 periods
+    after its tick at the earliest; the rest is for its way and the robot's own period."""
 
     # A machine that stands still (ADR 12).
     gap_ticks: int = field(default=10, metadata=bounds("ticks", tightest=5, loosest=10))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tendon.control.controller import Controller
@@ -25,6 +27,7 @@ class Robot:
         known: whether the controller knows what the robot side holds.
         from_measured: whether a trajectory that begins later is joined from the measured state, at rest:
             joint_trajectory_controller with `interpolate_from_desired_state: false`, its default.
+        control_hz: of the controller.
     """
 
     def __init__(
@@ -33,10 +36,12 @@ class Robot:
         residual: BoundedResidual | None = None,
         known: bool = True,
         from_measured: bool = False,
+        control_hz: float = 100.0,
     ) -> None:
         self._from_measured = from_measured
         start = PROFILE.vector("home") if position is None else position
-        self.controller = Controller(PROFILE, residual, held=start if known else None)
+        profile = replace(PROFILE, control_hz=control_hz)
+        self.controller = Controller(profile, residual, held=start if known else None)
         self.side = TrajectoryController(PROFILE.joint_names, start)
         self.now_ns = 1000 * MS
         self.offset = np.zeros(8)
@@ -53,7 +58,7 @@ class Robot:
 
     def tick(self, delay_ns: int = 0, skip: int = 0) -> Tick:
         """Lets a period pass (and `skip` more without a tick), then ticks; the command arrives `delay_ns` later."""
-        self.pass_time((1 + skip) * PERIOD_NS)
+        self.pass_time((1 + skip) * self.controller.period_ns)
         tick = self.controller.tick(self.now_ns, self.observe())
         if tick.command is not None:
             earliest_ns = self._flying[-1][0] if self._flying else 0
@@ -76,7 +81,7 @@ class Robot:
     def arm(self) -> None:
         """Arms, and ticks until a chunk would be followed."""
         self.controller.arm()
-        for _ in range(31):
+        for _ in range(31 * PERIOD_NS // self.controller.period_ns):
             assert self.tick().mode is Mode.ARMED
 
     def assert_inside(self, since: int = 0) -> None:

@@ -307,7 +307,7 @@ def slowed(profile: RobotProfile) -> float:
 
 TOP = PROFILE.vector("upper")
 FINGER = np.arange(8) == 7
-IN_PROCESSES = {"command_late_s", "clock_still_s", "clock_waits_s", "state_ahead_s"}
+IN_PROCESSES = {"command_late_periods", "clock_still_s", "clock_waits_s", "state_ahead_s"}
 """Only a running node reads these."""
 EARLIER = [
     ("permission_age_s", 0.05, permission_ms),

@@ -43,9 +43,9 @@ urdf: stick.urdf
 base_frame: base
 tool_frame: tip
 joints:
-  - {name: shoulder, lower: -1.5, upper: 1.5, velocity: 1, acceleration: 1, jerk: 10, home: 0.0, tracking_tolerance: 0.1}
-  - {name: elbow, lower: -2.8, upper: 2.8, velocity: 1, acceleration: 1, jerk: 10, home: 0.0, tracking_tolerance: 0.1}
-  - {name: wrist, lower: -3.0, upper: 3.0, velocity: 1, acceleration: 1, jerk: 10, home: 0.0, tracking_tolerance: 0.1}
+  - {name: shoulder, lower: -1.5, upper: 1.5, velocity: 1, acceleration: 1, jerk: 9, home: 0, tracking_tolerance: 0.1}
+  - {name: elbow, lower: -2.8, upper: 2.8, velocity: 1, acceleration: 1, jerk: 9, home: 0, tracking_tolerance: 0.1}
+  - {name: wrist, lower: -3.0, upper: 3.0, velocity: 1, acceleration: 1, jerk: 9, home: 0, tracking_tolerance: 0.1}
 groups: {}
 controllers:
   - {name: all, type: joint_trajectory, joints: [shoulder, elbow, wrist]}
