@@ -45,20 +45,19 @@ class Settling:
     def begin(self, measured: Array, now_ns: int) -> Array:
         """Returns (n,) where the reference starts; sets `until_ns`, and `blind` when the robot side may hold another.
 
-        A joint starts at the setpoint that is held. It starts where it is measured when the setpoint is not known, or
-        when it is further off than its tracking tolerance, since nothing can be holding it there.
+        Each joint starts at the setpoint that is held. Each starts where it is measured when nobody knows the setpoint,
+        or when one is further off than its tracking tolerance: nothing can be holding it there, so somebody has moved
+        the robot, and the robot side may hold anything.
 
         Args:
             measured: (n,) where the robot is, at rest.
             now_ns: when it is armed.
         """
-        if self.held is None:
-            start, away = np.array(measured), self._unknown
-        else:
-            lost = np.abs(measured - self.held) > self._tolerance
-            start = np.where(lost, measured, self.held)
-            away = np.abs(start - self.held)
-        self.blind = bool(away.any())
+        self.blind = self.held is None or bool((np.abs(measured - self.held) > self._tolerance).any())
+        start = np.array(measured) if self.held is None or self.blind else self.held
+        away = self._unknown
+        if self.blind and self.held is not None:
+            away = np.maximum(away, np.abs(measured - self.held))
         settle_ns = self._sent_ns + self._shortest_ns(away) if self.blind else 0
         self.until_ns = now_ns + max(self._least_ns, settle_ns)
         pushed = np.isfinite(self._tolerance) & (np.abs(measured - start) >= self._near)

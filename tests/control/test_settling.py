@@ -9,6 +9,7 @@ from tendon.control.settling import SENT_TICKS
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
+from tests.control.limits_checker import PROFILE
 from tests.control.robot_side import Robot
 from tests.control.test_controller import swing
 
@@ -99,6 +100,22 @@ def test_a_joint_that_is_beyond_its_tolerance_starts_from_where_it_is_and_keeps_
         robot.offset[:] = measured - robot.side.sample(robot.now_ns)[0]
         robot.tick()
     assert np.allclose(robot.positions[-1], measured, atol=1e-12)
+    robot.assert_inside(since)
+
+
+def test_a_robot_side_that_was_reset_is_asked_for_no_jump() -> None:
+    """Another scene was loaded into the simulator: the arm is at home, and its gripper open."""
+    robot = armed(Robot())
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
+    robot.controller.reset()
+    other = PROFILE.vector("home") + 0.3
+    other[GRIPPER] = 0.0
+    robot.side.reset(other)
+    robot.tick()
+    since = len(robot.positions)
+    armed(robot)
+    assert np.array_equal(robot.positions[-1], other)
     robot.assert_inside(since)
 
 
