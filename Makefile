@@ -13,8 +13,11 @@ TRAINING := $(VENV)/installed-train
 LEROBOT := $(VENV)/installed-lerobot
 DOCS := $(VENV)/installed-docs
 METADATA := setup.py setup.cfg pyproject.toml
-REPEATS ?= 20
-KILLS ?= 200
+REPEATS ?= 5
+KILLS ?= 300
+REARMS ?= 100
+# RESUME=--resume goes on with a run of `make faults` that was interrupted.
+RESUME ?=
 # Of every benchmark; BENCH=--busy measures beside other work, and the rows say so.
 BENCH ?=
 # Studies and peers: make bench BENCHMARKS='benchmarks/studies/*.py benchmarks/peers/*.py'
@@ -52,9 +55,10 @@ test-train: $(TRAINING) $(DEVELOPING)  ## the tests of training and export, with
 test-lerobot: $(LEROBOT) $(DEVELOPING)  ## policies of LeRobot, imported, against LeRobot itself
 	$(BIN)/python -m pytest tests/policies/export/lerobot
 
-faults: $(DEVELOPING)  ## break the running graph in every known way, 20 times each; table in outputs/faults (1-2 hours)
-	$(BIN)/python tests/faults/matrix.py --repeats $(REPEATS) --results $(BENCH)
-	$(BIN)/python tests/faults/kill.py --count $(KILLS) --results $(BENCH)
+faults: $(DEVELOPING)  ## break the running graph in every known way, 5 times each, and kill its processes 300 times (1 hour)
+	$(BIN)/python tests/faults/matrix.py --clock realtime --repeats $(REPEATS) --results $(RESUME) $(BENCH)
+	$(BIN)/python tests/faults/kill.py --count $(KILLS) --results $(RESUME) $(BENCH)
+	$(BIN)/python tests/faults/rearm.py --count $(REARMS) --results $(RESUME) $(BENCH)
 
 lint: $(DEVELOPING)  ## style, formatting, and who may import whom
 	$(BIN)/ruff check .

@@ -14,7 +14,7 @@ A benchmark adds the common options, begins (refused on a busy machine) and adds
 `benchmarks/` run with `PYTHONPATH=benchmarks`.
 """
 
-from harness.bench import Bench, add_arguments, begin
+from harness.bench import Bench, add_arguments, begin, commit
 from harness.rows import Number, Row, RowError, Value, spread_of
 
-__all__ = ["Bench", "Number", "Row", "RowError", "Value", "add_arguments", "begin", "spread_of"]
+__all__ = ["Bench", "Number", "Row", "RowError", "Value", "add_arguments", "begin", "commit", "spread_of"]

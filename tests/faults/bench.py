@@ -39,10 +39,13 @@ CHUNK_ROWS = 10
 NODES = ("sim_node", "control_node", "safety_monitor", "camera_node", "policy_node")
 SEND_S = 0.1
 FRESH_S = 0.5
+FINGER = PROFILE.joint_names.index("panda_finger_joint1")
 
 
 class Bench:
     """A running graph, a witness, and what makes the robot move. Starts another graph when another kind is asked for.
+
+    With `grip` set, the swing closes the gripper to that position [m].
 
     Args:
         folder: logs and bundles go there.
@@ -65,6 +68,7 @@ class Bench:
         self._swinging = threading.Event()
         self._begin_ns, self._phase, self._offset = 0, 0.0, np.zeros(len(PROFILE.joint_names))
         self._side = "left"
+        self.grip: float | None = None
         self._deaths: dict[str, list[float]] = {}
         self.pids: dict[str, int] = {}
         self.witness: Witness
@@ -156,10 +160,10 @@ class Bench:
     def chunk(self, stamp_ns: int) -> ActionChunk:
         """Returns the chunk of an observation: the swing, which starts where the robot was."""
         times_s = (stamp_ns + STEP_NS * np.arange(1, CHUNK_ROWS + 1) - self._begin_ns) * 1e-9
-        rows = [self._at(self._phase + t) + self._offset * max(0.0, 1.0 - t / BLEND_S) for t in times_s]
-        return ActionChunk(
-            actions=np.array(rows), start_ns=stamp_ns + STEP_NS, step_ns=STEP_NS, observation_stamp_ns=stamp_ns
-        )
+        rows = np.array([self._at(self._phase + t) + self._offset * max(0.0, 1.0 - t / BLEND_S) for t in times_s])
+        if self.grip is not None:
+            rows[:, FINGER] = self.grip
+        return ActionChunk(actions=rows, start_ns=stamp_ns + STEP_NS, step_ns=STEP_NS, observation_stamp_ns=stamp_ns)
 
     def _at(self, time_s: float) -> Array:
         share = abs((time_s / SWING_S) % 2 - 1)

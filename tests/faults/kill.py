@@ -2,13 +2,18 @@
 
 Each time: reset, arm, move, kill -9 one process, see the robot come to rest and stay there, wait for the restart. Every
 process of the graph is a victim but the simulator, which is the robot; `tendon run` too, whose death ends the graph.
-Leaves outputs/faults/kill.json. Exit code 1 when a limit was broken, the table was touched, or it did not go on.
+Leaves every trial in outputs/faults/kill.jsonl. Exit code 1 when a limit was broken, the table was touched, or it did
+not go on.
+
+Examples:
+  python tests/faults/kill.py --count 12
+  python tests/faults/kill.py --count 300 --results
+  python tests/faults/kill.py --count 300 --results --resume    goes on where that was interrupted
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -31,9 +36,10 @@ from harness import Number, Value  # noqa: E402
 
 from tests.faults.bench import Bench  # noqa: E402
 from tests.faults.faults import Expect, Fault  # noqa: E402
+from tests.faults.record import Record  # noqa: E402
 from tests.faults.trial import AGREED_MS, Trial, try_fault  # noqa: E402
 
-OUTPUT = Path("outputs/faults/kill.json")
+OUTPUT = Path("outputs/faults/kill.jsonl")
 VICTIMS = {
     "control_node": ("swing", Expect.STOP),
     "safety_monitor": ("swing", Expect.STOP),
@@ -67,32 +73,38 @@ def plan(count: int) -> list[str]:
 
 def main() -> int:
     """Runs the kills."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--count", type=int, default=200, help="kills (%(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0],
+        epilog=__doc__[__doc__.index("Examples") :],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--count", type=int, default=300, help="kills (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
+    parser.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
     parser.add_argument("--results", action="store_true", help="add rows to docs/results; not on a busy machine")
     harness.add_arguments(parser)
     args = parser.parse_args()
     results = harness.begin(args, "faults/kills") if args.results else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the graph has to end with this process
-    bench = Bench(seed=args.seed)
-    trials: list[tuple[str, Trial]] = []
+    run = {"commit": harness.commit(), "seed": args.seed, "count": args.count}
+    record = Record(OUTPUT, run, args.count, args.resume)
+    kept = len(record.all)
+    bench = Bench(seed=args.seed + kept)
     began_s = time.monotonic()
     try:
-        for number, victim in enumerate(plan(args.count), 1):
+        for victim in plan(args.count)[kept:]:
             try:
                 trial = try_fault(bench, fault_of(victim))
             except (AssertionError, LookupError, OSError, RuntimeError, ValueError) as error:
                 trial = Trial(problem=f"{type(error).__name__}: {str(error).splitlines()[:1]}")
                 bench.end()
-            trials.append((victim, trial))
             rest = "" if trial.rest_s is None else f"{trial.rest_s * 1e3:.0f} ms to rest"
-            print(f"{number}/{args.count} {victim}: {trial.problem or rest}, limits broken {trial.broken}", flush=True)
+            said = f"{victim}: {trial.problem or rest}, limits broken {trial.broken}"
+            print(f"{record.add(victim, trial)}: {said}", flush=True)
     finally:
         bench.close()
     took_s = time.monotonic() - began_s
-    OUTPUT.parent.mkdir(parents=True, exist_ok=True)
-    OUTPUT.write_text(json.dumps([{"victim": victim, **trial.as_dict()} for victim, trial in trials], indent=1))
+    trials = record.all
     for victim, count in Counter(victim for victim, _ in trials).items():
         own = [trial for name, trial in trials if name == victim]
         rests = [trial.rest_s * 1e3 for trial in own if trial.rest_s is not None]

@@ -1,7 +1,12 @@
 """Runs the fault matrix and prints fault -> reaction -> distance -> limits broken. `make faults` calls it.
 
-Leaves outputs/faults/faults.md and faults.json. Exit code 1 when a limit was broken or a fault had another effect than
-expected.
+Leaves outputs/faults/faults.md, and every trial in matrix-CLOCK.jsonl. Exit code 1 when a limit was broken or a fault
+had another effect than expected.
+
+Examples:
+  python tests/faults/matrix.py --repeats 3 --only camera jammed
+  python tests/faults/matrix.py --clock realtime --results
+  python tests/faults/matrix.py --clock realtime --results --resume    goes on where that was interrupted
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ from harness import Number, Value  # noqa: E402
 from tests.faults import start_faults  # noqa: E402
 from tests.faults.bench import Bench  # noqa: E402
 from tests.faults.faults import FAULTS, Fault  # noqa: E402
+from tests.faults.record import Record, trial_of  # noqa: E402
 from tests.faults.trial import AGREED_MS, Trial, try_fault  # noqa: E402
 
 OUTPUT = Path("outputs/faults")
@@ -110,17 +116,14 @@ def _spread(values: Sequence[float | None], scale: float, unit: str) -> str:
     return f"{median(known):.0f} / {max(known):.0f} {unit}" if known else ""
 
 
-def run_fault(bench: Bench, fault: Fault, repeats: int, stop: bool = False) -> list[Trial]:
-    """Runs a fault again and again; what fails is a trial with a problem, and the graph is started anew."""
-    trials = []
-    for _ in range(repeats):
-        try:
-            trials.append(try_fault(bench, fault, stop))
-        except (AssertionError, LookupError, OSError, RuntimeError, ValueError) as error:
-            text = str(error).splitlines()
-            trials.append(Trial(problem=f"{type(error).__name__}: {text[0] if text else ''}"))
-            bench.end()
-    return trials
+def try_once(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
+    """Tries a fault; what fails is a trial with a problem, and the graph is started anew."""
+    try:
+        return try_fault(bench, fault, stop)
+    except (AssertionError, LookupError, OSError, RuntimeError, ValueError) as error:
+        text = str(error).splitlines()
+        bench.end()
+        return Trial(problem=f"{type(error).__name__}: {text[0] if text else ''}")
 
 
 def run_in_namespace(fault: Fault, repeats: int, seed: int) -> tuple[list[Trial], str]:
@@ -131,7 +134,7 @@ def run_in_namespace(fault: Fault, repeats: int, seed: int) -> tuple[list[Trial]
     result = subprocess.run([*NAMESPACE, *script], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         return [], f"not tried: {result.stderr.strip().splitlines()[-1:]}"
-    return [start_faults.trial_of(item) for item in json.loads(result.stdout.splitlines()[-1])], ""
+    return [trial_of(item) for item in json.loads(result.stdout.splitlines()[-1])], ""
 
 
 def _graph(fault: Fault) -> tuple[str, str]:
@@ -143,78 +146,87 @@ def _named(fault: Fault | start_faults.StartFault, only: Sequence[str]) -> bool:
     return not only or any(part in fault.name or part in fault.row for part in only)
 
 
-def run(
-    only: Sequence[str],
-    repeats: int,
-    seed: int,
-    quick: bool,
-    folder: Path,
-    clock: str,
-    results: harness.Bench | None = None,
-) -> list[Row]:
-    """Runs everything whose name or row contains one of `only`, or everything; what is known is written at once."""
-    bench = Bench(seed=seed, clock=clock)
-    rows: list[Row] = []
+class Matrix:
+    """One run of the table.
 
-    def add(row: Row) -> None:
-        rows.append(row)
-        print(" | ".join(row.cells()), flush=True)
-        write(rows, repeats, folder)
-        if results is not None and row.trials:
-            case = {"row": row.row, "fault": row.name, "clock": row.clock or clock}
-            results.add(case, row.values(), note=row.cells()[-1].removeprefix("as expected").removeprefix("; "))
+    Args:
+        bench: starts graphs.
+        record: keeps every trial, and has those of a run that goes on.
+        repeats: of each fault.
+        seed: of the moments.
+        folder: of the table.
+        results: takes a row for each fault; `None` takes none.
+    """
 
-    try:
-        chosen = [fault for fault in FAULTS.values() if _named(fault, only)]
-        for fault in sorted(chosen, key=_graph):
-            if quick and not fault.quick:
-                continue
-            note = ""
-            if fault.namespace:
-                bench.end()
-                trials, note = run_in_namespace(fault, repeats, seed)
-            else:
-                trials = run_fault(bench, fault, repeats)
-            add(Row(row=fault.row, name=fault.name, trials=tuple(trials), note=note, clock=fault.clock))
-        if not only or any(part in PAIRWISE for part in only):
-            others = [fault for fault in FAULTS.values() if not fault.namespace and (fault.quick or not quick)]
-            each = 1 if quick else max(1, -(-repeats // len(others)))
-            trials = []
-            for fault in sorted(others, key=_graph):
-                trials += run_fault(bench, fault, each, stop=True)
-            add(Row(row=PAIRWISE, name=f"the stop service during each of {len(others)}", trials=tuple(trials)))
-        bench.end()
-        for start in start_faults.FAULTS:
-            if _named(start, only) and (start.quick or not quick):
-                trials = [start.run(random.Random(seed + k), bench.folder) for k in range(repeats * bool(start.run))]
-                add(Row(row=start.row, name=start.name, trials=tuple(trials), note=start.note))
-    finally:
-        bench.close()
-    return rows
+    def __init__(
+        self, bench: Bench, record: Record, repeats: int, seed: int, folder: Path, results: harness.Bench | None
+    ) -> None:
+        self._bench, self._record, self._repeats, self._seed = bench, record, repeats, seed
+        self._folder, self._results = folder, results
+        self.rows: list[Row] = []
+
+    def fault(self, fault: Fault) -> None:
+        """Tries a fault that breaks a running graph."""
+        kept = len(self._record.of(fault.name))
+        note = ""
+        if fault.namespace and kept < self._repeats:
+            self._bench.end()
+            trials, note = run_in_namespace(fault, self._repeats - kept, self._seed + kept)
+            for trial in trials:
+                self._add(fault.name, trial)
+        for _ in range(0 if fault.namespace else self._repeats - kept):
+            self._add(fault.name, try_once(self._bench, fault))
+        self._row(fault.row, fault.name, note, fault.clock)
+
+    def stop_during(self, others: Sequence[Fault]) -> None:
+        """Calls the stop service during each of these."""
+        each = max(1, -(-self._repeats // len(others)))
+        done = len(self._record.of(PAIRWISE))
+        for fault in [fault for fault in sorted(others, key=_graph) for _ in range(each)][done:]:
+            self._add(PAIRWISE, try_once(self._bench, fault, stop=True))
+        self._row(PAIRWISE, f"the stop service during each of {len(others)}", tried=PAIRWISE)
+
+    def start(self, start: start_faults.StartFault) -> None:
+        """Tries a fault that a graph is started with."""
+        if start.run is not None:
+            for k in range(len(self._record.of(start.name)), self._repeats):
+                self._add(start.name, start.run(random.Random(self._seed + k), self._bench.folder))
+        self._row(start.row, start.name, start.note)
+
+    def _add(self, tried: str, trial: Trial) -> None:
+        print(f"{self._record.add(tried, trial)}: {tried}{f': {trial.problem}' if trial.problem else ''}", flush=True)
+
+    def _row(self, row: str, name: str, note: str = "", clock: str = "", tried: str = "") -> None:
+        made = Row(row=row, name=name, trials=tuple(self._record.of(tried or name)), note=note, clock=clock)
+        self.rows.append(made)
+        print(" | ".join(made.cells()), flush=True)
+        write(self.rows, self._repeats, self._folder)
+        if self._results is not None and made.trials:
+            case = {"row": row, "fault": name, "clock": clock or self._bench.clock}
+            text = made.cells()[-1].removeprefix("as expected").removeprefix("; ")
+            self._results.add(case, made.values(), note=text)
 
 
 def write(rows: Sequence[Row], repeats: int, folder: Path) -> None:
-    """Writes the table as Markdown, and every trial as JSON."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Writes the table as Markdown."""
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     lines = [f"Fault matrix, {repeats} repeats, {time.strftime('%Y-%m-%d %H:%M')}, {machine}.", ""]
     lines += [" | ".join(["", *COLUMNS, ""]).strip(), "|" + "---|" * len(COLUMNS)]
     lines += [" | ".join(["", *row.cells(), ""]).strip() for row in rows]
     (folder / "faults.md").write_text("\n".join(lines) + "\n")
-    record = [
-        {"row": row.row, "fault": row.name, "note": row.note, "trials": [trial.as_dict() for trial in row.trials]}
-        for row in rows
-    ]
-    (folder / "faults.json").write_text(json.dumps(record, indent=1))
 
 
 def main() -> int:
     """Runs the matrix."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=20, help="of each fault (%(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0],
+        epilog=__doc__[__doc__.index("Examples") :],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="of each fault (%(default)s)")
     parser.add_argument("--only", nargs="+", default=(), metavar="TEXT", help="faults with one of these in name or row")
     parser.add_argument("--out", type=Path, default=OUTPUT, help="folder of the table (%(default)s)")
-    parser.add_argument("--quick", action="store_true", help="the subset that CI runs")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
     parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
     parser.add_argument("--clock", default="simulated", choices=("simulated", "realtime"), help="of faults for either")
     parser.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
@@ -225,15 +237,34 @@ def main() -> int:
     if args.inner:
         bench = Bench(seed=args.seed, clock=args.clock)
         try:
-            trials = run_fault(bench, FAULTS[args.only[0]], args.repeats)
+            trials = [try_once(bench, FAULTS[args.only[0]]) for _ in range(args.repeats)]
         finally:
             bench.close()
         print(json.dumps([trial.as_dict() for trial in trials]))
         return 0
     results = harness.begin(args, "faults/matrix") if args.results else None
-    rows = run(args.only, args.repeats, args.seed, args.quick, args.out, args.clock, results)
+    chosen = sorted((fault for fault in FAULTS.values() if _named(fault, args.only)), key=_graph)
+    starts = [start for start in start_faults.FAULTS if _named(start, args.only)]
+    stopped = [fault for fault in FAULTS.values() if not fault.namespace]
+    pairwise = not args.only or any(part in PAIRWISE for part in args.only)
+    tried = len(chosen) + sum(start.run is not None for start in starts)
+    total = tried * args.repeats + pairwise * len(stopped) * max(1, -(-args.repeats // len(stopped)))
+    run = {"commit": harness.commit(), "clock": args.clock, "seed": args.seed, "repeats": args.repeats}
+    record = Record(args.out / f"matrix-{args.clock}.jsonl", run | {"only": list(args.only)}, total, args.resume)
+    bench = Bench(seed=args.seed + len(record.all), clock=args.clock)
+    matrix = Matrix(bench, record, args.repeats, args.seed, args.out, results)
+    try:
+        for fault in chosen:
+            matrix.fault(fault)
+        if pairwise:
+            matrix.stop_during(stopped)
+        bench.end()
+        for start in starts:
+            matrix.start(start)
+    finally:
+        bench.close()
     print(f"{args.out}/faults.md")
-    return int(any(trial.problem or trial.broken for row in rows for trial in row.trials))
+    return int(any(trial.problem or trial.broken for _, trial in record.all))
 
 
 if __name__ == "__main__":

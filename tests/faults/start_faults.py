@@ -9,11 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import yaml
 
@@ -23,7 +22,6 @@ from tendon.graph.description import EXIT_REFUSED
 from tendon.policies.adapter.matching import robot_digests
 from tendon.policies.bundle.bundle import load_bundle, sign_bundle, write_bundle
 from tendon.policies.bundle.signature import DEMAND_VARIABLE, generate_keys
-from tests.faults.limits_check import Worst
 from tests.faults.trial import Trial
 from tests.faults.witness import PROFILE, Witness
 from tests.ros2_nodes.running_graph import RunningGraph
@@ -41,12 +39,6 @@ class StartFault:
     run: Run | None
     note: str = ""
     quick: bool = False
-
-
-def trial_of(values: Mapping[str, Any]) -> Trial:
-    """Returns a trial from its JSON."""
-    worst = values["worst"]
-    return Trial(**{**values, "worst": worst and Worst(**worst)})
 
 
 def _flip(folder: Path, random: Random) -> str:

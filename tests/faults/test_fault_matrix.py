@@ -1,6 +1,6 @@
 """Each fault that can be tried fast, once, with real processes: no limit is broken, and what must follow follows.
 
-`make faults` runs all of them at least 20 times and prints the table.
+`make faults` runs all of them several times and prints the table.
 """
 
 from __future__ import annotations
