@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tendon.control.clearance.model import Clearance
@@ -17,6 +17,8 @@ from tests.laws import law_settings
 
 CLEARANCE = Clearance(PROFILE, load_environment("tabletop"))
 HOME = PROFILE.vector("home")
+GRIPPED = np.array([1.0] * 7 + [0.0])
+"""Closes the gripper of a position."""
 
 
 def free_position(rng: np.random.Generator) -> Array:
@@ -50,6 +52,22 @@ def test_random_targets_never_bring_it_closer_than_the_margins_between_ticks_or_
     stop = verdicts[int(rng.integers(150))].stop
     for q in stop.position:
         assert (CLEARANCE.distances(q) >= CLEARANCE.margin - 1e-9).all()
+
+
+@law_settings(max_examples=12)
+@given(seed=st.integers(0, 2**32 - 1))
+@example(seed=0)
+@example(seed=1)
+def test_a_closed_gripper_is_not_opened_to_keep_its_fingers_off_the_table(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    filter_, start = SafetyFilter(PROFILE, CLEARANCE), free_position(rng) * GRIPPED
+    while (CLEARANCE.distances(start) <= CLEARANCE.margin).any():
+        start = free_position(rng) * GRIPPED
+    filter_.reset(start)
+    for k in range(150):
+        if k % 30 == 0:
+            target = rng.uniform(PROFILE.vector("lower"), PROFILE.vector("upper")) * GRIPPED
+        assert filter_.step(target).position[7] < 1e-6
 
 
 def test_a_target_below_the_table_is_approached_to_the_margin_and_followed_sideways() -> None:
