@@ -56,6 +56,8 @@ NOTICED_TICKS = 3
 """A loop that is later than this many ticks was held up, and so was all that it listens to."""
 DRAIN_S = 0.012
 """How long a loop that was held up waits for the next joint state: one comes every 10 ms at least."""
+LISTENERS = 2
+"""Who takes every command at least: the robot side and the safety monitor."""
 KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
 """Message by controller type."""
 
@@ -305,6 +307,8 @@ class ControlNode(NodeShell):
             obstacle = obstacle or "no joint state yet"
         elif not self._permissions.listening:  # it would take the armed state for one that it finds, and not follow it
             obstacle = obstacle or "it has not heard the safety monitor yet"
+        else:
+            obstacle = obstacle or self._unheard()
         state = ControlState(
             mode=tick.mode,
             event=self._event,
@@ -317,6 +321,11 @@ class ControlNode(NodeShell):
             at_home=self._controller.at_home(),
         )
         self._states.publish(wire.STATE.encode(state, now_ns))
+
+    def _unheard(self) -> str:
+        """Returns which commands the robot or the safety monitor would not get; empty when they are matched."""
+        alone = [each.topic_name for each in self._commands.values() if each.get_subscription_count() < LISTENERS]
+        return f"not both the robot and the safety monitor are connected to {', '.join(alone)}" if alone else ""
 
     def finish(self, spin: Callable[[], None]) -> None:
         """Stops the robot, and leaves when its reference is at rest."""

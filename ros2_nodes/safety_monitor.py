@@ -168,6 +168,7 @@ class SafetyMonitorNode(NodeShell):
             self._unreadable(message, str(error))
             return
         if isinstance(state, ControlState):
+            self._inputs.silence.reported(state.mode, self._awake.now_ns())
             self._monitor.report(state.mode, state.event, state.reason, state.obstacle, state.cause)
             if self._control is None or state.mode is not self._control.mode:
                 self._log.put("mode", mode=state.mode.value, **_why(state))
@@ -181,6 +182,7 @@ class SafetyMonitorNode(NodeShell):
         self.get_logger().warning(problem, throttle_duration_sec=1.0)
         if ControlState.node in nodes:
             self._monitor.report(None, 0, problem)
+            self._inputs.silence.reported(None, self._awake.now_ns())
             self._control = None
         elif (node := wire.unreadable_request(message)) and node != self.get_name():
             self._inputs.requests.ask(node, Response.STOP, problem, self._awake.now_ns())
@@ -270,7 +272,10 @@ class SafetyMonitorNode(NodeShell):
         return self._answer(response, "reset", self._monitor.reset, "reset; safety/arm permits motion again")
 
     def _arm(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._answer(response, "arm", self._monitor.arm, "armed")
+        def arm(now_ns: int) -> None:
+            self._monitor.arm(now_ns, self._inputs.unconnected())
+
+        return self._answer(response, "arm", arm, "armed")
 
     def _answer(
         self, response: Trigger.Response, request: str, act: Callable[[int], None], done: str

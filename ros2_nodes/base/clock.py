@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import cast
 
@@ -19,6 +20,7 @@ from tendon.graph import topics
 from tendon.ros2_nodes.wire import time_ns
 
 _WAKE_S = 0.05
+_REMEMBERED = 64
 
 
 class RosClock:
@@ -41,6 +43,7 @@ class RosClock:
         self._listeners: list[Callable[[int], None]] = []
         self._closed = False
         self._follower = TimeFollower()
+        self._heard: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
         if self.simulated:
             for subscription in tuple(node.subscriptions):
                 if subscription.msg_type is Clock:  # that of rclpy, which believes everybody
@@ -53,6 +56,13 @@ class RosClock:
         if self.simulated:
             return self._follower.now_ns
         return time.monotonic_ns() + self._offset_ns
+
+    def ago_ns(self, wall_ns: int) -> int:
+        """Returns what the time was so much wall time ago; of simulated time the last ticks are remembered."""
+        if not self.simulated:
+            return self.now_ns() - wall_ns
+        then_ns = time.monotonic_ns() - wall_ns
+        return next((stamp_ns for heard_ns, stamp_ns in reversed(self._heard) if heard_ns <= then_ns), self.now_ns())
 
     def listen(self, listener: Callable[[int], None]) -> None:
         """Calls a function with each new simulated time, in the executor's thread."""
@@ -94,6 +104,7 @@ class RosClock:
         stamp_ns, before_ns = time_ns(message.clock), self._follower.now_ns
         if not self._follower.hear(stamp_ns) or stamp_ns == before_ns:
             return
+        self._heard.append((time.monotonic_ns(), stamp_ns))
         self._ros.set_ros_time_override(Time(nanoseconds=stamp_ns, clock_type=ClockType.ROS_TIME))
         with self._changed:
             self._changed.notify_all()

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory
@@ -25,20 +26,26 @@ from tendon.graph.node_imports import BACKEND_NODES
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.message_info import MessageInfo, WithInfo
 from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.ros2_nodes.monitor.arrivals import Arrivals
 from tendon.safety.camera_watch import CameraWatch, PoseHistory
 from tendon.safety.event_log import EventLog
 from tendon.safety.joint_watch import JointWatch
 from tendon.safety.latency_watch import LatencyWatch
-from tendon.safety.laws import Breach, CommandLaws
+from tendon.safety.laws import Breach, CommandLaws, Delivery, longest_stop_ns
 from tendon.safety.monitor import position_slack
 from tendon.safety.reports import ControlState
 from tendon.safety.response import Requests, Watch
 from tendon.safety.sender_watch import BreachWatch, SourceWatch
+from tendon.safety.silence_watch import SilenceWatch
+from tendon.safety.tracking_watch import TrackingWatch
 
 CHUNK_TOPICS = tuple(map(topics.action_chunk, (Source.POLICY, Source.TELEOP)))
 COUNTED = ("control_node", "policy_node", "safety_monitor")
 CAMERA_USER = "policy_node"
+ONLOOKERS = ("safety_monitor", ControlState.node, CAMERA_USER)
+"""Nodes that are no robot; those whose names begin with "_" only watch."""
 LOOK_S = 0.1
 
 
@@ -60,7 +67,9 @@ class MonitorInputs:
         self._breaches = BreachWatch(settings)
         arm = [i for i, joint in enumerate(profile.joints) if joint.tracking_tolerance is not None]
         self._poses, self._joints = PoseHistory(arm), JointWatch(profile)
-        self._measured: Array | None = None
+        self.silence, self._longest_ns = SilenceWatch(profile), longest_stop_ns(profile)
+        self._arrivals = Arrivals(node.time, awake)
+        self._measured: tuple[int, Array] | None = None
         self._needed = dict.fromkeys((camera.name for camera in profile.cameras), False)
         self._cameras = {
             camera.name: CameraWatch(
@@ -76,7 +85,10 @@ class MonitorInputs:
         owners |= dict.fromkeys(CHUNK_TOPICS, "")
         if node.time.simulated:
             owners[topics.CLOCK] = BACKEND_NODES[node.get_parameter("backend").value][0]
+        self._robot, *_ = BACKEND_NODES.get(node.get_parameter("backend").value, ("",))
+        self._heard: dict[str, Subscription] = {}
         self._laws: dict[str, CommandLaws] = {}
+        self._tracking: dict[str, TrackingWatch] = {}
         self._logged_ns: dict[str, int] = {}
         self._columns = {c.name: [profile.joint_names.index(name) for name in c.joints] for c in profile.controllers}
         self._slack = position_slack(profile)
@@ -84,11 +96,12 @@ class MonitorInputs:
             topic = topics.commands(controller)
             if controller.type == "joint_trajectory":
                 self._laws[controller.name] = CommandLaws(profile, controller, self._slack)
-                node.create_subscription(
-                    JointTrajectory, topic, partial(self._commanded, controller), qos.EACH, raw=True
-                )
+                self._tracking[controller.name] = TrackingWatch(profile, controller)
+                take = WithInfo(partial(self._commanded, controller))
+                self._heard[topic] = node.create_subscription(JointTrajectory, topic, take, qos.EACH, raw=True)
             else:
-                node.create_subscription(Float64MultiArray, topic, partial(self._positioned, controller), qos.EACH)
+                take_one = partial(self._positioned, controller)
+                self._heard[topic] = node.create_subscription(Float64MultiArray, topic, take_one, qos.EACH)
             owners[topic] = "control_node"
         self.sources = SourceWatch(owners, COUNTED, self._awake.now_ns(), settings)
         self._topics = {topic: node.resolve_topic_name(topic) for topic in owners}
@@ -103,34 +116,71 @@ class MonitorInputs:
     @property
     def watches(self) -> tuple[Watch, ...]:
         """All that look for something."""
-        return (self._breaches, self.sources, self._joints, *self._cameras.values(), self._latency, self.requests)
+        cameras = self._cameras.values()
+        return (self._breaches, self.sources, self._joints, self.silence, *cameras, self._latency, self.requests)
 
     def cameras_needed(self) -> tuple[str, ...]:
         """Returns which cameras the graph uses now."""
         return tuple(name for name, needed in self._needed.items() if needed)
 
+    def unconnected(self) -> tuple[str, ...]:
+        """Returns what keeps commands from the robot, or from being heard here, as far as the middleware knows."""
+        problems = []
+        for topic, subscription in self._heard.items():
+            found = self._node.get_publishers_info_by_topic(self._topics[topic])
+            takers = {self._known(info) for info in self._node.get_subscriptions_info_by_topic(self._topics[topic])}
+            if ControlState.node not in map(self._known, found) or not subscription.get_publisher_count():
+                problems.append(f"{ControlState.node} is not heard on {topic} yet")
+            if not any(self._on_robot_side(name) for name in takers):
+                robot = f": {self._robot} does not" if self._robot else ""
+                problems.append(f"nobody on the robot side listens to {topic}{robot}")
+        return tuple(problems)
+
+    def _on_robot_side(self, name: str) -> bool:
+        """Whether a node that takes commands may be the robot; one without a name may be anybody."""
+        if self._robot and name:
+            return name == self._robot
+        return name not in ONLOOKERS and not name.rpartition("/")[2].startswith("_")
+
     def measured(self, stamp_ns: int, position: Array, velocity: Array, now_ns: int) -> bool:
         """Takes a joint state in the profile's order; returns whether it is newer than the one before."""
-        self._measured = position
+        self._arrivals.look()
         fresh = stamp_ns > self._poses.newest_ns
+        if fresh or self._measured is None:
+            self._measured = stamp_ns, position
+            for watch in self._tracking.values():
+                watch.measured(stamp_ns, position)
         self._poses.add(stamp_ns, position)
         self._joints.measured(position, velocity, now_ns)
         return fresh
 
-    def _commanded(self, controller: ControllerSpec, data: bytes) -> None:
-        laws = self._laws[controller.name]
+    def _commanded(self, controller: ControllerSpec, data: bytes, info: MessageInfo) -> None:
+        laws, now_ns = self._laws[controller.name], self._awake.now_ns()
         try:
             command = wire.read_trajectory(data)
         except InvalidDataError as error:
             self._broken(controller, Breach(law="form", reason=f"command breaks the law of form: {error}"))
             return
-        columns = self._columns[controller.name]
-        breach = laws.check(command, None if self._measured is None else self._measured[columns])
+        columns, last = self._columns[controller.name], laws.last
+        apart = last is not None and command.stamp_ns - last.stamp_ns > self._period_ns * 3 // 2
+        stamp_ns, position = self._measured or (0, None)
+        delivery = Delivery(
+            arrived_ns=self._arrivals.earliest_ns(info, command.stamp_ns),
+            lost=self._arrivals.lost(controller.name, info, apart),
+            measured=None if position is None else position[columns],
+            measured_ns=stamp_ns,
+        )
+        self._arrivals.look()
+        breach = laws.check(command, delivery)
         if breach is not None:
             self._broken(controller, breach)
-        if laws.last is not None:
-            self._joints.commanded(columns, laws.last.position[0])
-            self._log_command(controller, laws.last)
+        if laws.last is None or laws.last is last:
+            return
+        self.silence.heard(controller.name, laws.last.times_ns[-1], now_ns)
+        if departed := self._tracking[controller.name].commanded(laws.last, delivery.lost):
+            self._breaches.add(controller.name, Reason(Cause.TRACKING, departed), now_ns)
+        self._joints.commanded(columns, laws.last.position[0])
+        self._log_command(controller, laws.last)
 
     def _positioned(self, controller: ControllerSpec, message: Float64MultiArray) -> None:
         """Checks what a forward_command controller is sent: it has no stop, so form and limits are all there is."""
@@ -149,6 +199,7 @@ class MonitorInputs:
             self._broken(controller, Breach(law="position", reason=f"command breaks the law of position: {text}"))
             return
         self._joints.commanded(columns, position)
+        self.silence.heard(controller.name, self._longest_ns, self._awake.now_ns())
 
     def _broken(self, controller: ControllerSpec, breach: Breach) -> None:
         self._breaches.add(controller.name, Reason(Cause.LAW, breach.reason), self._awake.now_ns())

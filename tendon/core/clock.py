@@ -86,6 +86,7 @@ class AwakeClock:
         self._asleep_ns = 0
         self._last_ns = clock.now_ns()
         self._sleeps: deque[Sleep] = deque(maxlen=16)
+        self._gaps: deque[tuple[int, int]] = deque(maxlen=16)
 
     def now_ns(self) -> int:
         """Returns the time now, less all sleeps."""
@@ -97,6 +98,7 @@ class AwakeClock:
             elif last_ns and self._allowed_ns < now_ns - last_ns <= self._longest_ns:
                 self._asleep_ns += now_ns - last_ns - self._period_ns
                 awake_ns = now_ns - self._asleep_ns
+                self._gaps.append((last_ns, now_ns))
                 self._sleeps.append(Sleep(begin_ns=awake_ns - (now_ns - last_ns), end_ns=awake_ns))
             return now_ns - self._asleep_ns
 
@@ -104,3 +106,8 @@ class AwakeClock:
         """Returns the sleeps that ended after a time of this clock; each is as long as it was on the other clock."""
         with self._lock:
             return tuple(sleep for sleep in self._sleeps if sleep.end_ns >= since_ns)
+
+    def slept_ns(self, begin_ns: int, end_ns: int) -> int:
+        """Returns for how long it slept between two times of the other clock."""
+        with self._lock:
+            return sum(max(0, min(end_ns, end) - max(begin_ns, begin)) for begin, end in self._gaps)

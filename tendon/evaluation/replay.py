@@ -16,7 +16,7 @@ from tendon.control.filter import SafetyFilter
 from tendon.core.errors import MismatchError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.safety.laws import Cubics
+from tendon.safety.cubics import Cubics
 
 SAME = 1e-9
 """Difference [rad, m, rad/s or m/s] that is rounding."""

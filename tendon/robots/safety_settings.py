@@ -78,11 +78,21 @@ class SafetySettings:
     """Motion, implied by the measured velocity itself, that the measured position must show. May be loosened for
     coarse encoders."""
 
+    tracking_factor: float = field(default=1.2, metadata=bounds("tracking tolerances", tightest=1.0, loosest=1.2))
+    """How far a joint may be measured from the command that the monitor heard. The controller compares it with the
+    tolerance itself; a fifth more is for what the monitor knows less well, and so that the controller says it first."""
+
     # What is on the wire, and who sends it.
     law_tolerance: float = field(default=1e-3, metadata=bounds("of each limit", tightest=1e-4, loosest=1e-3))
     """What the monitor's laws forgive a command. Not for the wire, which carries every bit of a float64, but for what
     two implementations may understand differently: a period in whole nanoseconds, or a limit on the point or beside
     it."""
+    command_age_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.1))
+    """How long before its arrival a command may be stamped; ahead of it, by `state_ahead_s`. As old as a heartbeat may
+    be: who sends what is older was held up. Long before that, the monitor computes what the robot would do."""
+    command_silence_s: float = field(default=0.5, metadata=bounds("s", tightest=0.2, loosest=0.5))
+    """How long after the end of the last command, and `standstill_settle_s`, the monitor waits for another one while
+    the controller says that it moves the robot. The robot stands meanwhile, so this may be as long as `follow_s`."""
     breach_s: float = field(default=0.5, metadata=bounds("s", tightest=5.0, loosest=0.5))
     """How long a broken law counts as present: a reset in that time is refused."""
     unnamed_sender_s: float = field(default=0.3, metadata=bounds("s", tightest=0.2, loosest=0.3))

@@ -6,7 +6,6 @@ and jerk constant between two points, and the largest values of each can be comp
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,10 +13,15 @@ import numpy as np
 
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
+from tendon.robots.safety_settings import nanoseconds
+from tendon.safety.cubics import Cubics, sample
 
 AGREED_PERIODS = 2
 """A new command may part from the one before only later than this after its stamp: the robot plays the old one until
 the new one has arrived, and must not notice when that was."""
+COMMITTED_PERIODS = 4
+"""So long after its stamp a command is the motion itself, and later its stop: what a command that was lost does before
+that is known."""
 LONGEST_PERIODS = 15
 """What a command may last beyond one and a half times the robot's braking time, in control periods."""
 
@@ -27,7 +31,8 @@ class Breach:
     """One law that a command breaks.
 
     Attributes:
-        law: its name: form, end, position, velocity, acceleration, jerk, smooth, agree, order, settle, duration.
+        law: its name: form, end, position, velocity, acceleration, jerk, smooth, start, agree, stamp, late, order,
+            settle, duration.
         reason: joint, value and bound, for a person.
     """
 
@@ -35,8 +40,25 @@ class Breach:
     reason: str
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Delivery:
+    """How a command came, and where the robot was then.
+
+    Attributes:
+        arrived_ns: the earliest time at which it may have arrived, on the clock of its stamp; `None` does not say.
+        lost: whether commands that were sent after the one before it have not been heard.
+        measured: (n,) the newest measured positions, in the controller's order; `None` before the first.
+        measured_ns: their stamp.
+    """
+
+    arrived_ns: int | None = None
+    lost: bool = False
+    measured: Array | None = None
+    measured_ns: int = 0
+
+
 class CommandLaws:
-    """Checks the commands of one joint_trajectory controller, each against the profile and the one before it.
+    """Checks each command of one joint_trajectory controller against the profile, the one before it, and the robot.
 
     Not thread-safe. A command of one point asks the robot to settle there from rest. A position outside the limits
     is forgiven as far as the motion came from there, and `outside` allows for a robot that was found there.
@@ -48,10 +70,11 @@ class CommandLaws:
     """
 
     def __init__(self, profile: RobotProfile, controller: ControllerSpec, outside: Array) -> None:
+        settings = profile.safety
         self._names = controller.joints
         columns = [profile.joint_names.index(name) for name in controller.joints]
         lower, upper = profile.vector("lower")[columns], profile.vector("upper")[columns]
-        self._tolerance = profile.safety.law_tolerance
+        self._tolerance = settings.law_tolerance
         slack = self._tolerance * 1e-3 * (upper - lower)
         self._lower, self._upper = lower - slack, upper + slack
         self._found_lower, self._found_upper = lower - outside[columns], upper + outside[columns]
@@ -61,33 +84,35 @@ class CommandLaws:
         self._acceleration = profile.vector("acceleration")[columns]
         self._jerk = profile.vector("jerk")[columns]
         self._period_ns = round(1e9 / profile.control_hz)
-        braking = profile.vector("velocity") / profile.vector("acceleration")
-        braking_s = float((braking + profile.vector("acceleration") / profile.vector("jerk")).max())
-        self._longest_ns = round(1.5e9 * braking_s) + LONGEST_PERIODS * self._period_ns
+        self._longest_ns = longest_stop_ns(profile)
+        self._follows, self._start = tracking_tolerance(profile)[columns], start_allowance(profile)[columns]
+        self._silence_ns, self._oldest_ns, self._ahead_ns = map(
+            nanoseconds, (settings.joint_state_silence_s, settings.command_age_s, settings.state_ahead_s)
+        )
         self._last: SentTrajectory | None = None
+        self._unmet = False
 
     @property
     def last(self) -> SentTrajectory | None:
-        """The newest command of the right form, its columns in the controller's order."""
+        """The newest command that the robot may play, its columns in the controller's order."""
         return self._last
 
-    def forget(self) -> None:
-        """Takes the next command as the first: the robot has come to rest on its own."""
-        self._last = None
-
-    def check(self, command: SentTrajectory, measured: Array | None = None) -> Breach | None:
+    def check(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
         """Returns the first law a command breaks, and remembers it as the one the robot plays.
 
         Args:
             command: in any order of its joints.
-            measured: (n,) where the controller's joints are measured, in the controller's order; a settling
-                command starts there.
+            delivery: how it came, and where the robot was then.
         """
         breach, ordered = self._form(command)
         if ordered is None:
             return breach
+        if outdated := self._arrives(ordered, delivery):
+            return outdated  # with such a stamp it would make each command after it look wrong
         breach = breach or self._order(ordered)
-        breach = breach or (self._settles(ordered, measured) if len(ordered.times_ns) == 1 else self._moves(ordered))
+        if breach is None:
+            judge = self._settles if len(ordered.times_ns) == 1 else self._moves
+            breach = judge(ordered, delivery)
         self._last = ordered
         return breach
 
@@ -132,18 +157,35 @@ class CommandLaws:
         back_ms = (self._last.stamp_ns - command.stamp_ns) * 1e-6
         return self._breach("order", f"its stamp is {back_ms:.1f} ms before or at that of the command before it")
 
-    def _settles(self, command: SentTrajectory, measured: Array | None) -> Breach | None:
+    def _arrives(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
+        """Checks that the stamp is about when it arrived."""
+        if delivery.arrived_ns is None:
+            return None
+        age_ns = delivery.arrived_ns - command.stamp_ns
+        if -self._ahead_ns <= age_ns <= self._oldest_ns:
+            return None
+        where = f"{abs(age_ns) * 1e-6:.0f} ms {'before' if age_ns > 0 else 'after'} its arrival"
+        most_ms = (self._oldest_ns if age_ns > 0 else self._ahead_ns) * 1e-6
+        return self._breach("stamp", f"its stamp is {where}, allowed {most_ms:.0f} ms")
+
+    def _settles(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
         goal, last = command.position[0], self._last
         end_ns = command.stamp_ns + command.times_ns[0]
         if last is not None and last.stamp_ns + last.times_ns[-1] == end_ns and (last.position[-1] == goal).all():
-            return None  # the rest of the same motion
+            return self._starts(goal, command, delivery) if self._unmet else None  # the rest of the same motion
         outside = np.flatnonzero(~((goal >= self._found_lower) & (goal <= self._found_upper)))
         if len(outside):
             return self._position_breach(int(outside[0]), goal, (self._found_lower, self._found_upper))
-        start = measured if measured is not None else (None if last is None else last.position[-1])
-        if start is None:
-            return None
-        seconds = command.times_ns[0] * 1e-9
+        if last is not None and (moves := sample(last, command.stamp_ns)[1]).any():
+            i = int(np.abs(moves).argmax())
+            return self._breach("settle", f"{self._names[i]} still moves at {moves[i]:.4g} by the command before it")
+        if (breach := self._starts(goal, command, delivery)) or self._unmet:
+            return breach
+        left = goal if last is None else last.position[-1]
+        # What may hold something goes from its setpoint; before the first command nobody knows where that was left.
+        start = left if delivery.measured is None else np.where(np.isfinite(self._follows), delivery.measured, left)
+        # When it was late, less time is left.
+        seconds = max(1, end_ns - max(command.stamp_ns, delivery.arrived_ns or 0)) * 1e-9
         # The cubic from rest to rest: speed peaks at 3/2 of the mean, acceleration at both ends.
         for law, factor, limit in (
             ("velocity", 1.5 / seconds, self._velocity),
@@ -157,33 +199,93 @@ class CommandLaws:
                 return self._breach("settle", words)
         return None
 
-    def _moves(self, command: SentTrajectory) -> Breach | None:
-        return self._agrees(command) or self._inside(command)
+    def _starts(self, start: Array, command: SentTrajectory, delivery: Delivery) -> Breach | None:
+        """Checks that motion starts where the robot is, as soon as that is known.
 
-    def _agrees(self, command: SentTrajectory) -> Breach | None:
-        """Checks the part that the robot may still play from the command before."""
-        last = self._last
-        if last is None:
+        A joint without tracking tolerance may hold something, away from its setpoint: it starts where the commands
+        before have left it, or where it is measured. Nothing is known of it before the first command.
+        """
+        self._unmet = True
+        if delivery.measured is None:
+            return self._breach("start", "nothing is known of where the robot is")
+        if abs(command.stamp_ns - delivery.measured_ns) > self._silence_ns:
+            return None  # the machine stood still: the next command tells
+        self._unmet = False
+        away = np.abs(start - delivery.measured)
+        if self._last is not None:
+            left = np.abs(start - self._last.position[-1])
+            away = np.where(np.isfinite(self._follows), away, np.minimum(away, left))
+        else:
+            away = np.where(np.isfinite(self._follows), away, 0.0)
+        over = np.flatnonzero(~(away <= self._start))
+        if not len(over):
             return None
-        gap_s = (command.stamp_ns - last.stamp_ns) * 1e-9
-        bounds = self._jump
-        if command.stamp_ns - last.stamp_ns > self._period_ns * 3 // 2:
-            # Commands between the two may have been lost on their way to this process, so this much is unknown.
-            bounds = (gap_s * self._velocity, np.minimum(gap_s * self._acceleration, 2.0 * self._velocity))
+        i = int(over[0])
+        words = f"{self._names[i]} starts {away[i]:.4g} from where it is, allowed {self._start[i]:.2g}"
+        return self._breach("start", words)
+
+    def _moves(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
+        if self._last is None:
+            return self._inside(command) or self._begins(command, delivery)
+        return self._agrees(command, self._last, delivery) or self._inside(command)
+
+    def _begins(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
+        """Checks a first command: the robot stands, so it begins there and at rest."""
+        speed = np.abs(command.velocity[0])
+        if not (speed <= self._jump[1]).all():
+            i = int(speed.argmax())
+            return self._breach("start", f"{self._names[i]} starts at speed {speed[i]:.4g}, it must be at rest")
+        return self._starts(command.position[0], command, delivery)
+
+    def _agrees(self, command: SentTrajectory, last: SentTrajectory, delivery: Delivery) -> Breach | None:
+        """Checks the part that the robot may still play from the command before, until this one arrived."""
+        until_ns = AGREED_PERIODS * self._period_ns
         for k, time_ns in enumerate(command.times_ns):
-            if time_ns > AGREED_PERIODS * self._period_ns:
-                return None
-            position, velocity = sample(last, command.stamp_ns + time_ns)
-            for what, value, before, bound in (
-                ("position", command.position[k], position, bounds[0]),
-                ("velocity", command.velocity[k], velocity, bounds[1]),
-            ):
-                gap = np.abs(value - before)
-                if not (gap <= bound).all():
-                    i = int(np.flatnonzero(~(gap <= bound))[0])
-                    jump = f"{self._names[i]} {what} jumps by {gap[i]:.4g} at {time_ns * 1e-6:.0f} ms"
-                    return self._breach("agree", f"{jump} from the command before it, allowed {bound[i]:.2g}")
-        return None
+            if time_ns > until_ns:
+                break
+            at_ns = command.stamp_ns + time_ns
+            jumps = self._jumps(last, at_ns, command.position[k], command.velocity[k], delivery.lost)
+            if jumps:
+                return self._breach("agree", f"{jumps} at {time_ns * 1e-6:.0f} ms from the command before it")
+        late_ns = (delivery.arrived_ns or 0) - command.stamp_ns
+        if late_ns > until_ns:
+            jumps = self._jumps(last, command.stamp_ns + late_ns, *sample(command, command.stamp_ns + late_ns), False)
+            if jumps and not delivery.lost:
+                return self._breach("late", f"{jumps} where the robot plays, as it came {late_ns * 1e-6:.0f} ms late")
+        rested = command.stamp_ns > last.stamp_ns + last.times_ns[-1]
+        return self._meets(command, delivery) if delivery.lost or rested else None
+
+    def _jumps(self, last: SentTrajectory, at_ns: int, position: Array, velocity: Array, lost: bool) -> str:
+        """Returns how a motion at a time differs from a command, or from all that lost commands may have led to."""
+        before, speed = sample(last, at_ns)
+        bounds = self._jump
+        unknown_s = max(0, at_ns - last.stamp_ns - COMMITTED_PERIODS * self._period_ns) * 1e-9 if lost else 0.0
+        if unknown_s:
+            # From the stop that it has heard to the hardest the other way.
+            turn = np.minimum(2.0 * unknown_s * self._acceleration, 2.0 * self._velocity)
+            bounds = bounds[0] + 0.5 * unknown_s * turn, bounds[1] + turn
+        for what, value, was, bound in (
+            ("position", position, before, bounds[0]),
+            ("velocity", velocity, speed, bounds[1]),
+        ):
+            gap = np.abs(value - was)
+            if not (gap <= bound).all():
+                i = int(np.flatnonzero(~(gap <= bound))[0])
+                return f"{self._names[i]} {what} jumps by {gap[i]:.4g} (allowed {bound[i]:.2g})"
+        return ""
+
+    def _meets(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
+        """Checks that the robot is where a command goes on that cannot be told from the one before it."""
+        before_s = (command.stamp_ns - delivery.measured_ns) * 1e-9
+        if delivery.measured is None or abs(before_s) > self._silence_ns * 1e-9:
+            return None  # what is measured later is compared by the tracking watch
+        away = np.abs(command.position[0] - before_s * command.velocity[0] - delivery.measured)
+        over = np.flatnonzero(~(away <= self._follows))
+        if not len(over):
+            return None
+        i = int(over[0])
+        words = f"{self._names[i]} goes on {away[i]:.4g} from where it is, allowed {self._follows[i]:.2g}"
+        return self._breach("start", words)
 
     def _inside(self, command: SentTrajectory) -> Breach | None:
         """Checks the extrema between the points against the limits."""
@@ -234,78 +336,24 @@ class CommandLaws:
         return Breach(law=law, reason=f"command breaks the law of {law}: {reason}")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Cubics:
-    """k cubics of n joints, `p + v s + c s^2 + d s^3` for s from 0 to h [s]; each (k, n), `h` (k, 1)."""
-
-    p: Array
-    v: Array
-    c: Array
-    d: Array
-    h: Array
-
-    @staticmethod
-    def through(position: Array, velocity: Array, h: Array) -> Cubics:
-        """Returns the cubic Hermite splines through (k + 1, n) points that are (k, 1) `h` seconds apart."""
-        slope = np.diff(position, axis=0) / h
-        v0, v1 = velocity[:-1], velocity[1:]
-        return Cubics(p=position[:-1], v=v0, c=(3.0 * slope - 2.0 * v0 - v1) / h, d=(v0 + v1 - 2.0 * slope) / h**2, h=h)
-
-    @property
-    def jerk(self) -> Array:
-        """(k, n) rad/s^3 or m/s^3."""
-        return 6.0 * self.d
-
-    def accelerations(self) -> tuple[Array, Array]:
-        """Returns (k, n) at the start and at the end of each; between them it is a line."""
-        return 2.0 * self.c, 2.0 * self.c + 6.0 * self.d * self.h
-
-    def hulls(self) -> tuple[Array, Array]:
-        """Returns Bezier control points that enclose the positions (4k, n) and the velocities (3k, n)."""
-        third = self.h / 3.0
-        change = self.h * self.c
-        second = self.p + third * self.v
-        last = self.p + self.h * (self.v + change + self.h * self.h * self.d)
-        positions = np.concatenate([self.p, second, second + third * (self.v + change), last])
-        return positions, np.concatenate([self.v, self.v + change, self._rate(self.h)])
-
-    def speeds(self) -> Array:
-        """Returns the largest |velocity| of each (k, n): at an end, or where the acceleration is zero."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            turn = np.where(self.d != 0.0, -self.c / (3.0 * self.d), 0.0)
-        turn = np.minimum(np.maximum(turn, 0.0), self.h)
-        rates = [self.v, self._rate(turn), self._rate(self.h)]
-        return np.asarray(np.abs(rates).max(axis=0))
-
-    def positions(self) -> tuple[Array, Array]:
-        """Returns the smallest and the largest position of each (k, n): at an end, or where the velocity is zero."""
-        a, b, c = 3.0 * self.d, 2.0 * self.c, self.v
-        root = np.sqrt(np.maximum(b * b - 4.0 * a * c, 0.0))
-        q = -0.5 * (b + np.copysign(root, b))  # the form of the quadratic's roots that loses no digits
-        with np.errstate(divide="ignore", invalid="ignore"):
-            roots = [np.where(a != 0.0, q / a, 0.0), np.where(q != 0.0, c / q, 0.0)]
-        times = [np.zeros_like(a), *(np.minimum(np.maximum(s, 0.0), self.h) for s in roots), self.h]
-        values = [self.p + s * (self.v + s * (self.c + s * self.d)) for s in times]
-        return np.minimum.reduce(values), np.maximum.reduce(values)
-
-    def _rate(self, s: Array) -> Array:
-        return np.asarray(self.v + s * (2.0 * self.c + 3.0 * s * self.d))
+def tracking_tolerance(profile: RobotProfile) -> Array:
+    """Returns (n,) how far a joint may be measured from its command, rad or m; infinite without such a tolerance."""
+    return np.array([np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints])
 
 
-def sample(command: SentTrajectory, at_ns: int) -> tuple[Array, Array]:
-    """Returns (n,) position and (n,) velocity that a command asks for at a time; the ends hold."""
-    offset_ns = at_ns - command.stamp_ns
-    after = bisect_right(command.times_ns, offset_ns)
-    if after == len(command.times_ns):
-        return command.position[-1], np.zeros_like(command.position[-1])
-    if after == 0:
-        return command.position[0], command.velocity[0]
-    begin_ns = command.times_ns[after - 1]
-    if begin_ns == offset_ns:
-        return command.position[after - 1], command.velocity[after - 1]
-    h = np.array([[(command.times_ns[after] - begin_ns) * 1e-9]])
-    cubic = Cubics.through(command.position[after - 1 : after + 1], command.velocity[after - 1 : after + 1], h)
-    s = (offset_ns - begin_ns) * 1e-9
-    position: Array = cubic.p + s * (cubic.v + s * (cubic.c + s * cubic.d))
-    velocity: Array = cubic.v + s * (2.0 * cubic.c + 3.0 * s * cubic.d)
-    return position[0], velocity[0]
+def start_allowance(profile: RobotProfile) -> Array:
+    """Returns (n,) how far from where a joint is measured a motion may start, rad or m.
+
+    It starts from the point where the joint is held while gravity pulls it off by no more than `held_share`; and a
+    joint at rest may creep between two looks at it.
+    """
+    settings = profile.safety
+    held = settings.held_share * np.nan_to_num(tracking_tolerance(profile), posinf=0.0)
+    return held + settings.rest_share * settings.joint_state_silence_s * profile.vector("velocity")
+
+
+def longest_stop_ns(profile: RobotProfile) -> int:
+    """Returns how long a command may last."""
+    braking = profile.vector("velocity") / profile.vector("acceleration")
+    braking_s = float((braking + profile.vector("acceleration") / profile.vector("jerk")).max())
+    return round(1.5e9 * braking_s) + LONGEST_PERIODS * round(1e9 / profile.control_hz)

@@ -221,8 +221,12 @@ class SafetyMonitor:
             raise StoppedError(f"cannot reset: {'; '.join(causes)}")
         self._enter(PermissionState.STANDBY, now_ns)
 
-    def arm(self, now_ns: int) -> None:
+    def arm(self, now_ns: int, obstacles: Sequence[str] = ()) -> None:
         """Permits motion.
+
+        Args:
+            now_ns: when it was asked for.
+            obstacles: what else is in the way now, and is no reason to stop a robot that moves.
 
         Raises:
             StoppedError: latched, something is missing, or the controller is not in standby.
@@ -240,6 +244,7 @@ class SafetyMonitor:
             causes.append(f"the controller is not ready: {self._obstacle}")
         if not self._at_rest:
             causes.append("the robot is not at rest")
+        causes += obstacles
         if causes:
             raise StoppedError(f"cannot arm: {'; '.join(causes)}")
         self._enter(PermissionState.ARMED, now_ns)

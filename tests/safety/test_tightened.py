@@ -28,10 +28,12 @@ from tendon.safety.camera_watch import CameraWatch, Frame
 from tendon.safety.host_watch import HostWatch
 from tendon.safety.joint_watch import JointWatch
 from tendon.safety.latency_watch import LatencyWatch
-from tendon.safety.laws import CommandLaws
+from tendon.safety.laws import CommandLaws, Delivery
 from tendon.safety.monitor import SafetyMonitor, position_slack
 from tendon.safety.response import GradedResponse, Requests, Response
 from tendon.safety.sender_watch import BreachWatch, SourceWatch
+from tendon.safety.silence_watch import SilenceWatch
+from tendon.safety.tracking_watch import TrackingWatch
 from tests.control.limits_checker import PROFILE
 from tests.control.robot_side import MS, Robot
 
@@ -182,8 +184,45 @@ def law(profile: RobotProfile, over: float) -> bool:
     command = SentTrajectory(
         stamp_ns=0, joint_names=arm.joints, times_ns=(0, 200 * MS), position=position, velocity=velocity
     )
-    breach = CommandLaws(profile, arm, position_slack(profile)).check(command)
+    breach = CommandLaws(profile, arm, position_slack(profile)).check(command, Delivery(measured=HOME[:7]))
     return breach is not None and breach.law == "velocity"
+
+
+def at_home(stamp_ns: int) -> SentTrajectory:
+    return SentTrajectory(
+        stamp_ns=stamp_ns,
+        joint_names=PROFILE.controllers[0].joints,
+        times_ns=(300 * MS,),
+        position=HOME[None, :7],
+        velocity=STILL[None, :7],
+    )
+
+
+def stale_stamp_ms(profile: RobotProfile) -> int:
+    """Returns how old a command may be when it arrives."""
+    laws = CommandLaws(profile, profile.controllers[0], position_slack(profile))
+    for ms in range(0, NEVER, 10):
+        sent = at_home(10**12 + ms * MS)
+        at_ns = sent.stamp_ns + ms * MS
+        if laws.check(sent, Delivery(arrived_ns=at_ns, measured=HOME[:7], measured_ns=sent.stamp_ns)):
+            return ms
+    return NEVER
+
+
+def departs(profile: RobotProfile) -> float:
+    """Returns how far the first joint may be measured from its command."""
+    watch = TrackingWatch(profile, profile.controllers[0])
+    for k in range(1000):
+        if watch.commanded(at_home(k * 10 * MS), lost=False):
+            return 1e-3 * k
+        watch.measured(k * 10 * MS, HOME + 1e-3 * k)
+    return NEVER
+
+
+def silence_ms(profile: RobotProfile) -> int:
+    watch = SilenceWatch(profile)
+    watch.reported(Mode.RUNNING, 0)
+    return next(ms for ms in range(0, NEVER, 10) if list(watch.findings(ms * MS)))
 
 
 def armed(profile: RobotProfile, known: bool = True) -> Robot:
@@ -324,6 +363,9 @@ EARLIER = [
     ("frozen_share", 0.02, lambda p: frozen_ms(p, speed=0.1, said=0.0)),
     ("implied_share", 0.005, lambda p: frozen_ms(p, speed=0.0, said=0.3)),
     ("law_tolerance", 1e-4, lambda p: not law(p, over=5e-4)),
+    ("command_age_s", 0.05, stale_stamp_ms),
+    ("tracking_factor", 1.0, departs),
+    ("command_silence_s", 0.2, silence_ms),
     ("unnamed_sender_s", 0.2, unnamed_ms),
     ("doubled_node_s", 5.0, lambda p: -doubled_ms(p)),
     ("breach_s", 5.0, lambda p: -breach_ms(p)),

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
@@ -16,10 +17,12 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
+from tendon.core.types import Command, Trajectory
 from tendon.graph import topics
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
@@ -51,6 +54,12 @@ class LonelyMonitor:
         self._joints = robot.create_publisher(JointState, "joint_states", qos.STREAM)
         self._beats = controller.create_publisher(Header, topics.HEARTBEAT, qos.EACH)
         self._states = controller.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
+        self._commands = {
+            each: controller.create_publisher(JointTrajectory, topics.commands(each), qos.NEWEST)
+            for each in PROFILE.controllers
+        }
+        for each in PROFILE.controllers:
+            robot.create_subscription(JointTrajectory, topics.commands(each), lambda _: None, qos.EACH)
         self._done_ns = 0
         self.operator.node.create_subscription(Header, topics.DONE, self._through, qos.EACH)
         self.now_ns = 1_000_000_000_000
@@ -70,7 +79,18 @@ class LonelyMonitor:
         self._joints.publish(joints)
         if beat and self.now_ns % BEAT_NS == 0:
             self.beat()
+        if beat and (known := self.permission()) is not None and known.permission.armed:
+            self.hold()
         self._clock.publish(Clock(clock=stamp))
+
+    def hold(self) -> None:
+        """Commands the robot to stay."""
+        home, still = PROFILE.vector("home"), np.zeros((2, len(PROFILE.joint_names)))
+        points = Trajectory(
+            position=np.tile(home, (2, 1)), velocity=still, acceleration=still, time_from_start_ns=(0, TICK_NS)
+        )
+        for controller, data in wire.command_bytes(Command(stamp_ns=self.now_ns, trajectory=points), PROFILE):
+            self._commands[controller].publish(data)
 
     def beat(self) -> None:
         beat = wire.Heartbeat(node="control_node", instance="1")

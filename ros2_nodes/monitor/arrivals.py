@@ -1,0 +1,66 @@
+"""When a command came, and whether another was lost before it, by what the middleware says of each message."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+from tendon.core.clock import AwakeClock
+from tendon.ros2_nodes.base.clock import RosClock
+from tendon.ros2_nodes.base.message_info import MessageInfo
+
+LOOKS = 64
+PLAUSIBLE_NS = 5_000_000_000
+"""No message waits longer in this process; one that seems to was on its way when the system clock was set."""
+
+
+class Arrivals:
+    """Everything in the executor's thread, which `look`s whenever it handles a message.
+
+    Args:
+        clock: of the stamps.
+        awake: the same without the times in which this process did not run.
+    """
+
+    def __init__(self, clock: RosClock, awake: AwakeClock) -> None:
+        self._clock, self._awake = clock, awake
+        self._looks: deque[int] = deque(maxlen=LOOKS)
+        self._numbers: dict[str, int] = {}
+
+    def look(self) -> None:
+        """Takes note that this process runs."""
+        self._looks.append(time.monotonic_ns())
+
+    def earliest_ns(self, info: MessageInfo, stamp_ns: int) -> int:
+        """Returns when a message with a stamp arrived, on the clock of the stamp; the earliest that may be true.
+
+        It was not before the message was sent, nor before this process last looked while it was not there yet: what
+        held up this process alone held up no robot. What it slept through does not count either. Simulated time waits
+        until the robot has a command, so there the time at which it was sent counts.
+        """
+        now_ns = time.monotonic_ns()
+        received_ns, sent_ns = (self._age_ns(at_ns) for at_ns in (info.received_ns, info.sent_ns))
+        if self._clock.simulated:
+            age_ns = sent_ns
+        else:
+            before_ns = next((now_ns - at_ns for at_ns in reversed(self._looks) if now_ns - at_ns >= received_ns), None)
+            ages = [age for age in (before_ns, sent_ns) if age]
+            age_ns = max(received_ns, min(ages, default=0))
+        arrived_ns = self._clock.ago_ns(age_ns)
+        return arrived_ns - self._awake.slept_ns(stamp_ns, arrived_ns)
+
+    @staticmethod
+    def _age_ns(at_ns: int) -> int:
+        age_ns = time.time_ns() - at_ns
+        return age_ns if 0 < age_ns < PLAUSIBLE_NS else 0
+
+    def lost(self, source: str, info: MessageInfo, apart: bool) -> bool:
+        """Returns whether a message of a source does not follow the one before it.
+
+        Args:
+            source: such as a controller's name.
+            info: of the message.
+            apart: whether their stamps say so, where the middleware does not count.
+        """
+        before, self._numbers[source] = self._numbers.get(source, 0), info.number
+        return info.number != before + 1 if info.number else apart

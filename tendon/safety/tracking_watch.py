@@ -1,0 +1,64 @@
+"""Whether the robot does what it was commanded: the monitor compares what it heard, and believes no controller."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from tendon.core.types import Array, SentTrajectory
+from tendon.robots.profile import ControllerSpec, RobotProfile
+from tendon.safety.cubics import sample
+from tendon.safety.laws import COMMITTED_PERIODS, tracking_tolerance
+
+REMEMBERED = 64
+"""Joint states that wait for the next command."""
+
+
+class TrackingWatch:
+    """The joints of one controller, those with a tracking tolerance.
+
+    A joint state is compared with the command that the robot played at its stamp, when the next command shows that no
+    other one came between: messages of two nodes overtake one another, most of all where a machine stood still.
+
+    Args:
+        profile: the tolerances, and what is added to them.
+        controller: whose joints.
+    """
+
+    def __init__(self, profile: RobotProfile, controller: ControllerSpec) -> None:
+        self._names = controller.joints
+        self._columns = [profile.joint_names.index(name) for name in controller.joints]
+        self._allowed = profile.safety.tracking_factor * tracking_tolerance(profile)[self._columns]
+        self._committed_ns = COMMITTED_PERIODS * round(1e9 / profile.control_hz)
+        self._measured: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
+        self._played: SentTrajectory | None = None
+
+    def measured(self, stamp_ns: int, position: Array) -> None:
+        """Takes a joint state, (n,) in the profile's order."""
+        self._measured.append((stamp_ns, position[self._columns]))
+
+    def commanded(self, command: SentTrajectory, lost: bool) -> str:
+        """Takes the newest command; returns how the robot departed from the one before it, empty when it did not.
+
+        Args:
+            command: its columns in the controller's order.
+            lost: whether commands before it have not been heard.
+        """
+        played, self._played = self._played, command
+        reason = ""
+        while self._measured and self._measured[0][0] < command.stamp_ns:
+            stamp_ns, position = self._measured.popleft()
+            if played is None or stamp_ns < played.stamp_ns:
+                continue
+            if lost and stamp_ns > played.stamp_ns + self._committed_ns:
+                continue  # what was lost may have led elsewhere
+            away = np.abs(position - sample(played, stamp_ns)[0])
+            over = np.flatnonzero(~(away <= self._allowed))
+            if len(over) and not reason:
+                i = int(over[0])
+                reason = (
+                    f"tracking: {self._names[i]} is {away[i]:.3f} from what it was commanded, "
+                    f"allowed {self._allowed[i]:.3f}"
+                )
+        return reason

@@ -1,0 +1,112 @@
+"""The monitor compares the robot with the commands it heard itself, and a controller that is not heard is stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tendon.core.causes import Cause
+from tendon.core.modes import Mode
+from tendon.core.types import Array, SentTrajectory
+from tendon.safety.response import Response
+from tendon.safety.silence_watch import SilenceWatch
+from tendon.safety.tracking_watch import TrackingWatch
+from tests.safety.test_laws import ARM, HOME, MS, PROFILE
+from tests.safety.test_succession import HAND, SWING, TOLERANCE
+
+ALLOWED = PROFILE.safety.tracking_factor * TOLERANCE
+
+
+def whole(arm: Array) -> Array:
+    return np.concatenate([arm, HOME[7:]])
+
+
+def played(off: Array, missing: range = range(0), watch: TrackingWatch | None = None) -> list[str]:
+    """What a watch finds when the arm follows the swing but for `off`, and commands of a range are not heard."""
+    watch, found, lost = watch or TrackingWatch(PROFILE, ARM), [], False
+    for k, (sent, measured) in enumerate(SWING):
+        watch.measured(sent.stamp_ns, whole(measured + off[:7]))
+        if k in missing:
+            lost = True
+            continue
+        found.append(watch.commanded(sent, lost))
+        lost = False
+    return [reason for reason in found if reason]
+
+
+@pytest.mark.parametrize("joint", range(7))
+def test_a_joint_that_departs_from_what_was_heard_is_named(joint: int) -> None:
+    off = np.zeros(7)
+    assert played(off) == []
+    off[joint] = 0.95 * ALLOWED
+    assert played(off) == []
+    off[joint] = -1.05 * ALLOWED
+    found = played(off)
+    assert f"{ARM.joints[joint]} is" in found[0] and len(found) > 200
+
+
+def test_a_joint_that_is_stuck_is_found_when_its_command_has_gone_on() -> None:
+    watch, stuck = TrackingWatch(PROFILE, ARM), SWING[60][1]
+    for sent, measured in SWING[:200]:
+        watch.measured(sent.stamp_ns, whole(stuck if sent.stamp_ns > SWING[60][0].stamp_ns else measured))
+        if watch.commanded(sent, lost=False):
+            break
+    else:
+        raise AssertionError("never found")
+    assert np.abs(measured - stuck).max() < 1.5 * ALLOWED
+
+
+def test_joints_without_tolerance_and_joint_states_that_are_not_measured_are_not_judged() -> None:
+    hand = TrackingWatch(PROFILE, HAND)
+    for k in range(20):
+        hand.measured(k * 10 * MS, np.full(8, 0.04))
+        still = np.zeros((1, 1))
+        sent = SentTrajectory(
+            stamp_ns=k * 10 * MS, joint_names=HAND.joints, times_ns=(10 * MS,), position=still, velocity=still
+        )
+        assert hand.commanded(sent, lost=False) == ""
+
+
+def test_joint_states_that_overtake_commands_or_come_while_some_are_lost_are_no_departure() -> None:
+    """A monitor that was held up hears the newest joint state first, and of the commands the newest 20."""
+    watch = TrackingWatch(PROFILE, ARM)
+    for sent, measured in SWING:
+        watch.measured(sent.stamp_ns, whole(measured))
+    assert [reason for sent, _ in SWING if (reason := watch.commanded(sent, lost=False))] == []
+    assert played(np.zeros(7), missing=range(100, 180)) == []
+
+
+def test_the_first_command_after_a_robot_was_moved_is_compared_with_nothing_older() -> None:
+    watch = TrackingWatch(PROFILE, ARM)
+    for sent, measured in SWING[:50]:
+        watch.measured(sent.stamp_ns - 10**9, whole(measured + 1.0))
+        assert watch.commanded(sent, lost=False) == ""
+
+
+def silent(watch: SilenceWatch, now_ms: int) -> list[str]:
+    found = list(watch.findings(now_ms * MS))
+    assert all(each.response is Response.STOP and each.cause is Cause.CONTROLLER for each in found)
+    return [each.reason.split(":")[0] for each in found]
+
+
+@pytest.mark.parametrize("mode", [Mode.ARMED, Mode.RUNNING])
+def test_a_controller_that_says_it_moves_and_is_not_heard_is_stopped(mode: Mode) -> None:
+    watch = SilenceWatch(PROFILE)
+    watch.reported(mode, 10_000 * MS)
+    assert silent(watch, 10_600) == []
+    assert silent(watch, 10_610) == [ARM.name, HAND.name]
+    watch.heard(ARM.name, 300 * MS, 10_600 * MS)
+    assert silent(watch, 10_650) == [HAND.name]
+    for mode_now in (Mode.STOPPING, Mode.LATCHED, Mode.STANDBY, None):
+        watch.reported(mode_now, 11_000 * MS)
+        assert silent(watch, 20_000) == []
+
+
+def test_nothing_has_to_be_heard_while_the_robot_plays_its_stop() -> None:
+    watch = SilenceWatch(PROFILE)
+    watch.reported(Mode.RUNNING, 0)
+    for controller in (ARM, HAND):
+        watch.heard(controller.name, 700 * MS, 1000 * MS)
+    watch.reported(Mode.RUNNING, 1500 * MS)
+    assert silent(watch, 1000 + 700 + 600) == []
+    assert silent(watch, 1000 + 700 + 610) == [ARM.name, HAND.name]
