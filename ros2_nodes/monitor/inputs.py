@@ -202,7 +202,8 @@ class MonitorInputs:
         self.silence.heard(controller.name, self._longest_ns, self._awake.now_ns())
 
     def _broken(self, controller: ControllerSpec, breach: Breach) -> None:
-        self._breaches.add(controller.name, Reason(Cause.LAW, breach.reason), self._awake.now_ns())
+        cause = Cause.LATE if breach.law == "late" else Cause.LAW
+        self._breaches.add(controller.name, Reason(cause, breach.reason), self._awake.now_ns())
         self._log.put("breach", controller=controller.name, law=breach.law, reason=breach.reason)
 
     def _log_command(self, controller: ControllerSpec, command: SentTrajectory) -> None:

@@ -20,7 +20,7 @@ from tendon.core.clock import AwakeClock, ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission, PermissionFollower
-from tendon.core.types import ActionChunk, SentTrajectory
+from tendon.core.types import ActionChunk
 from tendon.robots.profile import Camera, Human, RobotProfile
 from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
@@ -36,6 +36,7 @@ from tendon.safety.silence_watch import SilenceWatch
 from tendon.safety.tracking_watch import TrackingWatch
 from tests.control.limits_checker import PROFILE
 from tests.control.robot_side import MS, Robot
+from tests.safety.test_laws import command
 
 HOME, STILL, SPEED = PROFILE.vector("home"), np.zeros(8), PROFILE.vector("velocity")
 STANDING = MotionPath(time_s=np.zeros(1), position=HOME[None], velocity=STILL[None], acceleration=STILL[None])
@@ -181,28 +182,16 @@ def law(profile: RobotProfile, over: float) -> bool:
     velocity[0, 0] = SPEED[0] * (1.0 + over)
     position = np.tile(HOME[:7], (2, 1))
     position[1, 0] += 0.5 * velocity[0, 0] * 0.2
-    command = SentTrajectory(
-        stamp_ns=0, joint_names=arm.joints, times_ns=(0, 200 * MS), position=position, velocity=velocity
-    )
-    breach = CommandLaws(profile, arm, position_slack(profile)).check(command, Delivery(measured=HOME[:7]))
+    sent = command(position, velocity, (0, 200))
+    breach = CommandLaws(profile, arm, position_slack(profile)).check(sent, Delivery(measured=HOME[:7]))
     return breach is not None and breach.law == "velocity"
-
-
-def at_home(stamp_ns: int) -> SentTrajectory:
-    return SentTrajectory(
-        stamp_ns=stamp_ns,
-        joint_names=PROFILE.controllers[0].joints,
-        times_ns=(300 * MS,),
-        position=HOME[None, :7],
-        velocity=STILL[None, :7],
-    )
 
 
 def stale_stamp_ms(profile: RobotProfile) -> int:
     """Returns how old a command may be when it arrives."""
     laws = CommandLaws(profile, profile.controllers[0], position_slack(profile))
     for ms in range(0, NEVER, 10):
-        sent = at_home(10**12 + ms * MS)
+        sent = command(HOME[None, :7], STILL[None, :7], (300,), 10**12 + ms * MS)
         at_ns = sent.stamp_ns + ms * MS
         if laws.check(sent, Delivery(arrived_ns=at_ns, measured=HOME[:7], measured_ns=sent.stamp_ns)):
             return ms
@@ -213,7 +202,7 @@ def departs(profile: RobotProfile) -> float:
     """Returns how far the first joint may be measured from its command."""
     watch = TrackingWatch(profile, profile.controllers[0])
     for k in range(1000):
-        if watch.commanded(at_home(k * 10 * MS), lost=False):
+        if watch.commanded(command(HOME[None, :7], STILL[None, :7], (300,), k * 10 * MS), lost=False):
             return 1e-3 * k
         watch.measured(k * 10 * MS, HOME + 1e-3 * k)
     return NEVER

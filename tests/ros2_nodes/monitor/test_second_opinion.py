@@ -138,4 +138,4 @@ def test_commands_that_arrive_too_late_for_the_robots_own_spline_stop_it(tmp_pat
     if late_ms < 20:
         assert cause is None, reason
     else:
-        assert cause is Cause.LAW and "law of late" in reason and "where the robot plays" in reason
+        assert cause is Cause.LATE and "law of late" in reason and "where the robot plays" in reason
