@@ -18,6 +18,9 @@ from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, Response
 
+REPEATED_SHARE = 0.5
+"""Part of the age that a joint state may have for which it may be sent again: a driver may publish more often than it
+reads its bus. The rest is for the joint state that then says otherwise."""
 NEVER_NS = np.iinfo(np.int64).max // 2
 
 
@@ -35,6 +38,7 @@ class JointWatch:
         tolerance = [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
         settings = profile.safety
         self._frozen_ns = nanoseconds(settings.frozen_s)
+        self._repeats_ns = nanoseconds(REPEATED_SHARE * settings.joint_state_age_s)
         self._motion = settings.frozen_share * np.array(tolerance)
         self._implied = settings.implied_share * np.array(tolerance)
         self._speed, self._rest = np.zeros(len(tolerance)), Rest(profile)
@@ -69,7 +73,7 @@ class JointWatch:
         """Returns a stop when they are frozen."""
         lasted_ns = self._newest_ns - self._since_ns
         said = self._speed * (lasted_ns * 1e-9)
-        if len(moved := np.flatnonzero(said > self._implied)):
+        if lasted_ns > self._repeats_ns and len(moved := np.flatnonzero(said > self._implied)):
             why = f"they say that {self._names[moved[0]]} moves by {self._speed[moved[0]]:.3f} a second"
         elif len(moved := self._sent_away()):
             why = f"{self._names[moved[0]]} was sent on"

@@ -163,6 +163,19 @@ def test_a_velocity_with_a_position_that_stays_is_seen_within_30_ms() -> None:
     assert finding.response is Response.STOP and "say that panda_joint1 moves" in finding.reason
 
 
+@pytest.mark.parametrize("read_ms", [8, 10, 20])
+def test_a_bus_that_is_read_more_slowly_than_it_is_published_is_not_frozen(read_ms: int) -> None:
+    """A fast joint goes far in the 4 ms between two equal joint states."""
+    arm = Arm()
+    for ms in range(0, 1000, 2):
+        if ms % read_ms == 0:
+            arm.q = HOME + 2e-3 * ms
+        arm.now_ns += 2 * MS
+        arm.watch.commanded(list(range(8)), arm.q)
+        arm.watch.measured(arm.q, np.full(8, 2.0), arm.now_ns)
+        assert not list(arm.watch.findings(arm.now_ns))
+
+
 def test_an_offset_of_the_velocity_sensor_is_no_motion() -> None:
     arm = Arm()
     assert arm.run(50, 0.0) is None

@@ -54,7 +54,7 @@ def swinging(ticks: int = 300) -> Iterator[tuple[SentTrajectory, Array]]:
             )
             robot.controller.submit(chunk, stamp_ns)
         sent = of_arm(robot)
-        if sent is not None and len(sent.times_ns) > 1:
+        if sent is not None and k > 30:  # it has settled
             yield sent, sample(sent, sent.stamp_ns)[0]
 
 

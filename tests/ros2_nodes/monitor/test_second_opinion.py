@@ -99,7 +99,7 @@ def test_nothing_is_armed_before_the_robot_listens(tmp_path: Path) -> None:
             graph.tick()
             if graph.permission() is not None and graph.through(0.2):
                 said = graph.refusal()
-        assert said == f"cannot arm: nobody on the robot side listens to {NAME}/joint_trajectory: mock_node does not"
+        assert f"nobody on the robot side listens to {NAME}/joint_trajectory: mock_node does not" in said
         graph.connect()
         moving(graph)
     finally:
