@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.subscription import Subscription
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory
 
@@ -27,6 +26,7 @@ from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.message_info import MessageInfo, WithInfo
+from tendon.ros2_nodes.base.publishers import name_of, publishers
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
 from tendon.safety.camera_watch import CameraWatch, PoseHistory
@@ -128,8 +128,8 @@ class MonitorInputs:
         problems = []
         for topic, subscription in self._heard.items():
             found = self._node.get_publishers_info_by_topic(self._topics[topic])
-            takers = {self._known(info) for info in self._node.get_subscriptions_info_by_topic(self._topics[topic])}
-            if ControlState.node not in map(self._known, found) or not subscription.get_publisher_count():
+            takers = {name_of(info, self._node) for info in self._node.get_subscriptions_info_by_topic(self._topics[topic])}
+            if ControlState.node not in (name_of(info, self._node) for info in found) or not subscription.get_publisher_count():
                 problems.append(f"{ControlState.node} is not heard on {topic} yet")
             if not any(self._on_robot_side(name) for name in takers):
                 robot = f": {self._robot} does not" if self._robot else ""
@@ -279,17 +279,7 @@ class MonitorInputs:
         if stray := self._node.time.take_stray():
             self._breaches.add(topics.CLOCK, Reason(Cause.CLOCK, stray), now_ns)
         for topic, name in self._topics.items():
-            found = self._node.get_publishers_info_by_topic(name)
-            nodes = [(self._known(info), bytes(info.endpoint_gid).hex()) for info in found]
-            self.sources.publishers(topic, nodes, now_ns)
+            self.sources.publishers(topic, publishers(self._node, name), now_ns)
         for camera, name in self._camera_topics.items():
             users = self._node.get_subscriptions_info_by_topic(name)
-            self._needed[camera] = any(self._known(user) == CAMERA_USER for user in users)
-
-    def _known(self, info: TopicEndpointInfo) -> str:
-        """Returns a node's name, with its namespace if that is another, empty where the middleware does not know it."""
-        if info.node_name.startswith("_NODE_NAME_UNKNOWN"):
-            return ""
-        if info.node_namespace == self._node.get_namespace():
-            return str(info.node_name)
-        return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            self._needed[camera] = any(name_of(user, self._node) == CAMERA_USER for user in users)

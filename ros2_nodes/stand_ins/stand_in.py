@@ -3,6 +3,9 @@
 With `simulated_time` the node publishes `/clock`, a tick of the control loop at a time, when every node of the graph
 has done what was due; `speed` is the largest part of real time, 0 for as fast as it goes. Without, it follows the wall
 clock.
+
+It takes commands only under the safety monitor's permission (`PermissionGate`), whoever sends them; without one it
+plays the stop that it holds.
 """
 
 from __future__ import annotations
@@ -16,20 +19,26 @@ from typing import Any
 
 from trajectory_msgs.msg import JointTrajectory
 
+from tendon.core.clock import AwakeClock
 from tendon.core.errors import ConfigError, TendonError
 from tendon.core.node_status import Level
 from tendon.core.timekeeper import Timekeeper
 from tendon.core.types import SentTrajectory
 from tendon.graph import topics
+from tendon.robots.permission_gate import brakes_ns
 from tendon.robots.profile import ControllerSpec
+from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.gate import listening_gate
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.base.simulated_time import ClockPublisher, KeptClock
 
 FINISH_S = 2.0
 SLICE_S = 0.02
 """How long the clock is waited for at once."""
+NOTICED_TICKS = 3
+"""A loop that is later than this many control ticks was held up, and so was all that it listens to."""
 
 Accept = Callable[[str, Any, int], None]
 """Gives a controller a command at a time [ns]; a `TendonError` says that it keeps what it had."""
@@ -51,6 +60,12 @@ class StandIn(NodeShell):
         self._keeper = self._new_time() if self.setting("simulated_time", False) else None
         if self._keeper is not None:
             self.time = KeptClock(self, self._keeper)
+        tick_ns = round(wire.SECOND_NS / self.profile.control_hz)
+        longest_ns = nanoseconds(self.profile.safety.standstill_s)
+        self._awake = AwakeClock(self.time, tick_ns, NOTICED_TICKS * tick_ns, longest_ns)
+        # Before a subclass loads its robot and sends joint states: nobody arms a robot whose side does not listen yet.
+        self._gate = listening_gate(self, self._awake.now_ns)
+        self._brakes_ns = {each.name: brakes_ns(self.profile, each) for each in self.profile.controllers}
         self._loop = loop
         self.late, self._received = self.meter(loop), self.meter("command")
         self._commands: deque[tuple[int, str, Accept, Any]] = deque(maxlen=64)
@@ -84,13 +99,15 @@ class StandIn(NodeShell):
         self._thread.start()
 
     def health(self) -> tuple[Level, str]:
-        """Returns whether the loop runs and controllers accept what they are sent."""
+        """Returns whether the loop runs, controllers accept what they are sent, and an armed robot takes commands."""
         if not self._thread.is_alive():
             return Level.ERROR, f"{self._loop} has ended"
         if self._keeper is not None and (waiting := self._keeper.waiting()):
             return Level.WARN, f"simulated time waits for {waiting}"
         if refused := "; ".join(f"{who} rejected: {why}" for who, why in sorted(self._refusals.items()) if why):
             return Level.WARN, refused
+        if self._gate.problem:
+            return Level.WARN, f"takes no commands: {self._gate.problem}"
         return Level.OK, "simulated time" if self._keeper is not None else "real time"
 
     def pace(self) -> dict[str, Any]:
@@ -127,10 +144,15 @@ class StandIn(NodeShell):
     def obey(self, now_ns: int) -> None:
         """Gives the controllers the commands that are due by a time. In the loop's thread.
 
-        A robot that is late and makes up for it takes each command when it was due, as if it had never been late.
+        A robot that is late and makes up for it takes each command when it was due, as if it had never been late. What
+        comes without permission is dropped.
         """
+        self._awake.now_ns()
         while self._commands and self._commands[0][0] <= now_ns:
             _, controller, accept, command = self._commands.popleft()
+            if not self._gate.takes(self._brakes_ns[controller]):
+                self._received.drop()
+                continue
             try:
                 accept(controller, command, now_ns)
                 self.accepted(controller)

@@ -1,0 +1,49 @@
+"""Who publishes on a topic, as the middleware knows it."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+REMEMBERED = 256
+
+
+def name_of(info: TopicEndpointInfo, node: Node) -> str:
+    """Returns the name of an endpoint's node, with its namespace if that is not `node`'s; empty while it is unknown."""
+    if info.node_name.startswith("_NODE_NAME_UNKNOWN"):
+        return ""
+    if info.node_namespace == node.get_namespace():
+        return str(info.node_name)
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+
+
+def publishers(node: Node, topic: str) -> list[tuple[str, str]]:
+    """Returns (node name as `name_of` has it, id of the publisher) of all that publish on a resolved topic."""
+    found = node.get_publishers_info_by_topic(topic)
+    return [(name_of(info, node), bytes(info.endpoint_gid).hex()) for info in found]
+
+
+class Strangers:
+    """The publishers of a topic that belongs to one node. A name that was known once is remembered.
+
+    Args:
+        node: looks.
+        topic: relative.
+        owner: the node that may publish there.
+    """
+
+    def __init__(self, node: Node, topic: str, owner: str) -> None:
+        self._node, self._topic, self._owner = node, node.resolve_topic_name(topic), owner
+        self._names: dict[str, str] = {}
+
+    def all(self) -> list[str]:
+        """Returns who publishes besides the owner, with "a node without a name" for one that has none yet."""
+        found = publishers(self._node, self._topic)
+        self._names |= {key: name for name, key in found if name}
+        self._names = dict([*self._names.items()][-REMEMBERED:])
+        names = (name or self._names.get(key, "a node without a name") for name, key in found)
+        return sorted({name for name in names if name != self._owner})
+
+    def named(self) -> list[str]:
+        """Returns those whose names are known: discovery tells of a topic before the node."""
+        return [name for name in self.all() if name in self._names.values()]

@@ -1,0 +1,185 @@
+"""Whoever goes on to command the robot after the latch, with real processes: it plays its stop and then holds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from diagnostic_msgs.msg import DiagnosticArray
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
+
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.permission import Permission
+from tendon.core.types import SentTrajectory
+from tendon.graph import topics
+from tendon.robots.profile import load_profile
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tests import ROOT
+from tests.faults.limits_check import worst_of
+from tests.faults.witness import PROFILE, Witness
+from tests.ros2_nodes.running_graph import RunningGraph
+
+pytestmark = pytest.mark.graph
+
+ARM = PROFILE.controllers[0]
+COLUMNS = [PROFILE.joint_names.index(name) for name in ARM.joints]
+SEND_S = 0.01
+MOVED = 2e-3
+"""What a held joint may sag or tremble [rad]; a rogue command asks for a hundred times as much."""
+EXAMPLE = ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml"
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
+    running = RunningGraph(tmp_path_factory.mktemp("graph") / "log", "policy:=none", "scene:=100062")
+    running.ready()
+    yield running
+    running.end()
+
+
+@contextmanager
+def repeating(send: Callable[[], None]) -> Iterator[None]:
+    """Does something 100 times a second, in a thread."""
+    going = threading.Event()
+    going.set()
+
+    def run() -> None:
+        while going.is_set():
+            send()
+            time.sleep(SEND_S)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        going.clear()
+        thread.join()
+
+
+def rogue_command(graph: RunningGraph, witness: Witness) -> bytes:
+    """A command that any controller takes: stamped now, from where the arm is commanded, 0.3 rad on and to rest."""
+    motion = witness.motion()
+    position, velocity = motion.position[-1][COLUMNS], motion.velocity[-1][COLUMNS]
+    way = np.where(position > 0, -0.3, 0.3)
+    return wire.write_trajectory(
+        SentTrajectory(
+            stamp_ns=graph.now_ns(),
+            joint_names=ARM.joints,
+            times_ns=[1_000_000, 1_000_000_000],
+            position=np.array([position, position + way]),
+            velocity=np.array([velocity, np.zeros(len(way))]),
+        )
+    )
+
+
+def latched(graph: RunningGraph) -> bool:
+    return graph.state() is PermissionState.LATCHED
+
+
+def holds(graph: RunningGraph, witness: Witness) -> None:
+    """Nothing commands the robot on, and it stays where its stop ended, for two seconds."""
+    graph.wait(lambda: graph.mode() is Mode.LATCHED and graph.operator.at_rest(), "rest")
+    graph.pause(0.3)
+    began_ns, seen = witness.newest_ns(), len(graph.states)
+    graph.pause(2.0)
+    motion = witness.motion().between(began_ns, witness.newest_ns())
+    assert len(motion.time_ns) > 300
+    assert (motion.position == motion.position[0]).all() and not motion.velocity.any(), "it was commanded on"
+    assert np.ptp([state[1][COLUMNS] for state in graph.states[seen:]], axis=0).max() < MOVED
+
+
+@pytest.mark.parametrize("with_permission", [False, True], ids=["commands", "commands and permissions"])
+def test_a_rogue_publisher_that_goes_on_after_the_latch_moves_nothing(
+    graph: RunningGraph, with_permission: bool
+) -> None:
+    """It sends a hundred commands a second, each of them one that a trajectory controller takes. In one case it says
+    besides, as often, that the robot is armed, by an arming later than any.
+    """
+    node = graph.operator.node
+    witness = Witness(node)
+    graph.set_in_motion()
+    witness.forget()
+    rogue = node.create_publisher(JointTrajectory, topics.commands(ARM), qos.NEWEST)
+    liar = node.create_publisher(DiagnosticArray, wire.PERMISSION.name, qos.NEWEST) if with_permission else None
+    count = 0
+
+    def send() -> None:
+        nonlocal count
+        if not latched(graph):
+            return
+        count += 1
+        if liar is not None:
+            lie = Permission(state=PermissionState.ARMED, event=graph.now_ns() + count, reason="")
+            liar.publish(wire.PERMISSION.encode(lie, graph.now_ns()))
+        rogue.publish(rogue_command(graph, witness))
+
+    try:
+        with repeating(send):
+            graph.wait(lambda: latched(graph), "latched")
+            holds(graph, witness)
+            assert count > 50, "the rogue was silent"
+            worst = worst_of(witness.motion())
+            assert worst.broken == 0, worst
+    finally:
+        for publisher in filter(None, (rogue, liar)):
+            node.destroy_publisher(publisher)
+    graph.set_in_motion()
+    graph.hold_still()
+    graph.stop()
+
+
+def test_a_rogue_publisher_from_before_the_latch_is_at_its_end_with_it(graph: RunningGraph) -> None:
+    """What it could do while the robot was armed ends: no command of its own is taken after the latch."""
+    node = graph.operator.node
+    witness = Witness(node)
+    graph.set_in_motion()
+    rogue = node.create_publisher(JointTrajectory, topics.commands(ARM), qos.NEWEST)
+    try:
+        with repeating(lambda: rogue.publish(rogue_command(graph, witness))):
+            graph.wait(lambda: latched(graph), "latched")
+            graph.pause(1.5)
+            holds(graph, witness)
+    finally:
+        node.destroy_publisher(rogue)
+
+
+def test_a_controller_without_a_stop_on_the_wire_brakes_first_and_takes_nothing_after_that(tmp_path: Path) -> None:
+    """A forward_command controller of the mock: it needs the control node's commands until it is at rest."""
+    values = yaml.safe_load(EXAMPLE.read_text())
+    values |= {key: str(EXAMPLE.parent / values[key]) for key in ("urdf", "collisions")}
+    values["controllers"][0] |= {"type": "forward_command", "timeout_s": 0.1}
+    path = tmp_path / "profile.yaml"
+    path.write_text(yaml.safe_dump(values))
+    profile = load_profile(path)
+    arguments = (f"robot:={path}", "backend:=mock", "policy:=none", "namespace:=gate")
+    graph = RunningGraph(tmp_path / "log", *arguments, profile=profile, source="teleop")
+    try:
+        graph.ready()
+        node = graph.operator.node
+        node.create_publisher(String, "control/source", qos.LATCHED).publish(String(data="teleop"))
+        graph.set_in_motion()
+        del graph.states[:-2]
+        rogue = node.create_publisher(Float64MultiArray, topics.commands(profile.controllers[0]), qos.NEWEST)
+        graph.wait(lambda: latched(graph), "latched")
+        graph.wait(lambda: graph.mode() is Mode.LATCHED and graph.operator.at_rest(), "rest")
+        graph.pause(1.0)
+        states = np.array([state[2] for state in graph.states])
+        step_s = np.diff([state[0] for state in graph.states]).max()
+        braking = np.abs(np.diff(states, axis=0)).max(axis=0) / step_s
+        assert (braking <= 1.2 * profile.vector("acceleration")).all(), "it was not braked, it was halted"
+        stood = graph.states[-1][1]
+        target = stood + np.where(stood > 0, -0.3, 0.3)
+        with repeating(lambda: rogue.publish(Float64MultiArray(data=target.tolist()))):
+            graph.pause(2.0)
+        assert np.abs(graph.states[-1][1] - stood).max() < MOVED
+    finally:
+        graph.end()
