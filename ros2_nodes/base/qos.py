@@ -24,6 +24,9 @@ STREAM = _qos(2, reliable=False)
 EACH = _qos(20)
 """Reports of several publishers on one topic: diagnostics, safety/state, heartbeat."""
 
+EACH_OF_STREAM = _qos(20, reliable=False)
+"""Subscriptions of stop inputs that are repeated: it matches any driver, and no value overwrites the one before."""
+
 LATCHED = _qos(1, latched=True)
 """Announcements such as the instruction: whoever starts late still hears them (`announcements.py` hears others too)."""
 

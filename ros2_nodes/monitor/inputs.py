@@ -29,6 +29,7 @@ from tendon.ros2_nodes.base.message_info import MessageInfo, WithInfo
 from tendon.ros2_nodes.base.publishers import name_of, publishers
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
+from tendon.ros2_nodes.monitor.stop_inputs import StopInputs
 from tendon.safety.camera_watch import CameraWatch, PoseHistory
 from tendon.safety.event_log import EventLog
 from tendon.safety.joint_watch import JointWatch
@@ -65,6 +66,7 @@ class MonitorInputs:
         settings = profile.safety
         self.requests, self._latency = Requests(settings), LatencyWatch(settings)
         self._breaches = BreachWatch(settings)
+        self._stop_inputs = StopInputs(node, awake)
         arm = [i for i, joint in enumerate(profile.joints) if joint.tracking_tolerance is not None]
         self._poses, self._joints = PoseHistory(arm), JointWatch(profile)
         self.silence, self._longest_ns = SilenceWatch(profile), longest_stop_ns(profile)
@@ -116,8 +118,9 @@ class MonitorInputs:
     @property
     def watches(self) -> tuple[Watch, ...]:
         """All that look for something."""
-        cameras = self._cameras.values()
-        return (self._breaches, self.sources, self._joints, self.silence, *cameras, self._latency, self.requests)
+        cameras, inputs = self._cameras.values(), self._stop_inputs.watches
+        found = (self._breaches, self.sources, self._joints, self.silence)
+        return (*found, *cameras, *inputs, self._latency, self.requests)
 
     def cameras_needed(self) -> tuple[str, ...]:
         """Returns which cameras the graph uses now."""
@@ -127,9 +130,10 @@ class MonitorInputs:
         """Returns what keeps commands from the robot, or from being heard here, as far as the middleware knows."""
         problems = []
         for topic, subscription in self._heard.items():
-            found = self._node.get_publishers_info_by_topic(self._topics[topic])
-            takers = {name_of(info, self._node) for info in self._node.get_subscriptions_info_by_topic(self._topics[topic])}
-            if ControlState.node not in (name_of(info, self._node) for info in found) or not subscription.get_publisher_count():
+            place = self._topics[topic]
+            senders = [name for name, _ in publishers(self._node, place)]
+            takers = {name_of(info, self._node) for info in self._node.get_subscriptions_info_by_topic(place)}
+            if ControlState.node not in senders or not subscription.get_publisher_count():
                 problems.append(f"{ControlState.node} is not heard on {topic} yet")
             if not any(self._on_robot_side(name) for name in takers):
                 robot = f": {self._robot} does not" if self._robot else ""
@@ -276,6 +280,7 @@ class MonitorInputs:
     def _look(self) -> None:
         """Asks the middleware who publishes and who takes frames."""
         now_ns = self._awake.now_ns()
+        self._stop_inputs.look()
         if stray := self._node.time.take_stray():
             self._breaches.add(topics.CLOCK, Reason(Cause.CLOCK, stray), now_ns)
         for topic, name in self._topics.items():

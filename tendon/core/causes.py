@@ -38,6 +38,8 @@ class Cause(Enum):
     """A camera that the policy uses is silent, frozen, black or flat. See to the camera."""
     NODE_REQUEST = "node_request"
     """A node asked for it on `safety/state`, such as the failure detector. See what it saw."""
+    STOP_INPUT = "stop_input"
+    """An input from outside, such as an emergency stop or an enabling device, says so, or is silent. See to it."""
     LATE = "late"
     """The control loop or its commands are late. The machine is too busy."""
     STANDSTILL = "standstill"

@@ -9,7 +9,7 @@ from tendon.core.modes import Source
 from tendon.graph import topics
 from tendon.graph.running.state import ALWAYS, STAND_INS
 from tendon.observation.buffer import Tolerances
-from tendon.robots.profile import Human, RobotProfile
+from tendon.robots.profile import Human, RobotProfile, StopInput
 
 ROBOT, CAMERA, CONTROLLER = "the robot's driver", "the camera's driver", "the robot's controller"
 
@@ -93,6 +93,7 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
     policy, teleop = map(topics.action_chunk, (Source.POLICY, Source.TELEOP))
     reports = "diagnostic_msgs/msg/DiagnosticArray"
     people = () if profile.human is None else (_people(profile.human),)
+    inputs = map(_input, profile.stop_inputs)
     return (
         Expectation(
             topic=topics.JOINT_STATES,
@@ -106,6 +107,7 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
         ),
         *cameras,
         *people,
+        *inputs,
         Expectation(
             topic=policy, type=chunk, sender="policy_node" if sees else "", receiver="control_node", alone=True
         ),
@@ -130,3 +132,15 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
 
 def _people(human: Human) -> Expectation:
     return Expectation(topic=human.topic, type="geometry_msgs/msg/PoseArray", sender="who sees people", flows=True)
+
+
+def _input(spec: StopInput) -> Expectation:
+    package, *_, name = spec.type.split("/")
+    return Expectation(
+        topic=spec.topic,
+        type=f"{package}/msg/{name}",
+        sender=spec.name if spec.required else "",
+        receiver="safety_monitor",
+        flows=spec.required and spec.max_age_s is not None,
+        stamped=False,
+    )

@@ -14,11 +14,30 @@ from tendon.core.fields import FileName, Names, Range, Text, check_fields
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
-from tendon.robots.profile_parts import MAX_HZ, MIN_CONTROL_HZ, Box, Camera, ControllerSpec, Human, Joint
+from tendon.robots.profile_parts import (
+    MAX_HZ,
+    MIN_CONTROL_HZ,
+    Box,
+    Camera,
+    ControllerSpec,
+    Human,
+    Joint,
+    StopInput,
+)
 from tendon.robots.safety_settings import SafetySettings
 from tendon.robots.urdf import DRIVEN, read_urdf
 
-__all__ = ["Box", "Camera", "ControllerSpec", "Human", "Joint", "RobotProfile", "SafetySettings", "load_profile"]
+__all__ = [
+    "Box",
+    "Camera",
+    "ControllerSpec",
+    "Human",
+    "Joint",
+    "RobotProfile",
+    "SafetySettings",
+    "StopInput",
+    "load_profile",
+]
 
 MAX_CAMERA_SKEW_S = 0.2
 """As old as a frame may be on arrival (`tendon.observation.buffer`): exposures further apart never meet."""
@@ -43,6 +62,7 @@ class RobotProfile:
         workspace: where the tool may be, in the base frame.
         tool_speed: largest speed of the tool [m/s]; `None` leaves it to the joints' limits.
         human: how people are kept away from; `None` knows of none.
+        stop_inputs: what else must permit motion: emergency stop, enabling device, mode of the robot.
         camera_skew_s: largest time between exposures of one observation; `None` takes what free-running cameras need.
         safety: when the robot is slowed, held or stopped.
 
@@ -64,6 +84,7 @@ class RobotProfile:
     calibration: Path | None = None
     tool_speed: Annotated[float, Range(above=0, unit="m/s")] | None = None
     human: Human | None = None
+    stop_inputs: tuple[StopInput, ...] = ()
     camera_skew_s: Annotated[float, Range(above=0, most=MAX_CAMERA_SKEW_S)] | None = None
     safety: SafetySettings = field(default_factory=SafetySettings)
 
@@ -89,6 +110,7 @@ class RobotProfile:
             raise ConfigError(f"controllers drive {driven}; each of {list(names)} needs exactly one")
         check_names("controllers", [controller.name for controller in self.controllers])
         check_names("cameras", [camera.name for camera in self.cameras])
+        check_names("stop_inputs", [each.name for each in self.stop_inputs])
         self._check_urdf()
         if self.collision_file is not None and not self.collision_file.is_file():
             raise ConfigError(

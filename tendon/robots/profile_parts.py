@@ -1,4 +1,4 @@
-"""What a robot profile is made of: joints, controllers, cameras, boxes, people. Each checks its own values."""
+"""What a robot profile is made of: joints, controllers, cameras, boxes, people, stop inputs. Each checks its values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Annotated, Literal
 
 from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
-from tendon.core.fields import Names, Range, RosName, Text, check_fields
+from tendon.core.fields import Form, Names, Range, RosName, Text, check_fields
 
 MAX_TIMEOUT_S = 0.5
 """A robot side that waits longer than this for its next command has no timeout worth the name."""
 MAX_PIXELS = 16_384
 """Of a side of an image; larger sensors exist, but no camera driver that sends them uncompressed."""
+MAX_INPUT_AGE_S = 1.0
+"""A stop input that may be silent for longer is none that anybody relies on."""
 MAX_HZ = 1000.0
 """Of cameras and control loops."""
 MIN_CONTROL_HZ = 10.0
@@ -141,3 +143,54 @@ class Human:
 
     def __post_init__(self) -> None:
         check_fields(self, "human")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopInput:
+    """An input from outside that permits motion or does not: emergency stop, enabling device, mode of the robot.
+
+    Attributes:
+        name: what it is called in reasons, such as "emergency stop".
+        topic: where it comes.
+        permits: the values at which the robot may move, such as [true] or [1, 2]; every other one stops it.
+        type: of its messages; the package must be there when the graph starts.
+        field: of the message that holds the value; points lead into fields of fields.
+        response: "stop" latches at any other value, "hold" brakes and goes on when the value permits it again. Silence
+            latches in any case.
+        required: the robot is not armed before it was heard. Once heard it counts, required or not.
+        max_age_s: longest time between messages [s]. `None` is for a driver that sends changes only: the last value
+            holds for as long as somebody publishes there.
+    """
+
+    name: Text
+    topic: RosName
+    permits: tuple[bool | int | str, ...]
+    type: Annotated[
+        str,
+        Form(
+            pattern=r"[a-z][a-z0-9_]*/(msg/)?[A-Z][A-Za-z0-9]*",
+            advice="must be a package and a message such as std_msgs/Bool",
+        ),
+    ] = "std_msgs/Bool"
+    field: Annotated[
+        str,
+        Form(pattern=r"[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)*", advice="must be a field such as data, or status.mode"),
+    ] = "data"
+    response: Literal["stop", "hold"] = "stop"
+    required: bool = True
+    max_age_s: Annotated[float, Range(above=0, most=MAX_INPUT_AGE_S)] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, "stop input")
+        if not isinstance(self.permits, tuple) or not self.permits:
+            raise ConfigError(
+                f"stop input {self.name}: permits is {self.permits!r}, must be a list of the values at which the robot "
+                "may move, such as [true]"
+            )
+        for value in self.permits:
+            if not isinstance(value, bool | int | str):
+                raise ConfigError(
+                    f"stop input {self.name}: permits has {value!r}, must be true, false, a whole number or a text"
+                )
+        if len({type(value) for value in self.permits}) > 1:
+            raise ConfigError(f"stop input {self.name}: permits has {list(self.permits)}, must be of one kind")

@@ -9,13 +9,13 @@ import pytest
 
 from tendon.policies.spec.manifest import Manifest
 from tendon.robots.profile import RobotProfile
-from tendon.robots.profile_parts import Camera, ControllerSpec, Human, Joint
+from tendon.robots.profile_parts import Camera, ControllerSpec, Human, Joint, StopInput
 from tendon.robots.safety_settings import SafetySettings
 from tests import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = {
-    "robot-profile.md": (RobotProfile, Joint, ControllerSpec, Camera, Human),
+    "robot-profile.md": (RobotProfile, Joint, ControllerSpec, Camera, Human, StopInput),
     "safety-settings.md": (SafetySettings,),
     "bundle.md": (Manifest,),
 }

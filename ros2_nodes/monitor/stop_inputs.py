@@ -1,0 +1,76 @@
+"""The profile's stop inputs: messages of any type that is installed, of which one field is looked at."""
+
+from __future__ import annotations
+
+import importlib
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+from rclpy.event_handler import SubscriptionEventCallbacks
+
+from tendon.core.checks import closest
+from tendon.core.clock import AwakeClock
+from tendon.core.errors import ConfigError
+from tendon.robots.profile import StopInput
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.safety.input_watch import StopInputWatch
+
+
+class StopInputs:
+    """Subscribes each input and feeds its watch. Everything in the executor's thread.
+
+    Args:
+        node: subscribes.
+        awake: the clock of all ages.
+
+    Raises:
+        ConfigError: a message type is not installed, or has no such field.
+    """
+
+    def __init__(self, node: NodeShell, awake: AwakeClock) -> None:
+        self._node, self._awake = node, awake
+        self.watches = tuple(map(StopInputWatch, node.profile.stop_inputs))
+        silent = SubscriptionEventCallbacks(use_default_callbacks=False)
+        for watch in self.watches:
+            spec = watch.spec
+            kind = _message_type(spec)
+            hear = partial(self._hear, watch, attrgetter(spec.field))
+            # Changes only: none may be lost, and what was said before this node began counts too.
+            qualities = (qos.EACH, qos.EACH_LATCHED) if spec.max_age_s is None else (qos.EACH_OF_STREAM,)
+            for quality in qualities:
+                node.create_subscription(kind, spec.topic, hear, quality, event_callbacks=silent)
+
+    def _hear(self, watch: StopInputWatch, field: attrgetter[Any], message: Any) -> None:
+        watch.hear(field(message), self._awake.now_ns())
+
+    def look(self) -> None:
+        """Asks the middleware whether anybody publishes."""
+        for watch in self.watches:
+            watch.attend(self._node.count_publishers(self._node.resolve_topic_name(watch.spec.topic)))
+
+
+def _message_type(spec: StopInput) -> Any:
+    """Returns the type of an input's messages; its field is there and can have the values that permit motion."""
+    package, *_, name = spec.type.split("/")
+    try:
+        kind = getattr(importlib.import_module(f"{package}.msg"), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(
+            f"stop input {spec.name}: type is {spec.type}, which is not installed ({error}): install its package, or "
+            "source the workspace that has it"
+        ) from error
+    value = kind()
+    for part in spec.field.split("."):
+        known = list(value.get_fields_and_field_types()) if hasattr(value, "get_fields_and_field_types") else []
+        if part not in known:
+            raise ConfigError(f"stop input {spec.name}: {spec.type} has no field {spec.field}{closest(part, known)}")
+        value = getattr(value, part)
+    wanted = type(spec.permits[0])
+    if type(value) is not wanted:
+        raise ConfigError(
+            f"stop input {spec.name}: {spec.field} of {spec.type} is of type {type(value).__name__}, but permits has "
+            f"{spec.permits[0]!r}, of type {wanted.__name__}"
+        )
+    return kind

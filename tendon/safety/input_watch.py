@@ -1,0 +1,66 @@
+"""Inputs from outside that permit motion: emergency stops, enabling devices, modes of the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tendon.core.causes import Cause
+from tendon.robots.profile import StopInput
+from tendon.robots.safety_settings import nanoseconds
+from tendon.safety.response import Finding, Response
+
+Value = bool | int | str
+
+
+class StopInputWatch:
+    """One input. Whatever is not one of the values that permit motion restricts it, and so does silence.
+
+    Args:
+        spec: what it is, as the profile has it.
+    """
+
+    def __init__(self, spec: StopInput) -> None:
+        self.spec = spec
+        self._age_ns = None if spec.max_age_s is None else nanoseconds(spec.max_age_s)
+        self._response = Response[spec.response.upper()]
+        self._value: Value | None = None
+        self._heard_ns = 0
+        self._attended = False
+        self._objection: Value | None = None
+
+    def hear(self, value: Value, now_ns: int) -> None:
+        """Takes a value that has just arrived."""
+        self._value, self._heard_ns, self._attended = value, now_ns, True
+        if not self._permitted(value):
+            self._objection = value
+
+    def attend(self, publishers: int) -> None:
+        """Takes how many publish on its topic now."""
+        self._attended = publishers > 0
+
+    def _permitted(self, value: Value) -> bool:
+        return any(type(value) is type(each) and value == each for each in self.spec.permits)
+
+    def findings(self, now_ns: int) -> Iterable[Finding]:
+        """Returns what restricts motion now, or did since this was asked last: a button may be pushed in between."""
+        objection, self._objection = self._objection, None
+        if self._value is None:
+            return [self._finding(Response.STOP, "was not heard yet")] if self.spec.required else []
+        if not self._permitted(self._value):
+            objection = self._value
+        if self._age_ns is not None and now_ns - self._heard_ns > self._age_ns:
+            return [self._finding(Response.STOP, f"has been silent for {self._age_ns / 1e6:.0f} ms")]
+        if self._age_ns is None and not self._attended:
+            return [self._finding(Response.STOP, f"is silent: nobody publishes on {self.spec.topic}")]
+        if objection is None:
+            return []
+        permits = " or ".join(map(_word, self.spec.permits))
+        return [self._finding(self._response, f"is {_word(objection)}, motion needs {permits}")]
+
+    def _finding(self, response: Response, what: str) -> Finding:
+        text = f"stop input {self.spec.name} {what}"
+        return Finding(source=f"stop input {self.spec.name}", response=response, cause=Cause.STOP_INPUT, reason=text)
+
+
+def _word(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
