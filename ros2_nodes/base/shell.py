@@ -19,7 +19,7 @@ from std_msgs.msg import Header
 
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
-from tendon.core.node_status import Level, NodeStatus
+from tendon.core.node_status import Health, Level, NodeStatus, is_news
 from tendon.core.phrases import without_numbers
 from tendon.graph import topics
 from tendon.graph.arguments import STAND_IN_BACKENDS
@@ -78,7 +78,7 @@ class NodeShell(Node):
         self._next_beat_ns = 0
         self._reports = self.create_publisher(DiagnosticArray, wire.DIAGNOSTICS.name, qos.EACH)
         self._next_report_s = 0.0
-        self._said: tuple[Level, str] | None = None
+        self._said: Health | None = None
         self._logged_s: dict[str, float] = {}
 
     def setting(self, name: str, default: Value) -> Value:
@@ -154,7 +154,7 @@ class NodeShell(Node):
             beat = wire.Heartbeat(node=self.get_name(), instance=self.instance)
             self._beats.publish(wire.heartbeat_message(beat, now_ns))
 
-    def health(self) -> tuple[Level, str]:
+    def health(self) -> Health:
         """Returns the level and text of this node's diagnostics; a node with something to say overrides it."""
         return Level.OK, "running"
 
@@ -170,11 +170,11 @@ class NodeShell(Node):
         self.time.listen(self.live)
 
     def check(self) -> None:
-        """Publishes diagnostics twice a second, and at once when the health changes."""
+        """Publishes diagnostics twice a second, and at once when a problem comes, changes or goes."""
         said = self.health()
         if abs(self.time.jump_ns()) > SKEW_NS and said[0] is Level.OK:
             said = Level.WARN, f"the system clock was set by {self.time.jump_ns() / 1e9:.2f} s: restart the graph"
-        if said == self._said and time.monotonic() < self._next_report_s:
+        if not is_news(self._said, said) and time.monotonic() < self._next_report_s:
             return
         if said != self._said:
             self._log_news(*said)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from tendon.core.phrases import without_numbers
+
 
 class Level(IntEnum):
     """How well something is; the numbers are those of diagnostic_msgs/DiagnosticStatus."""
@@ -14,6 +16,20 @@ class Level(IntEnum):
     WARN = 1
     ERROR = 2
     STALE = 3
+
+
+Health = tuple[Level, str]
+"""How well something is, and the same in words."""
+
+
+def is_news(before: Health | None, now: Health) -> bool:
+    """Returns whether a problem came, changed or went since a node said how it is; other numbers are no change.
+
+    What a healthy node says is no news: in motion the control node names other limits with every tick.
+    """
+    if before is None or before[0] is not now[0]:
+        return True
+    return now[0] is not Level.OK and without_numbers(before[1]) != without_numbers(now[1])
 
 
 @dataclass(frozen=True, kw_only=True)
