@@ -105,7 +105,7 @@ class ControlNode(NodeShell):
             topic = topics.commands(controller)
             self._commands[controller.name] = self.create_publisher(KINDS[controller.type], topic, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
-        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM)
+        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True)
         for source in (Source.POLICY, Source.TELEOP):
             take, topic = partial(self._proposed, source), topics.action_chunk(source)
             self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
@@ -114,7 +114,7 @@ class ControlNode(NodeShell):
         self._inputs = self.create_publisher(JointTrajectory, topics.FILTER_INPUT, qos.EACH)
         if self.profile.human is not None:
             self.create_subscription(PoseArray, self.profile.human.topic, self._seen, qos.STREAM)
-        self.create_subscription(DiagnosticArray, wire.PERMISSION.name, self._permitted, qos.NEWEST)
+        self.create_subscription(DiagnosticArray, wire.PERMISSION.name, self._permitted, qos.NEWEST, raw=True)
         self._closing = threading.Event()
         self._leaving: Reason | None = None
         self._thread = threading.Thread(target=self._run, name="control")
@@ -147,11 +147,11 @@ class ControlNode(NodeShell):
         while self._rejections:
             self.get_logger().warning(self._rejections.popleft(), throttle_duration_sec=1.0)
 
-    def _measured(self, message: JointState) -> None:
+    def _measured(self, data: bytes) -> None:
         if not self.time.now_ns():
             return  # no /clock yet
         try:
-            stamp_ns, position, velocity = self._reader.read(message)
+            stamp_ns, position, velocity = self._reader.read_bytes(data)
             observation = Observation(stamp_ns=stamp_ns, joint_position=position, joint_velocity=velocity)
         except TendonError as error:
             self._state_meter.drop()
@@ -191,9 +191,9 @@ class ControlNode(NodeShell):
             except TendonError as error:
                 self._refusal = str(error)
 
-    def _permitted(self, message: DiagnosticArray) -> None:
+    def _permitted(self, data: bytes) -> None:
         try:
-            self._permissions.receive(wire.PERMISSION.decode(message))
+            self._permissions.receive(wire.PERMISSION.decode_bytes(data))
         except InvalidDataError as error:
             self._refusal = str(error)
 
@@ -234,8 +234,8 @@ class ControlNode(NodeShell):
             messages.clear()
         for publisher, data in messages:  # right after the check: a process can be held up anywhere
             publisher.publish(data)
-        for message in wire.filter_input_messages(now_ns, self.profile.joint_names, tick.inputs):
-            self._inputs.publish(message)
+        for data in wire.filter_input_bytes(now_ns, self.profile.joint_names, tick.inputs):
+            self._inputs.publish(data)
         for stamp_ns in self._placed:  # from here on the command follows that observation
             self._chunk_meter.add(self.time.now_ns() - stamp_ns)
         self._placed.clear()

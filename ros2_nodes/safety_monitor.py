@@ -83,8 +83,8 @@ class SafetyMonitorNode(NodeShell):
         self._answered = ""
         self._permissions = self.create_publisher(DiagnosticArray, wire.PERMISSION.name, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
-        self.create_subscription(Header, topics.HEARTBEAT, self._beaten, qos.EACH)
-        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM)
+        self.create_subscription(Header, topics.HEARTBEAT, self._beaten, qos.EACH, raw=True)
+        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True)
         self.create_subscription(DiagnosticArray, wire.STATE.name, self._reported, qos.EACH)
         self.create_service(Trigger, topics.STOP, self._stop)
         self.create_service(Trigger, topics.RESET, self._reset)
@@ -139,9 +139,9 @@ class SafetyMonitorNode(NodeShell):
         restriction = self._monitor.restriction
         return Response.FULL if restriction is None else restriction.response
 
-    def _beaten(self, message: Header) -> None:
+    def _beaten(self, data: bytes) -> None:
         try:
-            beat = wire.read_heartbeat(message)
+            beat = wire.read_heartbeat_bytes(data)
         except InvalidDataError as error:  # nobody's sign of life
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)
             return
@@ -149,12 +149,12 @@ class SafetyMonitorNode(NodeShell):
         self._monitor.beat(beat.node, beat.instance, now_ns, clock_ns=time.monotonic_ns())
         self._inputs.sources.beat(beat.node, beat.instance, now_ns)
 
-    def _measured(self, message: JointState) -> None:
+    def _measured(self, data: bytes) -> None:
         if not self.time.now_ns():
             return  # no /clock yet
         now_ns = self._awake.now_ns()
         try:
-            stamp_ns, position, velocity = self._reader.read(message)
+            stamp_ns, position, velocity = self._reader.read_bytes(data)
         except TendonError as error:
             self._monitor.refused(str(error), now_ns)
             return
@@ -246,7 +246,7 @@ class SafetyMonitorNode(NodeShell):
 
     def _send(self, permission: Permission) -> None:
         now_ns = self.time.now_ns()
-        self._permissions.publish(wire.PERMISSION.encode(permission, now_ns))
+        self._permissions.publish(wire.PERMISSION.encode_bytes(permission, now_ns))
         if self._count % REPORT_EVERY == 0:
             restriction = self._monitor.restriction
             state = MonitorState(

@@ -74,6 +74,7 @@ class NodeShell(Node):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._dones = DonePublisher(self) if self.time.simulated else None
         self.instance = f"{os.getpid()}-{time.monotonic_ns()}"
+        self._beat = wire.Heartbeat(node=self.get_name(), instance=self.instance)
         self._beats = self.create_publisher(Header, topics.HEARTBEAT, qos.EACH)
         self._next_beat_ns = 0
         self._reports = self.create_publisher(DiagnosticArray, wire.DIAGNOSTICS.name, qos.EACH)
@@ -151,8 +152,7 @@ class NodeShell(Node):
         now_ns = self.time.now_ns()
         if now_ns >= self._next_beat_ns or now_ns < self._next_beat_ns - 2 * BEAT_PERIOD_NS:  # the clock went back
             self._next_beat_ns = now_ns + BEAT_PERIOD_NS
-            beat = wire.Heartbeat(node=self.get_name(), instance=self.instance)
-            self._beats.publish(wire.heartbeat_message(beat, now_ns))
+            self._beats.publish(wire.heartbeat_bytes(self._beat, now_ns))
 
     def health(self) -> Health:
         """Returns the level and text of this node's diagnostics; a node with something to say overrides it."""

@@ -111,7 +111,7 @@ class MonitorInputs:
         node.create_subscription(Header, topics.FRAMES, self._pictured, qos.EACH)
         for topic in CHUNK_TOPICS:
             node.create_subscription(JointTrajectory, topic, self._proposed, qos.NEWEST, raw=True)
-        node.create_subscription(JointTrajectory, topics.FILTER_INPUT, self._filtered, qos.EACH)
+        node.create_subscription(JointTrajectory, topics.FILTER_INPUT, self._filtered, qos.EACH, raw=True)
         node.create_subscription(DiagnosticArray, wire.DIAGNOSTICS.name, self._diagnosed, qos.EACH)
         node.every(LOOK_S, self._look)
 
@@ -248,9 +248,9 @@ class MonitorInputs:
         if self._poses.newest_ns:
             self._latency.chunk(self._poses.newest_ns - stamp_ns, now_ns)
 
-    def _filtered(self, message: JointTrajectory) -> None:
+    def _filtered(self, data: bytes) -> None:
         try:
-            given = wire.read_filter_inputs(message, len(self._profile.joint_names))
+            given = wire.read_filter_inputs(data, self._profile.joint_names)
         except InvalidDataError as error:
             self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
             return

@@ -9,15 +9,17 @@ from tendon.ros2_nodes.wire.headers.life_signs import (
     Done,
     Heartbeat,
     done_message,
+    heartbeat_bytes,
     heartbeat_message,
     read_done,
     read_heartbeat,
+    read_heartbeat_bytes,
 )
 from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
 from tendon.ros2_nodes.wire.joint_states import JointStateReader, joint_state_message
 from tendon.ros2_nodes.wire.motion.chunks import chunk, chunk_bytes
 from tendon.ros2_nodes.wire.motion.commands import command_bytes
-from tendon.ros2_nodes.wire.motion.filter_inputs import filter_input_messages, read_filter_inputs
+from tendon.ros2_nodes.wire.motion.filter_inputs import filter_input_bytes, read_filter_inputs
 from tendon.ros2_nodes.wire.motion.trajectories import read_trajectory, write_trajectory
 from tendon.ros2_nodes.wire.status.topics import (
     DIAGNOSTICS,
@@ -48,8 +50,9 @@ __all__ = [
     "chunk_bytes",
     "command_bytes",
     "done_message",
-    "filter_input_messages",
+    "filter_input_bytes",
     "frame_message",
+    "heartbeat_bytes",
     "heartbeat_message",
     "image",
     "image_message",
@@ -58,6 +61,7 @@ __all__ = [
     "read_filter_inputs",
     "read_frame",
     "read_heartbeat",
+    "read_heartbeat_bytes",
     "read_stamp_ns",
     "read_trajectory",
     "time_message",

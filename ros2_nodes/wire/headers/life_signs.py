@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
+from rclpy.serialization import serialize_message
 from std_msgs.msg import Header
 
 from tendon.graph import topics
+from tendon.ros2_nodes.wire.cdr import deserialize, with_stamp, without_stamp
 from tendon.ros2_nodes.wire.headers.lines import HeaderLine
 from tendon.ros2_nodes.wire.times import time_ns
 
@@ -37,6 +40,11 @@ def heartbeat_message(beat: Heartbeat, stamp_ns: int) -> Header:
     return _HEARTBEAT.encode(stamp_ns, beat.node, beat.instance)
 
 
+def heartbeat_bytes(beat: Heartbeat, stamp_ns: int) -> bytes:
+    """Returns the same as bytes; a process sends one heartbeat for all its life."""
+    return with_stamp(_written(beat), stamp_ns)
+
+
 def read_heartbeat(message: Header) -> Heartbeat:
     """Returns the heartbeat in a message.
 
@@ -45,6 +53,25 @@ def read_heartbeat(message: Header) -> Heartbeat:
     """
     (node, instance), _ = _HEARTBEAT.decode(message)
     return Heartbeat(node=node, instance=instance)
+
+
+def read_heartbeat_bytes(data: bytes) -> Heartbeat:
+    """Returns the heartbeat in the bytes of a message.
+
+    Raises:
+        InvalidDataError: they are no header, or one of another version or form.
+    """
+    return _read(without_stamp(data))
+
+
+@lru_cache(maxsize=1)
+def _written(beat: Heartbeat) -> bytes:
+    return bytes(serialize_message(heartbeat_message(beat, 0)))
+
+
+@lru_cache(maxsize=64)
+def _read(data: bytes) -> Heartbeat:
+    return read_heartbeat(deserialize(data, Header))
 
 
 def done_message(done: Done) -> Header:

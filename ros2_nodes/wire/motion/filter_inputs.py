@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from array import array
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.reference import FilterInput
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array
 from tendon.graph import topics
-from tendon.ros2_nodes.wire.times import time_message, time_ns
+from tendon.ros2_nodes.wire.cdr import STAMP_END, WORD, deserialize, gap, strings, strings_pattern, with_stamp
+from tendon.ros2_nodes.wire.times import ENCAPSULATION, read_stamp_ns
 
+Rows = list[Array]
+"""Positions, velocities, accelerations and effort of a point; each may be empty."""
+
+NO_TIME = bytes(8)
+NONE: Array = np.empty(0)
 RESET, STEP = "reset", "step"
 """What a message is, in its frame_id: the pose where the reference was put at rest, or a point for each step."""
 
@@ -35,43 +41,35 @@ class SentFilterInputs:
     steps: tuple[FilterInput, ...]
 
 
-def filter_input_messages(
-    stamp_ns: int, joint_names: Sequence[str], inputs: Sequence[FilterInput]
-) -> Iterator[JointTrajectory]:
-    """Yields what the filter was given in a tick: a reset with the pose, and steps.
+def filter_input_bytes(stamp_ns: int, joint_names: Sequence[str], inputs: Sequence[FilterInput]) -> Iterator[bytes]:
+    """Yields messages of what the filter was given in a tick: a reset with the pose, and steps.
 
     A point without positions is a step without a target. Its effort is the part of the velocity limits in force.
     """
-    stamp, names = time_message(stamp_ns), list(joint_names)
-    message = JointTrajectory(header=Header(stamp=stamp, frame_id=STEP), joint_names=names)
+    names, steps = tuple(joint_names), []
     for given in inputs:
         if given.reset is not None:
-            start = JointTrajectory(header=Header(stamp=stamp, frame_id=RESET), joint_names=names)
-            start.points.append(JointTrajectoryPoint(positions=_doubles(given.reset)))
-            yield start
-        message.points.append(
-            JointTrajectoryPoint(
-                positions=_doubles(given.target),
-                velocities=_doubles(given.velocity),
-                effort=array("d", [given.speed]),
-            )
-        )
-    if message.points:
-        yield message
+            yield _message(stamp_ns, RESET, names, [[given.reset, NONE, NONE, NONE]])
+        target, velocity = (NONE if each is None else each for each in (given.target, given.velocity))
+        steps.append([target, velocity, NONE, np.array([given.speed])])
+    if steps:
+        yield _message(stamp_ns, STEP, names, steps)
 
 
-def read_filter_inputs(message: JointTrajectory, joints: int) -> SentFilterInputs:
-    """Returns what a message says; numbers are taken as they are, NaN too: they are what the filter was given.
+def read_filter_inputs(data: bytes, joint_names: Sequence[str]) -> SentFilterInputs:
+    """Returns what the bytes of a message say; numbers as they are, NaN too: they are what the filter was given.
 
     Args:
-        message: of `topics.FILTER_INPUT`.
-        joints: how many the robot has.
+        data: of `topics.FILTER_INPUT`.
+        joint_names: of the robot.
 
     Raises:
         InvalidDataError: it is of another form.
     """
-    rows = [[np.array(values) for values in (p.positions, p.velocities, p.effort)] for p in message.points]
-    kind, sizes = message.header.frame_id, [tuple(map(len, row)) for row in rows]
+    joints = len(joint_names)
+    kind, points = _read_usual(data, tuple(joint_names)) or _read_any(data)
+    rows = [(positions, velocities, effort) for positions, velocities, _, effort in points]
+    sizes = [tuple(map(len, row)) for row in rows]
     right = {RESET: ((joints, 0, 0),), STEP: ((joints, joints, 1), (joints, 0, 1), (0, 0, 1))}.get(kind)
     if right is None:
         raise InvalidDataError(f"{topics.FILTER_INPUT}: frame_id is {kind[:40]!r}, expected {RESET} or {STEP}")
@@ -81,7 +79,7 @@ def read_filter_inputs(message: JointTrajectory, joints: int) -> SentFilterInput
             f"{topics.FILTER_INPUT}: a {kind} of {len(rows)} points has {(wrong or sizes)[:1]} positions, velocities "
             f"and efforts, expected {' or '.join(map(str, right))}"
         )
-    stamp_ns = time_ns(message.header.stamp)
+    stamp_ns = read_stamp_ns(data)
     if kind == RESET:
         return SentFilterInputs(stamp_ns=stamp_ns, reset=rows[0][0], steps=())
     steps = [
@@ -96,5 +94,59 @@ def read_filter_inputs(message: JointTrajectory, joints: int) -> SentFilterInput
     return SentFilterInputs(stamp_ns=stamp_ns, reset=None, steps=tuple(steps))
 
 
-def _doubles(values: Array | None) -> array[float]:
-    return array("d") if values is None else array("d", np.asarray(values, dtype=np.float64).tobytes())
+_head = lru_cache(maxsize=4)(strings)
+_pattern = lru_cache(maxsize=4)(strings_pattern)
+
+
+def _message(stamp_ns: int, kind: str, joint_names: tuple[str, ...], points: Sequence[Rows]) -> bytes:
+    data = with_stamp(bytes(STAMP_END) + _head(kind, joint_names), stamp_ns) + WORD.pack(len(points))
+    for point in points:
+        for numbers in point:
+            data += WORD.pack(len(numbers))
+            if len(numbers):
+                data += bytes(gap(len(data))) + np.asarray(numbers, dtype="<f8").tobytes()
+        data += NO_TIME
+    return data
+
+
+def _read_usual(data: bytes, joint_names: tuple[str, ...]) -> tuple[str, list[Rows]] | None:
+    """Returns kind and points of a message for exactly these joints, `None` for any other."""
+    if not data.startswith(ENCAPSULATION):
+        return None
+    kind = STEP
+    found = _pattern(STEP, joint_names).match(data, STAMP_END)
+    if found is None:
+        kind, found = RESET, _pattern(RESET, joint_names).match(data, STAMP_END)
+    if found is None or len(data) < found.end() + WORD.size:
+        return None
+    place = found.end()
+    (count,) = WORD.unpack_from(data, place)
+    place += WORD.size
+    points: list[Rows] = []
+    try:
+        while len(points) < count:
+            point, place = _read_point(data, place)
+            points.append(point)
+    except (struct.error, TypeError, ValueError):  # it ends in the middle of a point
+        return None
+    return (kind, points) if place <= len(data) else None
+
+
+def _read_point(data: bytes, place: int) -> tuple[Rows, int]:
+    rows: Rows = []
+    for _ in range(4):
+        (count,) = WORD.unpack_from(data, place)
+        place += WORD.size
+        place += gap(place) if count else 0
+        rows.append(np.ndarray(count, "<f8", data, place) if count else NONE)
+        place += 8 * count
+    return rows, place + len(NO_TIME)
+
+
+def _read_any(data: bytes) -> tuple[str, list[Rows]]:
+    message = deserialize(data, JointTrajectory)
+    points = [
+        [np.array(numbers) for numbers in (p.positions, p.velocities, p.accelerations, p.effort)]
+        for p in message.points
+    ]
+    return message.header.frame_id, points
