@@ -48,7 +48,7 @@ class JointWatch:
         self._since_ns = 0
         self._newest_ns = 0
         self._commanded_then: Array | None = None
-        self._sent_since_ns = np.full(len(tolerance), NEVER_NS)
+        self._never_sent_ns = self._sent_since_ns = np.full(len(tolerance), NEVER_NS)
         self._position = np.zeros(len(tolerance))
 
     def commanded(self, columns: list[int], position: Array) -> None:
@@ -61,13 +61,14 @@ class JointWatch:
     def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
         """Takes a joint state, (n,) each."""
         content = position[self._followed].tobytes() + velocity[self._followed].tobytes()
-        self._newest_ns = now_ns
+        self._newest_ns, self._position = now_ns, position
         if content != self._content:
             self._content, self._since_ns, self._commanded_then = content, now_ns, self._commanded
             self._speed = np.where(self._rest.moving(velocity), np.abs(velocity), 0.0)
+            self._sent_since_ns = self._never_sent_ns
+            return
         begun = self._sent_on() > self._implied
         self._sent_since_ns = np.where(begun, np.minimum(self._sent_since_ns, now_ns), NEVER_NS)
-        self._position = position
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns a stop when they are frozen."""
@@ -83,10 +84,10 @@ class JointWatch:
         return [Finding(source="joint states", response=Response.STOP, cause=Cause.BAD_JOINTS, reason=reason)]
 
     def _sent_on(self) -> Array:
-        """Returns (n,) how far commands have gone since the content last changed."""
+        """Returns (n,) how far commands have gone since the content last changed; NaN where none has come yet."""
         if self._commanded is None or self._commanded_then is None:
             return np.zeros(len(self._names))
-        return np.asarray(np.nan_to_num(np.abs(self._commanded - self._commanded_then)))
+        return np.abs(self._commanded - self._commanded_then)
 
     def _sent_away(self) -> npt.NDArray[np.int64]:
         """Returns the joints that were sent on, and away from where they are said to be.
