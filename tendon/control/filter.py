@@ -159,15 +159,14 @@ class SafetyFilter:
         goal_velocity = _vector(target_velocity, len(self._names))
         rate = np.zeros_like(goal) if goal_velocity is None else goal_velocity
         wanted, velocity, reasons = self._shape(goal, rate)
-        if np.abs(velocity - wanted).max() > TOLERANCE:
-            reasons += self._explain(wanted, velocity)
+        reasons += self._explain(wanted, velocity)
         return self._judge(velocity, reasons)
 
     def _shape(self, goal: Array, goal_velocity: Array) -> tuple[Array, Array, tuple[str, ...]]:
         """Returns the velocity that would serve the target, the one the limits allow, and what was off the limits."""
         inside = np.minimum(np.maximum(goal, self._limit_lower), self._limit_upper)
-        outside = inside != goal
-        reasons = tuple(f"{self._names[i]} target beyond its position limit" for i in np.flatnonzero(outside))
+        outside = (inside != goal).nonzero()[0]
+        reasons = tuple(f"{self._names[i]} target beyond its position limit" for i in outside)
         top = self.speed * self._velocity_limit
         # A target past a limit is at rest on it; one too fast to follow counts at the velocity limit.
         rate = np.minimum(np.maximum(goal_velocity, -top), top)
@@ -176,14 +175,16 @@ class SafetyFilter:
         here, speed = self._history.position[-1], self._history.velocity[-1]
         middle = here + (0.5 * self.period_s) * speed
         distance = inside - middle - (0.5 * self.period_s) * rate
-        room = np.array([np.abs(distance), self._upper - middle, middle - self._lower])
+        room = np.empty((3, len(goal)))
+        room[0], room[1], room[2] = np.abs(distance), self._upper - middle, middle - self._lower
         # Below zero only by rounding: the stop from here is inside, and it goes at least to `middle`.
         speeds = approach_speed(np.maximum(room, 0.0), self._acceleration_limit, self.period_s)
         wanted = rate + np.copysign(speeds[0], distance)
+        lowest, highest = speed - self._step_limit, speed + self._step_limit
         # Slowed down while faster than that, it brakes at its limit, not at once.
-        fastest, slowest = np.maximum(top, speed - self._step_limit), -np.maximum(top, -speed - self._step_limit)
-        low = np.maximum(np.maximum(speed - self._step_limit, slowest), -speeds[2])
-        high = np.minimum(np.minimum(speed + self._step_limit, fastest), speeds[1])
+        fastest, slowest = np.maximum(top, lowest), np.minimum(-top, highest)
+        low = np.maximum(np.maximum(lowest, slowest), -speeds[2])
+        high = np.minimum(np.minimum(highest, fastest), speeds[1])
         velocity = np.minimum(np.maximum(wanted, low), high)
         if self._kinematics is not None:
             velocity, slowed = self._slowed(self._kinematics, velocity, low, high)
@@ -206,9 +207,12 @@ class SafetyFilter:
         return np.minimum(np.maximum(velocity * (most / speed), low), high), ("tool speed limit",)
 
     def _explain(self, wanted: Array, velocity: Array) -> tuple[str, ...]:
+        limited = (np.abs(velocity - wanted) > TOLERANCE).nonzero()[0]
+        if not len(limited):
+            return ()
         reasons = []
         top, before = self.speed * self._velocity_limit, self._history.velocity[-1]
-        for i in np.flatnonzero(np.abs(velocity - wanted) > TOLERANCE):
+        for i in limited:
             if abs(velocity[i]) >= top[i] - TOLERANCE:
                 limit = "velocity"
             elif abs(velocity[i] - before[i]) >= self._step_limit[i] - TOLERANCE:
@@ -232,14 +236,11 @@ class SafetyFilter:
         position, average, acceleration = history.average(self.period_s)
         jerk = (acceleration - self._acceleration) / self.period_s
         rest = history.position[-1] + np.copysign(self._stopping_distance(velocity), velocity)
-        usage = np.array(
-            [
-                np.abs(rest - self._centre) / self._half_range,
-                np.abs(velocity) / self._velocity_limit,
-                np.abs(velocity - before) / self._step_limit,
-                np.abs(jerk) / self._jerk_limit - JERK_TOLERANCE,
-            ]
-        )
+        usage = np.empty((len(CONSTRAINTS), len(velocity)))
+        usage[0] = np.abs(rest - self._centre) / self._half_range
+        usage[1] = np.abs(velocity) / self._velocity_limit
+        usage[2] = np.abs(velocity - before) / self._step_limit
+        usage[3] = np.abs(jerk) / self._jerk_limit - JERK_TOLERANCE
         return _Step(
             history=history,
             position=position,
@@ -259,15 +260,21 @@ class SafetyFilter:
             if not step.usage.max() <= 1.0 + TOLERANCE:
                 cause = "it left no stop inside the limits"
                 continue
-            path = self._path(step)
-            separation = self._separation(path, queries)
-            cause = next(filter(None, (guard(path) for guard in self.guards)), "")
+            separation, cause = self._look(step, queries)
             if separation is not None and not separation.kept and self._clearance is not None:
                 cause = f"{self._clearance.names[separation.constraint]} too close"
                 queries -= separation.queries
             if not cause:
                 return self._take(step, reasons if share == 1.0 else (*reasons, "half a step"), separation)
         return self._take(self._step_to(braked), (*reasons, f"step refused: {cause}"), refused=True)
+
+    def _look(self, step: _Step, queries: int) -> tuple[Separation | None, str]:
+        """Returns what the clearances along a step and its stop say, and what a guard has against it."""
+        if self._clearance is None and not self.guards:
+            return None, ""
+        path = self._path(step)
+        cause = next(filter(None, (guard(path) for guard in self.guards)), "")
+        return self._separation(path, queries), cause
 
     def _path(self, step: _Step) -> MotionPath:
         """Returns the step and its stop as one motion."""

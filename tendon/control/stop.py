@@ -61,19 +61,26 @@ class History:
         position = last + (0.5 * period_s) * (before + velocity)
         mean = last + period_s * (before * (1.0 / 3.0) + velocity * (1.0 / 6.0))
         return History(
-            position=np.concatenate([self.position[1:], position[None]]),
-            velocity=np.concatenate([self.velocity[1:], velocity[None]]),
-            mean=np.concatenate([self.mean[1:], mean[None]]),
+            position=_shifted(self.position, position),
+            velocity=_shifted(self.velocity, velocity),
+            mean=_shifted(self.mean, mean),
         )
 
     def average(self, period_s: float) -> tuple[Array, Array, Array]:
         """Returns (n,) position, velocity and acceleration of the reference now."""
         span_s = len(self.mean) * period_s
         return (
-            self.mean[0] if len(self.mean) == 1 else self.mean.mean(axis=0),
+            self.mean[0] if len(self.mean) == 1 else np.add.reduce(self.mean) / len(self.mean),
             (self.position[-1] - self.position[0]) / span_s,
             (self.velocity[-1] - self.velocity[0]) / span_s,
         )
+
+
+def _shifted(rows: Array, newest: Array) -> Array:
+    """Returns (k, n) rows without the first, and with the newest at the end."""
+    shifted = np.empty_like(rows)
+    shifted[:-1], shifted[-1] = rows[1:], newest
+    return shifted
 
 
 def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
@@ -83,15 +90,16 @@ def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
     full = np.floor(speed / full_step)
     rest = np.maximum(speed - full * full_step, 0.0)
     knots = {*full.tolist(), *(full + (rest > 0.0)).tolist()}
-    ticks = np.array(sorted({*range(window + 1), *knots, *(knot + window for knot in knots)}))
+    ticks = sorted({*range(window + 1), *knots, *(knot + window for knot in knots)})
     # What is averaged, at each knot and a window before it.
-    braked = np.concatenate([ticks, np.maximum(ticks - window, 0.0)])[:, None]
+    braked = np.array([*ticks, *(max(tick - window, 0.0) for tick in ticks)])[:, None]
     elapsed = np.minimum(braked, full) * period_s
     over = braked > full
-    slowed = np.where(over, 0.0, speed - acceleration * elapsed)
-    travelled = elapsed * (speed - 0.5 * acceleration * elapsed)
+    lost = acceleration * elapsed
+    slowed = np.where(over, 0.0, speed - lost)
+    travelled = elapsed * (speed - 0.5 * lost)
     # The integral over time of the way travelled; one period of `rest` to zero adds h^2/3 of it.
-    area = elapsed * elapsed * (0.5 * speed - acceleration * elapsed * (1.0 / 6.0))
+    area = elapsed * elapsed * (0.5 * speed - lost * (1.0 / 6.0))
     end = travelled + (0.5 * period_s) * rest
     area += over * (period_s * (travelled + (period_s / 3.0) * rest) + (braked - full - 1.0) * period_s * end)
     travelled = np.where(over, end, travelled)
@@ -104,7 +112,7 @@ def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
     # Before the state it is not braked: the history itself. Knots 0 to window are the first rows.
     past[: window + 1] = history.position
     past_rate[: window + 1] = history.velocity
-    past_area[:window] = -period_s * np.cumsum((history.mean - here)[::-1], axis=0)[::-1]
+    past_area[:window] = -period_s * np.add.accumulate((history.mean - here)[::-1])[::-1]
     past_area[window] = 0.0
     span_s = window * period_s
     position, velocity, braking = (
@@ -114,7 +122,7 @@ def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
     )
     position[0], velocity[0], braking[0] = history.average(period_s)  # not different in the last digit
     position[-1], velocity[-1], braking[-1] = now[-1], 0.0, 0.0
-    return Stop(ticks=ticks.astype(np.int64), position=position, velocity=velocity, acceleration=braking)
+    return Stop(ticks=np.array(ticks, dtype=np.int64), position=position, velocity=velocity, acceleration=braking)
 
 
 def stopping_distance(speed: Array, acceleration: Array, period_s: float) -> Array:
