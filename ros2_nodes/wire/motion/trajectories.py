@@ -12,6 +12,7 @@ import struct
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
@@ -68,9 +69,10 @@ def _read_regular(data: bytes) -> SentTrajectory | None:
     if len(data) < place + (count - 1) * layout.itemsize + _size(width, rates):
         return None
     points = np.ndarray(count, layout, data + bytes(8), place)
-    if points["acceleration_count"].any() or points["effort_count"].any():
+    counts = {"acceleration_count": 0, "effort_count": 0, "velocity_count": rates}
+    if not all(_is_each(points[name], value) for name, value in counts.items()):
         return None
-    if (points["velocity_count"] != rates).any() or (points["next_count"][:-1] != width).any():
+    if not _is_each(points["next_count"][:-1], width):
         return None
     times_ns = points["second"].astype(np.int64) * SECOND_NS + points["nanosecond"]
     return SentTrajectory(
@@ -80,6 +82,10 @@ def _read_regular(data: bytes) -> SentTrajectory | None:
         position=points["position"].copy(),
         velocity=points["velocity"].copy(),
     )
+
+
+def _is_each(counts: npt.NDArray[np.uint32], value: int) -> bool:
+    return counts.tobytes() == _WORD.pack(value) * len(counts)
 
 
 def _read_any(data: bytes) -> SentTrajectory:
