@@ -49,7 +49,7 @@ class Avoidance:
         room = self._clearance.distances(rest) - self._clearance.margin
         reach = self._clearance.reach
         blur = LOOK_S * (reach @ np.abs(wanted)) + SLACK_M
-        near = np.flatnonzero(room < blur + reach @ (lever_s * np.abs(wanted - braked)))  # no other can be reached
+        near = (room < blur + reach @ (lever_s * np.abs(wanted - braked))).nonzero()[0]  # no other can be reached
         if not len(near):
             return wanted
         gradients = self._clearance.gradients(rest, near.tolist()) * lever_s

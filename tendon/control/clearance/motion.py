@@ -52,14 +52,21 @@ class MotionPath:
     def way(self) -> Array:
         """(k, n) bound on how far each joint has moved, back and forth, since the start."""
         low, high = self._velocities
-        duration = np.diff(self.time_s)[:, None]
-        moved = np.where(low * high >= 0.0, np.abs(np.diff(self.position, axis=0)), duration * self.speed)
-        return np.concatenate([np.zeros((1, moved.shape[1])), np.cumsum(moved, axis=0)])
+        direct = np.abs(self.position[1:] - self.position[:-1])
+        moved = np.where(low * high >= 0.0, direct, self._duration * self.speed)
+        way = np.zeros_like(self.position)
+        np.add.accumulate(moved, out=way[1:])
+        return way
+
+    @cached_property
+    def _duration(self) -> Array:
+        """(k - 1, 1) of each piece [s]."""
+        return (self.time_s[1:] - self.time_s[:-1])[:, None]
 
     @cached_property
     def _velocities(self) -> tuple[Array, Array]:
         before, after = self.velocity[:-1], self.velocity[1:]
-        middle = before + 0.5 * np.diff(self.time_s)[:, None] * self.acceleration[:-1]
+        middle = before + 0.5 * self._duration * self.acceleration[:-1]
         return np.minimum(np.minimum(before, middle), after), np.maximum(np.maximum(before, middle), after)
 
     def refined(self, piece: int) -> MotionPath:
@@ -119,14 +126,12 @@ def check_separation(
     """
     last, duration_s = len(path.time_s) - 1, float(path.time_s[-1])
     begin, end = distances(path.position[0]), distances(path.position[-1])
-    inside = begin < margin if not growth else np.zeros(len(margin), dtype=bool)
-    law = _Law(
-        reach=np.where(inside[:, None], 0.0, reach),
-        threshold=np.where(inside, begin - ROUNDING_M, margin),
-        smooth=np.zeros(len(margin), dtype=bool) if smooth is None else smooth,
-        growth=growth,
-        finest_s=max(ESCAPE_STEP_S, 2.0 * duration_s / max(most, 1)) if inside.any() else np.inf,
-    )
+    threshold, finest_s = margin, np.inf
+    if not growth and (inside := begin < margin).any():
+        reach, threshold = np.where(inside[:, None], 0.0, reach), np.where(inside, begin - ROUNDING_M, margin)
+        finest_s = max(ESCAPE_STEP_S, 2.0 * duration_s / max(most, 1))
+    smooth = np.zeros(len(margin), dtype=bool) if smooth is None else smooth
+    law = _Law(reach=reach, threshold=threshold, smooth=smooth, growth=growth, finest_s=finest_s)
     worst = _Worst(margin)
     if not (worst.take(begin, law.needed(0.0)) and worst.take(end, law.needed(duration_s))):
         return worst.answer(False)
@@ -157,7 +162,7 @@ class _Law:
     finest_s: float
 
     def needed(self, time_s: float) -> Array:
-        return self.threshold + self.growth * time_s
+        return self.threshold + self.growth * time_s if self.growth else self.threshold
 
     def covers(self, path: MotionPath, i: int, j: int, begin: Array, end: Array) -> bool:
         duration_s = path.time_s[j] - path.time_s[i]
@@ -186,14 +191,12 @@ class _Worst:
     def take(self, clearance: Array, threshold: Array) -> bool:
         """Notes (m,) clearances; returns whether all are at their thresholds or above. NaN is below."""
         self.queries += 1
-        room = clearance - self._margin
-        tightest = int(room.argmin())
-        broken = ~(clearance >= threshold)
-        if broken.any():
-            tightest = int(np.where(broken, clearance - threshold, np.inf).argmin())
-        if broken.any() or room[tightest] < self._room:
+        room, kept = clearance - self._margin, clearance >= threshold
+        all_kept = bool(kept.all())
+        tightest = int(room.argmin() if all_kept else np.where(kept, np.inf, clearance - threshold).argmin())
+        if not all_kept or room[tightest] < self._room:
             self._constraint, self._room = tightest, float(room[tightest])
-        return not broken.any()
+        return all_kept
 
     def answer(self, kept: bool) -> Separation:
         """Returns the answer."""
