@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
 
@@ -21,8 +24,7 @@ def command_bytes(command: Command, profile: RobotProfile) -> Iterator[tuple[Con
     is due one period after the stamp; it cannot hold a stop.
     """
     points = command.trajectory
-    for controller in profile.controllers:
-        columns = [profile.joint_names.index(name) for name in controller.joints]
+    for controller, columns in _columns(profile):
         position = points.position[:, columns]
         if controller.type == "forward_command":
             yield controller, serialize_message(Float64MultiArray(data=array("d", position[:2][-1].tobytes())))
@@ -35,3 +37,13 @@ def command_bytes(command: Command, profile: RobotProfile) -> Iterator[tuple[Con
             velocity=points.velocity[:, columns],
         )
         yield controller, write_trajectory(sent)
+
+
+@lru_cache(maxsize=4)
+def _columns(profile: RobotProfile) -> tuple[tuple[ControllerSpec, npt.NDArray[np.intp]], ...]:
+    """Returns which columns of a joint vector each controller has."""
+    names = profile.joint_names
+    return tuple(
+        (controller, np.array([names.index(name) for name in controller.joints], dtype=np.intp))
+        for controller in profile.controllers
+    )
