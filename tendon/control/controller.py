@@ -240,7 +240,7 @@ class Controller:
         notes: tuple[str, ...] = ()
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             target, notes = self._commit(now_ns)
-        if not self._reference.moving():
+        if not self._reference.moving() and not self._settling.under_way(now_ns):
             self._modes.rest()
         stop = self._modes.reason
         if stop is not None:
@@ -377,8 +377,9 @@ class Controller:
         return HeldStop(rest_ns=rest_ns, position=trajectory.position[-1])
 
     def _command(self, reasons: tuple[str, ...]) -> Command | None:
-        """Returns what to send: the reference, unless the robot side may hold another setpoint than it starts from."""
+        """Returns what to send: the reference, once the robot side has had time to come to its start."""
         tick, settling = self._reference.tick, self._settling
-        if not settling.blind or self._reference.time_ns(tick) >= settling.until_ns:
+        if not settling.under_way(self._reference.time_ns(tick)):
             return self._reference.command(reasons)
-        return self._reference.settling(settling.until_ns, reasons) if tick <= SENT_TICKS else None
+        sends = self.mode.moving and tick <= SENT_TICKS  # a stop leaves the robot side to what it has heard
+        return self._reference.settling(settling.until_ns, reasons) if sends else None

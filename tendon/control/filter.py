@@ -253,8 +253,8 @@ class SafetyFilter:
 
     def _judge(self, velocity: Array, reasons: tuple[str, ...]) -> Verdict:
         """Verifies a step and takes it; or half of it; or else the first step of the stored stop, verified before."""
-        braked, cause, queries = self._braked(), "", MAX_QUERIES
-        for share in SHARES:
+        braked, cause, queries = self._braked(), "it is not finite", MAX_QUERIES
+        for share in SHARES if np.isfinite(velocity).all() else ():
             step = self._step_to(braked + share * (velocity - braked))
             # Written so that NaN fails too.
             if not step.usage.max() <= 1.0 + TOLERANCE:

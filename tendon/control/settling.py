@@ -14,8 +14,8 @@ from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 
 SENT_TICKS = 5
-"""The point where a robot with an unknown setpoint settles is sent this often, as a message may be lost, and no more: a
-robot side that joins a trajectory from its measured state would hurry there anew each time, in less and less time."""
+"""The point where the robot settles is sent this often, as a message may be lost, and no more: a robot side that joins
+a trajectory from its measured state would hurry there anew each time, in less and less time."""
 
 
 class Settling:
@@ -30,39 +30,45 @@ class Settling:
 
     def __init__(self, profile: RobotProfile, held: Array | None = None) -> None:
         self.held = held
-        self.until_ns = 0
-        self.blind = False
+        self._began_ns = self.until_ns = 0
         self._least_ns = nanoseconds(profile.safety.arm_settle_s)
         self._sent_ns = SENT_TICKS * round(1e9 / profile.control_hz)
         self._limits = [profile.vector(name) for name in ("velocity", "acceleration", "jerk")]
         span = profile.vector("upper") - profile.vector("lower")
         tolerances = [joint.tracking_tolerance for joint in profile.joints]
         self._tolerance = np.array([np.inf if each is None else each for each in tolerances])
+        self._followed = np.isfinite(self._tolerance)
         self._near = profile.safety.held_share * self._tolerance
         self._unknown = np.minimum(self._tolerance, span)
         self._way: tuple[Array, Array] | None = None
 
     def begin(self, measured: Array, now_ns: int) -> Array:
-        """Returns (n,) where the reference starts; sets `until_ns`, and `blind` when the robot side may hold another.
+        """Returns (n,) where the reference starts, and sets `until_ns`.
 
         Each joint starts at the setpoint that is held. Each starts where it is measured when nobody knows the setpoint,
         or when one is further off than its tracking tolerance: nothing can be holding it there, so somebody has moved
         the robot, and the robot side may hold anything.
 
+        The robot side gets time to come there: it holds another setpoint, too, when the last commands before a stop did
+        not reach it.
+
         Args:
             measured: (n,) where the robot is, at rest.
             now_ns: when it is armed.
         """
-        self.blind = self.held is None or bool((np.abs(measured - self.held) > self._tolerance).any())
-        start = np.array(measured) if self.held is None or self.blind else self.held
-        away = self._unknown
-        if self.blind and self.held is not None:
-            away = np.maximum(away, np.abs(measured - self.held))
-        settle_ns = self._sent_ns + self._shortest_ns(away) if self.blind else 0
-        self.until_ns = now_ns + max(self._least_ns, settle_ns)
-        pushed = np.isfinite(self._tolerance) & (np.abs(measured - start) >= self._near)
+        away = self._unknown if self.held is None else np.abs(measured - self.held)
+        if self.held is None or (away > self._tolerance).any():
+            start, away = np.array(measured), np.maximum(away, self._unknown)
+        else:
+            start, away = self.held, np.where(self._followed, away, 0.0)
+        self._began_ns, self.until_ns = now_ns, now_ns + max(self._least_ns, self._sent_ns + self._shortest_ns(away))
+        pushed = self._followed & (np.abs(measured - start) >= self._near)
         self._way = (start, np.where(pushed, measured, start)) if pushed.any() else None
         return start
+
+    def under_way(self, now_ns: int) -> bool:
+        """Returns whether the robot side may still be on its way to where the reference stands."""
+        return self._began_ns <= now_ns < self.until_ns
 
     def motion(self, due_ns: int) -> Motion | None:
         """Returns the target that leads joints that were pushed off their setpoint to where they are; `None` after.

@@ -179,6 +179,8 @@ class CommandLaws:
         if last is not None and (moves := sample(last, command.stamp_ns)[1]).any():
             i = int(np.abs(moves).argmax())
             return self._breach("settle", f"{self._names[i]} still moves at {moves[i]:.4g} by the command before it")
+        if last is not None and (goal == last.position[-1]).all():
+            return self._meets(command, delivery)  # it stays where the commands before have left it
         if (breach := self._starts(goal, command, delivery)) or self._unmet:
             return breach
         left = goal if last is None else last.position[-1]

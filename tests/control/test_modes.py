@@ -41,7 +41,7 @@ class Graph(RuleBasedStateMachine):
             tick = self.robot.tick()
             assert tick.mode in LEGAL[before]
             assert tick.command is None or tick.mode not in (Mode.STANDBY, Mode.LATCHED)
-            assert tick.command is not None or tick.mode in (Mode.STANDBY, Mode.LATCHED, Mode.ARMED)
+            assert tick.command is not None or tick.mode is not Mode.RUNNING
             assert bool(tick.reasons) or tick.mode is not Mode.LATCHED
             if tick.mode is Mode.STANDBY:
                 assert not np.any(self.robot.velocities[-1]), "moves in standby"

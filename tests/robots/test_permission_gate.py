@@ -271,7 +271,7 @@ def test_closing_breaks_no_limit_stops_no_later_and_keeps_every_other_sender_out
     robot.permit(STANDBY)
     robot.pass_time(PERIOD_NS)
     robot.arm()
-    for _ in range(40):
+    for _ in range(120):
         robot.tick()
     robot.assert_inside()
     np.testing.assert_allclose(robot.side.sample(robot.now_ns)[0], robot.controller._filter.position, atol=1e-9)

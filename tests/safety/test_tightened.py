@@ -241,7 +241,10 @@ def late_ticks(profile: RobotProfile) -> int:
 
 
 def gap_holds(profile: RobotProfile) -> bool:
-    return armed(profile).tick(skip=8).command is None
+    robot = armed(profile)
+    for _ in range(40):  # until it has settled
+        robot.tick()
+    return robot.tick(skip=8).command is None
 
 
 def chunk_ahead_ms(profile: RobotProfile) -> int:
@@ -350,7 +353,7 @@ EARLIER = [
     ("rest_share", 0.01, lambda p: not Rest(p).moving(0.03 * SPEED).all()),
     ("frozen_s", 0.04, lambda p: frozen_ms(p, speed=1.0, said=0.0)),
     ("frozen_share", 0.02, lambda p: frozen_ms(p, speed=0.1, said=0.0)),
-    ("implied_share", 0.005, lambda p: frozen_ms(p, speed=0.0, said=0.3)),
+    ("implied_share", 0.005, lambda p: frozen_ms(p, speed=0.0, said=0.12)),
     ("law_tolerance", 1e-4, lambda p: not law(p, over=5e-4)),
     ("command_age_s", 0.05, stale_stamp_ms),
     ("tracking_factor", 1.0, departs),
