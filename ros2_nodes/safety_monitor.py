@@ -168,7 +168,7 @@ class SafetyMonitorNode(NodeShell):
             self._unreadable(message, str(error))
             return
         if isinstance(state, ControlState):
-            self._inputs.silence.reported(state.mode, self._awake.now_ns())
+            self._inputs.reported(state, self._awake.now_ns())
             self._monitor.report(state.mode, state.event, state.reason, state.obstacle, state.cause)
             if self._control is None or state.mode is not self._control.mode:
                 self._log.put("mode", mode=state.mode.value, **_why(state))
@@ -182,7 +182,7 @@ class SafetyMonitorNode(NodeShell):
         self.get_logger().warning(problem, throttle_duration_sec=1.0)
         if ControlState.node in nodes:
             self._monitor.report(None, 0, problem)
-            self._inputs.silence.reported(None, self._awake.now_ns())
+            self._inputs.reported(None, self._awake.now_ns())
             self._control = None
         elif (node := wire.unreadable_request(message)) and node != self.get_name():
             self._inputs.requests.ask(node, Response.STOP, problem, self._awake.now_ns())

@@ -73,6 +73,7 @@ class MonitorInputs:
         self._arrivals = Arrivals(node.time, awake)
         self._measured: tuple[int, Array] | None = None
         self._needed = dict.fromkeys((camera.name for camera in profile.cameras), False)
+        self._leader = Source.POLICY
         self._cameras = {
             camera.name: CameraWatch(
                 camera,
@@ -122,8 +123,13 @@ class MonitorInputs:
         found = (self._breaches, self.sources, self._joints, self.silence)
         return (*found, *cameras, *inputs, self._latency, self.requests)
 
+    def reported(self, state: ControlState | None, now_ns: int) -> None:
+        """Takes what the control node says of itself; `None` when that cannot be read."""
+        self.silence.reported(None if state is None else state.mode, now_ns)
+        self._leader = Source.POLICY if state is None else state.source
+
     def cameras_needed(self) -> tuple[str, ...]:
-        """Returns which cameras the graph uses now."""
+        """Returns which cameras motion depends on now: those of a policy that leads."""
         return tuple(name for name, needed in self._needed.items() if needed)
 
     def unconnected(self) -> tuple[str, ...]:
@@ -287,4 +293,5 @@ class MonitorInputs:
             self.sources.publishers(topic, publishers(self._node, name), now_ns)
         for camera, name in self._camera_topics.items():
             users = self._node.get_subscriptions_info_by_topic(name)
-            self._needed[camera] = any(name_of(user, self._node) == CAMERA_USER for user in users)
+            used = any(name_of(user, self._node) == CAMERA_USER for user in users)
+            self._needed[camera] = used and self._leader is Source.POLICY

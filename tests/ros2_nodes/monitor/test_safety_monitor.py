@@ -14,14 +14,14 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from sensor_msgs.msg import Image as ImageMessage
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
+from std_msgs.msg import Header, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.cli import main
 from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
 from tendon.core.modes import PermissionState
-from tendon.core.node_status import Level
+from tendon.core.node_status import Level, MonitorStatus
 from tendon.core.types import Image
 from tendon.graph import topics
 from tendon.ros2_nodes import wire
@@ -279,6 +279,36 @@ def test_black_frames_among_good_ones_hold_the_robot(seeing: RunningGraph) -> No
     graph.wait(black, "the camera is noticed")
     assert "camera wrist" in graph.reason()
     graph.operator.node.destroy_publisher(images)
+
+
+def test_cameras_do_not_stop_a_robot_that_a_person_leads(seeing: RunningGraph) -> None:
+    """Teleoperated out of view, a simulated camera sends equal frames: five latches in 140 s were false."""
+    graph, node = seeing, seeing.operator.node
+    source = node.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
+    images = node.create_publisher(ImageMessage, "camera/wrist/image_raw", qos.NEWEST)
+
+    def cameras() -> tuple[str, ...] | None:
+        state = graph.operator.reports.newest(MonitorStatus)
+        return None if state is None else state.cameras
+
+    def black() -> bool:
+        pixels = np.zeros((96, 96, 3), dtype=np.uint8)
+        images.publish(wire.image_message(Image(stamp_ns=graph.now_ns(), pixels=pixels), "wrist"))
+        time.sleep(0.02)
+        return graph.cause() is Cause.CAMERA
+
+    try:
+        source.publish(String(data="teleop"))
+        graph.wait(lambda: cameras() == (), "no camera is needed")
+        graph.arm()
+        graph.wait(lambda: graph.cause() is not Cause.CAMERA, "what an earlier test has shown is over")
+        assert not graph.operator.wait(black, 1.0), graph.reason()
+        source.publish(String(data="policy"))
+        graph.wait(lambda: cameras() != (), "cameras are needed again")
+        graph.wait(black, "the camera is noticed")
+    finally:
+        node.destroy_publisher(images)
+        node.destroy_publisher(source)
 
 
 def test_the_monitor_takes_no_image_and_whoever_else_tells_it_of_frames_stops_the_robot(seeing: RunningGraph) -> None:
