@@ -84,7 +84,7 @@ class ControlNode(NodeShell):
         longest_ns, fresh_ns = map(nanoseconds, (settings.standstill_s, settings.permission_age_s))
         self._late_ns = round(settings.command_late_periods * self._period_ns)
         self._awake = AwakeClock(self.time, self._period_ns, NOTICED_TICKS * self._period_ns, longest_ns)
-        self._permissions = PermissionFollower(self._awake.now_ns, fresh_ns)
+        self._permissions = PermissionFollower(self._awake.now_ns, fresh_ns, self.time.now_ns)
         self._event = 0
         self._refusal = ""
         self._observation: Observation | None = None
@@ -170,7 +170,7 @@ class ControlNode(NodeShell):
         source = choices.get(name)
         if source is None:
             self._refusal = f"{topics.CONTROL_SOURCE} is {name!r}, must be one of {', '.join(choices)}"
-            self.get_logger().warning(self._refusal)
+            self.complain(topics.CONTROL_SOURCE, self._refusal)
             return
         self._wishes.append(lambda _: self._controller.select(source))
 
@@ -222,7 +222,7 @@ class ControlNode(NodeShell):
         self._follow()
         while self._wishes:
             self._grant(self._wishes.popleft(), now_ns)
-        while self._chunks:
+        if self._chunks:  # one a tick, as each costs time; those that wait are as good in the next
             self._submit(*self._chunks.popleft(), now_ns)
         self._tick = tick = self._controller.tick(now_ns, observation)
         ready = () if tick.command is None else wire.command_bytes(tick.command, self.profile)

@@ -223,7 +223,7 @@ class PolicyNode(NodeShell):
             changed = self._session.select(name)
         except TendonError as error:
             self._selection_error = f"policy not changed: {error}"
-            self.get_logger().warning(self._selection_error)
+            self.complain(topics.SELECT, self._selection_error)
             return
         self._selection_error = ""
         if changed:

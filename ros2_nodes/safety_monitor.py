@@ -140,11 +140,7 @@ class SafetyMonitorNode(NodeShell):
         return Response.FULL if restriction is None else restriction.response
 
     def _beaten(self, data: bytes) -> None:
-        try:
-            beat = wire.read_heartbeat_bytes(data)
-        except InvalidDataError as error:  # nobody's sign of life
-            self.get_logger().warning(str(error), throttle_duration_sec=1.0)
-            return
+        beat = wire.read_heartbeat_bytes(data)  # one that cannot be read is nobody's sign of life
         now_ns = self._awake.now_ns()
         self._monitor.beat(beat.node, beat.instance, now_ns, clock_ns=time.monotonic_ns())
         self._inputs.sources.beat(beat.node, beat.instance, now_ns)
@@ -179,7 +175,7 @@ class SafetyMonitorNode(NodeShell):
     def _unreadable(self, message: DiagnosticArray, problem: str) -> None:
         """Takes a message that cannot be read: a controller that nobody understands, or a wish to restrict."""
         nodes = {str(status.name) for status in message.status}
-        self.get_logger().warning(problem, throttle_duration_sec=1.0)
+        self.complain(wire.STATE.name, problem)
         if ControlState.node in nodes:
             self._monitor.report(None, 0, problem)
             self._inputs.reported(None, self._awake.now_ns())
@@ -259,6 +255,11 @@ class SafetyMonitorNode(NodeShell):
             self._states.publish(wire.STATE.encode(state, now_ns))
         self._count += 1
         self.beat()
+
+    def count_fault(self, topic: str, error: Exception) -> None:
+        """Takes note of a fault in this process; one that a command caused stops the robot."""
+        super().count_fault(topic, error)
+        self._inputs.faulty(topic, error)
 
     def _stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._monitor.stop(REQUESTED)

@@ -13,7 +13,6 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.exceptions import InvalidParameterTypeException
-from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from std_msgs.msg import Header
 
@@ -29,6 +28,7 @@ from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.clock import RosClock
+from tendon.ros2_nodes.base.guard import GuardedNode
 from tendon.ros2_nodes.base.meter import Meter
 from tendon.ros2_nodes.base.simulated_time import DonePublisher
 
@@ -36,6 +36,8 @@ BEAT_PERIOD_NS = 20_000_000
 REPORT_PERIOD_S = 0.5
 REPEAT_S = 30.0
 """Until a problem is logged again that came back without all having been well in between, such as two in turn."""
+REMEMBERED = 64
+"""Problems of which it is known when they were logged: a peer can cause any number of them."""
 SKEW_NS = 50_000_000
 
 Value = TypeVar("Value", bool, int, float, str)
@@ -48,7 +50,7 @@ class _Periodic:
     due_ns: int = 0
 
 
-class NodeShell(Node):
+class NodeShell(GuardedNode):
     """A node of the graph. `runtime.run_node` calls `start`, then `check` 50 times a second, `finish` and `close`.
 
     Args:
@@ -174,6 +176,9 @@ class NodeShell(Node):
         said = self.health()
         if abs(self.time.jump_ns()) > SKEW_NS and said[0] is Level.OK:
             said = Level.WARN, f"the system clock was set by {self.time.jump_ns() / 1e9:.2f} s: restart the graph"
+        if self.faults and said[0] is Level.OK:
+            text = f"{self.faults} messages met a fault in this node, the last: {self.fault.splitlines()[0]}"
+            said = Level.WARN, text
         if not is_news(self._said, said) and time.monotonic() < self._next_report_s:
             return
         if said != self._said:
@@ -196,6 +201,7 @@ class NodeShell(Node):
         words, now_s = without_numbers(text), time.monotonic()
         if now_s >= self._logged_s.get(words, now_s):
             self._logged_s[words] = now_s + REPEAT_S
+            self._logged_s = dict([*self._logged_s.items()][-REMEMBERED:])
             self.get_logger().warning(text)
 
     def finish(self, spin: Callable[[], None]) -> None:

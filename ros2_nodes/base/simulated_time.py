@@ -12,7 +12,6 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Header
 
-from tendon.core.errors import InvalidDataError
 from tendon.core.timekeeper import Timekeeper
 from tendon.graph import topics
 from tendon.ros2_nodes import wire
@@ -70,17 +69,13 @@ class ClockPublisher:
     """
 
     def __init__(self, node: Node, keeper: Timekeeper) -> None:
-        self._keeper, self._logger = keeper, node.get_logger()
+        self._keeper = keeper
         self._said_ns = 0
         self._clock = node.create_publisher(Clock, topics.CLOCK, qos.NEWEST)
         node.create_subscription(Header, topics.DONE, self._hear, qos.EACH)
 
     def _hear(self, message: Header) -> None:
-        try:
-            done = wire.read_done(message)
-        except InvalidDataError as error:  # nobody is waited for because of it
-            self._logger.warning(str(error), throttle_duration_sec=1.0)
-            return
+        done = wire.read_done(message)  # nobody is waited for because of one that cannot be read
         self._keeper.done(done.node, done.pid, done.stamp_ns, done.commands)
 
     def publish(self, wall_ns: int) -> None:

@@ -11,7 +11,6 @@ import rclpy
 from rcl_interfaces.srv import GetParameterTypes, SetParameters
 from rclpy.client import Client
 from rclpy.experimental import EventsExecutor
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -27,6 +26,7 @@ from tendon.graph.running.state import ALWAYS, STAND_INS
 from tendon.robots.rest import STILL_SPEED
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.clock import RosClock
+from tendon.ros2_nodes.base.guard import GuardedNode
 from tendon.ros2_nodes.clients.reports import Reports
 from tendon.safety.reports import ControlState, MonitorState
 
@@ -56,7 +56,7 @@ class Operator:
         self._in_company = in_use(domain_id())
         self._context = rclpy.Context()
         self._context.init(args=list(arguments))
-        self.node = Node(
+        self.node = GuardedNode(
             f"{name}_{time.monotonic_ns() % 1_000_000}",
             context=self._context,
             namespace=own_namespace() if namespace is None else namespace,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,13 +18,12 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import InvalidDataError, TendonError
 from tendon.core.modes import Mode, Source
 from tendon.core.node_status import NodeStatus
 from tendon.core.types import SentTrajectory
@@ -34,6 +33,8 @@ from tendon.graph.namespace import CLOCK_REMAPPING, own_namespace
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.guard import read_message
+from tendon.ros2_nodes.wire.sizes import check_size
 from tendon.ros2_nodes.wire.world_state import world_state
 from tendon.safety.reports import ControlState, TaskState
 
@@ -48,7 +49,12 @@ WATCHED = QoSProfile(
 PERIOD_S = 0.01
 CHUNKS, CLOCK = topics.action_chunk(Source.POLICY), CLOCK_REMAPPING[1]
 
+MAX_BYTES = 1 << 30
+"""Of all that is kept; a demo of ten minutes leaves a tenth of it."""
+
 T = TypeVar("T", bound=wire.Stated)
+Given = TypeVar("Given")
+Read = TypeVar("Read")
 
 
 class Recorder:
@@ -71,6 +77,7 @@ class Recorder:
         )
         self._topics: dict[str, Subscription] = {}
         self._samples: dict[str, list[tuple[int, bytes]]] = {}
+        self._bytes = 0
         self._controllers = {c: topics.commands(c) for c in profile.controllers}
         self._cameras = {camera.name: topics.camera_info(camera.name) for camera in profile.cameras}
         for topic in self._controllers.values():
@@ -96,20 +103,35 @@ class Recorder:
             for topic, subscription in self._topics.items():
                 with subscription.handle:
                     while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
-                        content, info = taken
-                        self._samples[topic].append((info["source_timestamp"], content))
+                        self._keep(topic, taken[1]["source_timestamp"], taken[0])
             time.sleep(PERIOD_S)
 
+    def _keep(self, topic: str, sent_ns: int, content: bytes) -> None:
+        """Keeps a message that is not too large, as long as there is room."""
+        self._bytes += len(content)
+        if self._bytes <= MAX_BYTES:
+            with contextlib.suppress(InvalidDataError):
+                check_size(self._topics[topic].msg_type, content)
+                self._samples[topic].append((sent_ns, content))
+
     def newest(self, topic: str) -> Any:
-        """Returns the last message of a topic that has had one."""
-        return deserialize_message(self._samples[topic][-1][1], self._topics[topic].msg_type)
+        """Returns the last message of a topic that has had one.
+
+        Raises:
+            InvalidDataError: it cannot be read.
+        """
+        return read_message(self._topics[topic].msg_type, self._samples[topic][-1][1])
 
     def count(self, topic: str) -> int:
         """Returns how many messages of a topic have been kept."""
         return len(self._samples[topic])
 
     def newest_task(self) -> TaskState:
-        """Returns the last state of the task; one must have come."""
+        """Returns the last state of the task; one must have come.
+
+        Raises:
+            InvalidDataError: it cannot be read.
+        """
         return wire.TASK.decode(self.newest(wire.TASK.name))
 
     def _sent(self, topic: str) -> Iterator[tuple[int, bytes]]:
@@ -119,9 +141,10 @@ class Recorder:
         yield from zip(times_ns.tolist(), (content for _, content in samples), strict=True)
 
     def _all(self, topic: str) -> Iterator[tuple[int, Any]]:
-        """Yields (when it was sent, and the message) for each."""
+        """Yields (when it was sent, and the message) for each that can be read."""
         for sent_ns, content in self._sent(topic):
-            yield sent_ns, deserialize_message(content, self._topics[topic].msg_type)
+            with contextlib.suppress(InvalidDataError):
+                yield sent_ns, read_message(self._topics[topic].msg_type, content)
 
     def _values(self, topic: wire.StatusTopic[T]) -> Iterator[tuple[int, T]]:
         """Yields (when it was sent, and the value) for each message that is one of ours."""
@@ -131,18 +154,16 @@ class Recorder:
 
     def _graph_time_ns(self, sent_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Turns wall times of sending into the time that `/clock` showed then, where there is one."""
-        clock = self._samples[CLOCK]
+        clock = list(_readable(self._samples[CLOCK], lambda data: wire.time_ns(read_message(Clock, data).clock)))
         if not clock:
             return sent_ns
-        wall_ns = np.array([wall for wall, _ in clock], dtype=np.int64)
-        said_ns = np.array([wire.time_ns(deserialize_message(data, Clock).clock) for _, data in clock], np.int64)
+        wall_ns, said_ns = np.array(clock, dtype=np.int64).T
         return np.asarray(said_ns[np.maximum(np.searchsorted(wall_ns, sent_ns, side="right") - 1, 0)])
 
     def recording(self, attempts: Sequence[Attempt], begin_ns: int, end_ns: int) -> Recording:
-        """Returns what was kept between two times. It takes a few seconds: call it when the graph has ended.
+        """Returns what was kept between two times, but for what cannot be read.
 
-        Raises:
-            MismatchError: a message lacks a joint of the profile.
+        It takes a few seconds: call it when the graph has ended.
         """
         self.close()
         return Recording(
@@ -156,8 +177,7 @@ class Recorder:
             cameras={name: self._stream(topic, begin_ns, end_ns) for name, topic in self._cameras.items()},
             worlds=tuple(
                 state
-                for _, message in self._all(topics.WORLD_STATE)
-                for stamp_ns, _, state in (world_state(message),)
+                for _, (stamp_ns, _, state) in _readable(self._all(topics.WORLD_STATE), world_state)
                 if begin_ns <= stamp_ns <= end_ns
             ),
             modes=tuple(self._modes()),
@@ -166,24 +186,26 @@ class Recorder:
         )
 
     def _stream(self, topic: str, begin_ns: int, end_ns: int) -> Stream:
-        rows = [(wire.time_ns(m.header.stamp), sent) for sent, m in self._all(topic) if begin_ns <= sent <= end_ns]
+        stamped = _readable(self._all(topic), lambda message: wire.time_ns(message.header.stamp))
+        rows = [(stamp_ns, sent) for sent, stamp_ns in stamped if begin_ns <= sent <= end_ns]
         stamps, sent = np.array(rows, dtype=np.int64).reshape(-1, 2).T
         return Stream(stamp_ns=stamps, sent_ns=sent)
 
     def _measured(self, begin_ns: int, end_ns: int) -> Motion:
         reader = wire.JointStateReader(self._profile.joint_names)
-        rows = [(sent, *reader.read(m)) for sent, m in self._all(topics.JOINT_STATES) if begin_ns <= sent <= end_ns]
-        return self._motion([(stamp, sent, stamp, q, v) for sent, stamp, q, v in rows])
+        read = _readable(self._all(topics.JOINT_STATES), reader.read)
+        return self._motion([(stamp, sent, stamp, q, v) for sent, (stamp, q, v) in read if begin_ns <= sent <= end_ns])
 
     def _commanded(self, begin_ns: int, end_ns: int) -> Motion:
         """The controllers' messages of one tick have one stamp; together they are the command."""
         ticks: dict[int, dict[str, tuple[int, SentTrajectory]]] = {}
         for controller, topic in self._controllers.items():
-            for sent, data in self._sent(topic):
-                if begin_ns <= sent <= end_ns:
-                    command = wire.read_trajectory(data)
-                    if command.times_ns:
-                        ticks.setdefault(command.stamp_ns, {})[controller.name] = (sent, command)
+            shape = len(controller.joints)
+            for sent, command in _readable(self._sent(topic), wire.read_trajectory):
+                ours = sorted(command.joint_names) == sorted(controller.joints)
+                whole = command.position.shape[1:] == command.velocity.shape[1:] == (shape,)
+                if begin_ns <= sent <= end_ns and command.times_ns and ours and whole:
+                    ticks.setdefault(command.stamp_ns, {})[controller.name] = (sent, command)
         rows = []
         for stamp, parts in sorted(ticks.items()):
             if len(parts) < len(self._controllers):
@@ -220,3 +242,10 @@ class Recorder:
         self._thread.join(1.0)
         self._node.destroy_node()
         self._context.try_shutdown()
+
+
+def _readable(samples: Iterable[tuple[int, Given]], read: Callable[[Given], Read]) -> Iterator[tuple[int, Read]]:
+    """Yields (when it was sent, what is in it) for each message that can be read."""
+    for sent_ns, given in samples:
+        with contextlib.suppress(TendonError):
+            yield sent_ns, read(given)

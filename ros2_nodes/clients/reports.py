@@ -26,6 +26,9 @@ from tendon.safety.reports import ControlState, MonitorState
 
 TOPICS: tuple[wire.StatusTopic[Any], ...] = (wire.DIAGNOSTICS, wire.STATE)
 
+REMEMBERED = 256
+"""Nodes and topics of which a report is kept, those heard last: anybody may report under any name."""
+
 T = TypeVar("T")
 
 
@@ -68,7 +71,11 @@ class Reports:
     def _heard(self, topic: wire.StatusTopic[Any], data: bytes) -> None:
         report = _Report(topic, data, time.monotonic())
         with self._lock:
-            self._newest[topic.name, first_name(data)] = report
+            key = topic.name, first_name(data)
+            self._newest.pop(key, None)
+            self._newest[key] = report
+            if len(self._newest) > REMEMBERED:
+                del self._newest[next(iter(self._newest))]
 
     def newest(self, kind: type[T]) -> T | None:
         """Returns the newest value of a kind, such as `ControlState`; `None` while there is none that can be read."""

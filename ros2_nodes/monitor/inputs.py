@@ -25,7 +25,7 @@ from tendon.graph.node_imports import BACKEND_NODES
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.base.message_info import MessageInfo, WithInfo
+from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.base.publishers import name_of, publishers
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
@@ -48,6 +48,8 @@ CAMERA_USER = "policy_node"
 ONLOOKERS = ("safety_monitor", ControlState.node, CAMERA_USER)
 """Nodes that are no robot; those whose names begin with "_" only watch."""
 LOOK_S = 0.1
+LONGEST_NS = 1e18
+"""A latency that is reported counts as no longer."""
 
 
 class MonitorInputs:
@@ -100,8 +102,9 @@ class MonitorInputs:
             if controller.type == "joint_trajectory":
                 self._laws[controller.name] = CommandLaws(profile, controller, self._slack)
                 self._tracking[controller.name] = TrackingWatch(profile, controller)
-                take = WithInfo(partial(self._commanded, controller))
-                self._heard[topic] = node.create_subscription(JointTrajectory, topic, take, qos.EACH, raw=True)
+                self._heard[topic] = node.create_subscription(
+                    JointTrajectory, topic, partial(self._commanded, controller), qos.EACH, raw=True, informed=True
+                )
             else:
                 take_one = partial(self._positioned, controller)
                 self._heard[topic] = node.create_subscription(Float64MultiArray, topic, take_one, qos.EACH)
@@ -163,6 +166,13 @@ class MonitorInputs:
         self._poses.add(stamp_ns, position)
         self._joints.measured(position, velocity, now_ns)
         return fresh
+
+    def faulty(self, topic: str, error: Exception) -> None:
+        """Takes a message that these watches failed on: a command that nobody has judged is as bad as a broken law."""
+        for controller in self._profile.controllers:
+            if topic == topics.commands(controller):
+                text = f"command could not be judged: {type(error).__name__}: {error}"
+                self._broken(controller, Breach(law="form", reason=text))
 
     def _commanded(self, controller: ControllerSpec, data: bytes, info: MessageInfo) -> None:
         laws, now_ns = self._laws[controller.name], self._awake.now_ns()
@@ -237,11 +247,7 @@ class MonitorInputs:
         self._log.put("command", controller=controller.name, stamp=command.stamp_ns, points=points, **rest)
 
     def _pictured(self, message: Header) -> None:
-        try:
-            name, frame = wire.read_frame(message)
-        except InvalidDataError as error:
-            self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
-            return
+        name, frame = wire.read_frame(message)
         if self._needed.get(name):
             self._cameras[name].take(frame, self._awake.now_ns())
 
@@ -255,11 +261,7 @@ class MonitorInputs:
             self._latency.chunk(self._poses.newest_ns - stamp_ns, now_ns)
 
     def _filtered(self, data: bytes) -> None:
-        try:
-            given = wire.read_filter_inputs(data, self._profile.joint_names)
-        except InvalidDataError as error:
-            self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
-            return
+        given = wire.read_filter_inputs(data, self._profile.joint_names)
         reset = None if given.reset is None else given.reset.tolist()
         steps = [
             (
@@ -281,7 +283,8 @@ class MonitorInputs:
             return
         chunk = status.meters.get("chunk")
         if chunk is not None and chunk.latency is not None:
-            self._latency.report("observation to command", round(chunk.latency.p50_ms * 1e6), self._awake.now_ns())
+            age_ns = int(min(max(chunk.latency.p50_ms * 1e6, 0.0), LONGEST_NS))
+            self._latency.report("observation to command", age_ns, self._awake.now_ns())
 
     def _look(self) -> None:
         """Asks the middleware who publishes and who takes frames."""

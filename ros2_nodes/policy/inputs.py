@@ -89,7 +89,7 @@ class ObservationInputs:
             if now_ns >= self._refused.get(source, ("", 0))[1]:
                 self._refused[source] = str(error), now_ns + REASON_NS
             self._meter.drop()
-            self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
+            self._node.complain(source, str(error))
         else:
             self._refused.pop(source, None)
             self._arrived_ns[source] = self._time.now_ns()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tendon.core.errors import StoppedError
+from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import STILL_SPEED
@@ -14,6 +14,9 @@ from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.sim.tabletop.phrases import parse_instruction
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.world import World
+
+FARTHEST = 1e3
+"""No joint of any robot gets so far, or so fast [rad, m or per second]: physics would answer with NaN, for ever."""
 
 
 class SimulatedRobot:
@@ -54,15 +57,20 @@ class SimulatedRobot:
         """Gives a controller a trajectory.
 
         Raises:
-            TendonError: the controller rejects it, and plays on what it has.
+            TendonError: the controller rejects it, or no robot could; it plays on what it has.
         """
+        for values in (trajectory.position, trajectory.velocity):
+            if not (np.abs(values) <= FARTHEST).all():
+                raise InvalidDataError(f"trajectory has a number that is not finite or beyond {FARTHEST:g}")
         self._controllers[controller].accept(trajectory, now_ns)
 
     def step(self, now_ns: int) -> None:
         """Advances physics by one period toward what the controllers command at its end."""
         for name, controller in self._controllers.items():
             columns = self._columns[name]
-            self._target[columns], self._target_velocity[columns] = controller.sample(now_ns)
+            position, velocity = controller.sample(now_ns)  # between points it may go far beyond them
+            self._target[columns] = np.clip(position, -FARTHEST, FARTHEST)
+            self._target_velocity[columns] = np.clip(velocity, -FARTHEST, FARTHEST)
         target, velocity = self._target, self._target_velocity
         if self._jammed is not None:
             column, place = self._jammed

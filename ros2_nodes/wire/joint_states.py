@@ -10,6 +10,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError, MismatchError
+from tendon.core.phrases import said_briefly
 from tendon.core.types import Array, freeze
 from tendon.ros2_nodes.wire.cdr import STAMP_END, WORD, deserialize, gap, strings, strings_pattern
 from tendon.ros2_nodes.wire.times import ENCAPSULATION, read_stamp_ns, time_message, time_ns
@@ -117,9 +118,10 @@ def order_of(wanted: Sequence[str], given: Sequence[str], what: str) -> list[int
     Raises:
         MismatchError: one is missing, or a name is given twice.
     """
-    missing = [name for name in wanted if name not in given]
+    place = {name: i for i, name in enumerate(given)}
+    missing = [name for name in wanted if name not in place]
     if missing:
-        raise MismatchError(f"{what} lacks {', '.join(missing)} (it has: {', '.join(given) or 'none'})")
-    if len(set(given)) != len(given):
-        raise MismatchError(f"{what} names a joint twice: {', '.join(given)}")
-    return [list(given).index(name) for name in wanted]
+        raise MismatchError(f"{what} lacks {', '.join(missing)} (it has: {said_briefly(given) or 'none'})")
+    if len(place) != len(given):
+        raise MismatchError(f"{what} names a joint twice: {said_briefly(given)}")
+    return [place[name] for name in wanted]

@@ -23,17 +23,32 @@ def time_message(stamp_ns: int) -> Time:
 
 
 def time_ns(message: Time | Duration) -> int:
-    """Returns the nanoseconds of a ROS time or duration."""
-    return int(message.sec) * SECOND_NS + int(message.nanosec)
+    """Returns the nanoseconds of a ROS time or duration.
+
+    Raises:
+        InvalidDataError: it is none, see `nanoseconds_of`.
+    """
+    return nanoseconds_of(int(message.sec), int(message.nanosec))
+
+
+def nanoseconds_of(second: int, nanosecond: int) -> int:
+    """Returns the nanoseconds of a second and a part of it.
+
+    Raises:
+        InvalidDataError: the part is a second or more: `time_message` could not say such a time again.
+    """
+    if nanosecond >= SECOND_NS:
+        raise InvalidDataError(f"a time has {nanosecond} nanoseconds beyond its seconds, must be below {SECOND_NS}")
+    return second * SECOND_NS + nanosecond
 
 
 def read_stamp_ns(data: bytes) -> int:
     """Returns the stamp of a serialized message that begins with a header.
 
     Raises:
-        InvalidDataError: it is too short.
+        InvalidDataError: it is too short, or its stamp is no time.
     """
     if len(data) < len(ENCAPSULATION) + STAMP_SIZE:
         raise InvalidDataError(f"a message of {len(data)} bytes has no header")
     second, nanosecond = struct.unpack_from("<iI" if data[1] & 1 else ">iI", data, len(ENCAPSULATION))
-    return int(second) * SECOND_NS + int(nanosecond)
+    return nanoseconds_of(second, nanosecond)

@@ -13,6 +13,9 @@ from tendon.robots.spline import hermite
 
 FADE_NS = 150_000_000
 """How long the difference between an old plan and a new one takes to fade."""
+MAX_LEAD_ROWS = 100
+"""Rows of what runs that lead into a chunk at most. Each costs the control tick 30 us, so that the 500 of one with rows
+2 ms apart that begins in a second would hold it up. Policies answer rows that begin at once."""
 
 Motion = tuple[Array, Array]
 
@@ -23,7 +26,7 @@ class Placement(Enum):
     ACCEPTED = "accepted"
     OLDER = "from an observation that is not newer than the last accepted one"
     OVER = "its last row is already past"
-    AHEAD = "its observation or first row lies in the future"
+    AHEAD = "its observation or first row lies too far in the future"
     IDLE = "nothing is armed to run it"
 
 
@@ -115,7 +118,8 @@ class Executor:
             raise InvalidDataError(f"chunk has rows of {chunk.actions.shape[1]} joints, expected {self._joint_count}")
         if self._newest_ns is not None and chunk.observation_stamp_ns <= self._newest_ns:
             return Placement.OLDER
-        if chunk.observation_stamp_ns > from_ns or chunk.start_ns > from_ns + self._ahead_ns:
+        ahead_ns = min(self._ahead_ns, MAX_LEAD_ROWS * chunk.step_ns)
+        if chunk.observation_stamp_ns > from_ns or chunk.start_ns > from_ns + ahead_ns:
             return Placement.AHEAD
         if chunk.end_ns <= from_ns:
             return Placement.OVER

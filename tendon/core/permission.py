@@ -67,6 +67,11 @@ class Permission:
         return self.reason
 
 
+EVENT_AHEAD_NS = 5_000_000_000
+"""How far beyond the time now, or the event known, that of a permission may be. A monitor counts on from the last one,
+or takes the time; after one that is out of reach none of its own would ever be followed again."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Demand:
     """What a permission asks of the controller in this tick.
@@ -97,15 +102,22 @@ class PermissionFollower:
     Args:
         now_ns: the time in which a permission grows old.
         fresh_ns: oldest permission to move on.
+        graph_ns: the time of the graph, of which events are; `now_ns` may have stood still while it went on.
     """
 
-    def __init__(self, now_ns: Callable[[], int], fresh_ns: int) -> None:
-        self._now_ns, self._fresh_ns = now_ns, fresh_ns
+    def __init__(self, now_ns: Callable[[], int], fresh_ns: int, graph_ns: Callable[[], int]) -> None:
+        self._now_ns, self._fresh_ns, self._graph_ns = now_ns, fresh_ns, graph_ns
         self._received: tuple[Permission, int] | None = None
         self._event: int | None = None
 
     def receive(self, permission: Permission) -> None:
-        """Takes a permission that has just arrived."""
+        """Takes a permission that has just arrived.
+
+        Raises:
+            InvalidDataError: its event is out of reach; it is not followed.
+        """
+        if permission.event > max(self._graph_ns(), self._event or 0) + EVENT_AHEAD_NS:
+            raise InvalidDataError("a permission has an event that no monitor can have come to: it is not followed")
         self._received = (permission, self._now_ns())
 
     @property

@@ -118,8 +118,10 @@ class Timekeeper:
             self._changed.notify_all()
 
     def commanded(self, stamp_ns: int) -> None:
-        """Takes note of a command that has arrived for a time."""
+        """Takes note of a command that has arrived for a time; one for later than now is nobody's who lives by it."""
         with self._changed:
+            if stamp_ns > self.now_ns:
+                return
             self._commands[stamp_ns] = self._commands.get(stamp_ns, 0) + 1
             self._changed.notify_all()
 

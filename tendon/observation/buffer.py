@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tendon.core.errors import InvalidDataError
+from tendon.core.phrases import said_briefly
 from tendon.core.types import Array, Image, Observation, freeze
 from tendon.robots.profile import RobotProfile
 
@@ -112,9 +113,9 @@ class ObservationBuffer:
         place = {name: i for i, name in enumerate(names)}
         missing = [name for name in self._names if name not in place]
         if missing:
-            raise InvalidDataError(f"joint state lacks {', '.join(missing)} (it has: {', '.join(names) or 'none'})")
+            raise InvalidDataError(f"joint state lacks {', '.join(missing)} (it has: {said_briefly(names) or 'none'})")
         if len(place) != len(names):
-            raise InvalidDataError(f"joint state names a joint twice: {', '.join(names)}")
+            raise InvalidDataError(f"joint state names a joint twice: {said_briefly(names)}")
         order = [place[name] for name in self._names]
         position_rad = freeze("joint state position", position, (len(names),))[order]
         velocity_rad_s = freeze("joint state velocity", velocity, (len(names),))[order]

@@ -68,6 +68,7 @@ class Requests:
         """Takes a node's wish; one that cannot be read is to be given as a stop: it was meant to restrict."""
         text = f"{node}: {reason or response.name}"
         finding = Finding(source=node, response=response, cause=Cause.NODE_REQUEST, reason=text)
+        self._asked = {name: kept for name, kept in self._asked.items() if now_ns - kept[1] <= self._fresh_ns}
         self._asked[node] = (finding, now_ns)
 
     def findings(self, now_ns: int) -> Iterable[Finding]:

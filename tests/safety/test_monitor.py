@@ -207,7 +207,7 @@ class Following:
 
     def __init__(self) -> None:
         self.bench = Bench()
-        self.follower = PermissionFollower(lambda: self.bench.now_ns, FRESH_NS)
+        self.follower = PermissionFollower(lambda: self.bench.now_ns, FRESH_NS, lambda: self.bench.now_ns)
 
     def demand(self) -> object:
         self.follower.receive(self.bench.monitor.permission(self.bench.now_ns))
@@ -220,7 +220,7 @@ def test_a_follower_arms_once_on_an_event_and_not_on_a_state_it_finds() -> None:
     follow.bench.armed()
     assert follow.demand().arm
     assert not follow.demand().arm
-    restarted = PermissionFollower(lambda: follow.bench.now_ns, FRESH_NS)
+    restarted = PermissionFollower(lambda: follow.bench.now_ns, FRESH_NS, lambda: follow.bench.now_ns)
     restarted.receive(follow.bench.monitor.permission(follow.bench.now_ns))
     assert not restarted.demand().arm
 

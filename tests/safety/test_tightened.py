@@ -66,7 +66,9 @@ def monitor_ms(profile: RobotProfile, **fault: Any) -> int:
 def permission_ms(profile: RobotProfile) -> int:
     """Returns how old a permission is when a controller that follows it must stop."""
     now = [0]
-    follower = PermissionFollower(lambda: now[0] * MS, nanoseconds(profile.safety.permission_age_s))
+    follower = PermissionFollower(
+        lambda: now[0] * MS, nanoseconds(profile.safety.permission_age_s), lambda: now[0] * MS
+    )
     follower.receive(Permission(state=PermissionState.ARMED, event=1, reason=""))
     while follower.demand().stop is None:
         now[0] += 10

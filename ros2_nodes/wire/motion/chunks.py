@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tendon.core.errors import InvalidDataError, MismatchError
+from tendon.core.phrases import said_briefly
 from tendon.core.types import ActionChunk, SentTrajectory
 from tendon.ros2_nodes.wire.joint_states import order_of
 from tendon.ros2_nodes.wire.motion.trajectories import read_trajectory, write_trajectory
@@ -42,7 +43,7 @@ def chunk(data: bytes, joint_names: Sequence[str]) -> ActionChunk:
         raise InvalidDataError(f"action chunk has {len(times)} points: its step needs at least 2")
     steps = {later - earlier for earlier, later in itertools.pairwise(times)}
     if len(steps) != 1:
-        raise InvalidDataError(f"action chunk has uneven steps {sorted(steps)} ns: points must be equally spaced")
+        raise InvalidDataError(f"action chunk has uneven steps {sorted(steps)[:4]} ns: points must be equally spaced")
     if given.position.shape[1] != len(order):
         raise InvalidDataError(f"action chunk has rows of {given.position.shape[1]} numbers, expected {len(order)}")
     return ActionChunk(
@@ -56,5 +57,5 @@ def chunk(data: bytes, joint_names: Sequence[str]) -> ActionChunk:
 def _same_joints(wanted: Sequence[str], given: Sequence[str], what: str) -> list[int]:
     unknown = [name for name in given if name not in wanted]
     if unknown:
-        raise MismatchError(f"{what} has unknown joint {', '.join(unknown)}; the robot has: {', '.join(wanted)}")
+        raise MismatchError(f"{what} has unknown joint {said_briefly(unknown)}; the robot has: {', '.join(wanted)}")
     return order_of(wanted, given, what)

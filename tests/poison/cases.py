@@ -1,0 +1,130 @@
+"""Every node of the graph, each in the ways that give it all of its subscriptions."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import rclpy
+import yaml
+
+from tendon.graph.namespace import CLOCK_REMAPPING
+from tendon.robots.profile import RobotProfile, load_profile
+from tests import ROOT
+from tests.poison import messages
+from tests.poison.subjects import (
+    CameraSubject,
+    ClientSubject,
+    ControlSubject,
+    MonitorSubject,
+    PlainSubject,
+    PolicySubject,
+    RecorderSubject,
+    StandInSubject,
+    Subject,
+)
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
+
+
+def altered_profile(folder: Path, kind: str) -> Path:
+    """Writes the Panda's profile with a topic of "people", or with a hand that takes "positions"; returns its path."""
+    shipped = ROOT / "robots" / "panda" / "profile.yaml"
+    values = yaml.safe_load(shipped.read_text())
+    for key in ("urdf", "collisions"):
+        if isinstance(values.get(key), str) and not values[key].startswith(("/", "package:")):
+            values[key] = str(shipped.parent / values[key])
+    if kind == "people":
+        values["human"] = {"topic": messages.PEOPLE}
+    else:
+        values["controllers"][-1] |= {"type": "forward_command", "timeout_s": 0.1}
+    path = folder / f"{kind}.yaml"
+    path.write_text(yaml.safe_dump(values))
+    return path
+
+
+def _stand_in(module: str, name: str) -> Callable[[RobotProfile], Subject]:
+    def make(profile: RobotProfile) -> Subject:
+
+        return StandInSubject(getattr(importlib.import_module(f"tendon.ros2_nodes.{module}"), name)(), profile)
+
+    return make
+
+
+def _mock_cameras(profile: RobotProfile) -> Subject:
+    from tendon.ros2_nodes.mock_camera_node import MockCameraNode
+
+    return PlainSubject(MockCameraNode(), profile)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One way in which a node is run.
+
+    Attributes:
+        module: of ros2_nodes, or what those who look on are called.
+        make: the subject.
+        robot: its profile; "people" has a topic of people, "positions" a hand that takes positions.
+        parameters: of the node.
+        only: what the topics end with that this case is for; empty for all.
+    """
+
+    module: str
+    make: Callable[[RobotProfile], Subject]
+    robot: str = "panda"
+    parameters: tuple[str, ...] = ()
+    only: str = ""
+
+
+CASES = {
+    "control_node": Case(module="control_node", make=ControlSubject, robot="people"),
+    "safety_monitor": Case(module="safety_monitor", make=MonitorSubject),
+    "safety_monitor: positions": Case(
+        module="safety_monitor", make=MonitorSubject, robot="positions", only="/commands"
+    ),
+    "policy_node": Case(module="policy_node", make=PolicySubject, parameters=("bundle",)),
+    "sim_node": Case(
+        module="sim_node", make=_stand_in("sim_node", "SimNode"), parameters=("simulated_time:=true", "backend:=sim")
+    ),
+    "camera_node": Case(module="camera_node", make=CameraSubject),
+    "mock_node": Case(module="mock_node", make=_stand_in("mock_node", "MockNode")),
+    "mock_node: positions": Case(
+        module="mock_node", make=_stand_in("mock_node", "MockNode"), robot="positions", only="/commands"
+    ),
+    "mock_camera_node": Case(
+        module="mock_camera_node", make=_mock_cameras, parameters=("use_sim_time:=true", "backend:=mock")
+    ),
+    "clients": Case(module="clients", make=ClientSubject),
+    "recorder": Case(module="recorder", make=RecorderSubject),
+}
+"""Every node, each in the ways that give it all of its subscriptions."""
+
+
+@contextmanager
+def running(name: str, folder: Path) -> Iterator[Subject]:
+    """Makes a subject, and ends it afterwards. One at a time.
+
+    Args:
+        name: of `CASES`.
+        folder: for profiles, bundles and state.
+    """
+    case = CASES[name]
+    os.environ["TENDON_STATE"] = str(folder / "state")
+    robot = case.robot if case.robot == "panda" else str(altered_profile(folder, case.robot))
+    parameters = [f"robot:={robot}"]
+    for each in case.parameters:
+        parameters.append(f"bundle:={write_tiny_bundle(folder / 'tiny')}" if each == "bundle" else each)
+    words = [word for each in parameters for word in ("-p", each)]
+    rclpy.init(args=["--ros-args", "-r", ":=".join(CLOCK_REMAPPING), *words])
+    try:
+        subject = case.make(load_profile(robot))
+        subject.only = case.only
+        try:
+            yield subject
+        finally:
+            subject.close()
+    finally:
+        rclpy.try_shutdown()

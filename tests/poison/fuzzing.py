@@ -1,0 +1,223 @@
+"""Gives one subscription or service of a node any messages at all, and says what they did to it."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import psutil
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message, serialize_message
+
+from tendon.ros2_nodes.base.guard import GuardedNode
+from tests import ROOT
+from tests.poison.messages import Maker
+from tests.poison.mutation import Mutator
+
+CORPUS = 5000
+"""Messages that are made; what is sent are these, with other stamps and other bytes."""
+WORK_EVERY = 20
+"""Messages after which the node's own work goes on with good ones."""
+WARM = 0.2
+"""Share of the messages after which memory is looked at first: pools and caches are full by then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """A subscription or a service.
+
+    Attributes:
+        node: whose it is.
+        topic: or service, relative to the namespace.
+        kind: type of the message, or of the request.
+        take: the callback, with bytes or a request.
+        raw: whether the callback takes bytes.
+        makers: of good messages; none when nobody has said what is good.
+    """
+
+    node: Node
+    topic: str
+    kind: type
+    take: Callable[[Any], Any]
+    raw: bool
+    makers: list[Maker]
+
+
+@dataclass(kw_only=True)
+class Found:
+    """What messages did to a node.
+
+    Attributes:
+        messages: how many were sent.
+        exceptions: raised by the callback or caught by its guard.
+        errors: the first of each sort.
+        took_us: CPU time of each callback [us].
+        grown_mib: memory of the process after, less that after the first fifth [MiB].
+    """
+
+    messages: int = 0
+    exceptions: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+    took_us: list[float] = field(default_factory=list)
+    grown_mib: float = 0.0
+
+    def spread(self) -> tuple[float, float, float]:
+        """Returns p50, p99 and max of the callback [us]."""
+        p50, p99, most = np.percentile(self.took_us, [50, 99, 100]).tolist()
+        return p50, p99, most
+
+
+def subscriptions(node: Node, makers: Callable[[str], list[Maker]]) -> list[Endpoint]:
+    """Returns every subscription of a node, as it is asked."""
+    prefix = node.get_namespace().rstrip("/") + "/"
+    return [
+        Endpoint(
+            node=node,
+            topic=(topic := each.topic_name.removeprefix(prefix)),
+            kind=each.msg_type,
+            take=each.callback,
+            raw=each.raw,
+            makers=makers(topic),
+        )
+        for each in node.subscriptions
+    ]
+
+
+def services(node: Node, makers: Callable[[type], list[Maker]]) -> list[Endpoint]:
+    """Returns every service of a node, as it is asked."""
+    prefix = node.get_namespace().rstrip("/") + "/"
+    return [
+        Endpoint(
+            node=node,
+            topic=each.service_name.removeprefix(prefix),
+            kind=each.srv_type.Request,
+            take=lambda request, each=each: serialize_message(each.callback(request, each.srv_type.Response())),
+            raw=False,
+            makers=makers(each.srv_type),
+        )
+        for each in node.services
+    ]
+
+
+def fuzz(
+    endpoint: Endpoint,
+    count: int,
+    seed: int,
+    *,
+    now_ns: Callable[[], int],
+    work: Callable[[], None],
+    sent: Callable[[int], None] = lambda _: None,
+) -> Found:
+    """Sends one endpoint so many messages.
+
+    Args:
+        endpoint: which.
+        count: how many.
+        seed: of them.
+        now_ns: the node's time.
+        work: lets the node go on with good messages for one period.
+        sent: takes how many were sent, now and then.
+    """
+    mutator, found = Mutator(seed), Found()
+    corpus = mutator.corpus(endpoint.makers, min(count, CORPUS), now_ns())
+    stamped = next(iter(endpoint.kind.get_fields_and_field_types().values()), "") in (
+        "std_msgs/Header",
+        "builtin_interfaces/Time",
+    )
+    begin_mib = None
+    for k in range(count):
+        data = corpus[k % len(corpus)]
+        if stamped:
+            data = mutator.restamped(data, now_ns())
+        if k >= len(corpus) and k % 2:
+            data = mutator.bytes(data)
+        _give(endpoint, data, found)
+        if k % WORK_EVERY == WORK_EVERY - 1:
+            work()
+        if k == int(WARM * count):
+            begin_mib = memory_mib()
+        if k % 500 == 499:
+            sent(500)
+    found.grown_mib = memory_mib() - (begin_mib or memory_mib())
+    return found
+
+
+def _give(endpoint: Endpoint, data: bytes, found: Found) -> None:
+    message: Any = data
+    if not endpoint.raw:
+        try:
+            message = deserialize_message(data, endpoint.kind)
+        except Exception:  # the middleware drops what it cannot read before any callback
+            return
+    found.messages += 1
+    before = caught(endpoint.node)
+    begin_ns = time.thread_time_ns()
+    try:
+        endpoint.take(message)
+    except Exception as error:  # whatever a callback raises ends the process of its node
+        found.exceptions += 1
+        found.errors.setdefault(f"{type(error).__name__}: {error}"[:80], traceback.format_exc(limit=-6))
+    found.took_us.append((time.thread_time_ns() - begin_ns) * 1e-3)
+    if (now := caught(endpoint.node)) != before:
+        found.exceptions += now - before
+        found.errors.setdefault(endpoint.node.fault[:80], endpoint.node.fault)
+
+
+def caught(node: Node) -> int:
+    """Returns how many exceptions the guard of a node's callbacks has caught."""
+    return int(getattr(node, "faults", 0))
+
+
+def memory_mib() -> float:
+    """Returns the memory of this process that is in use."""
+    gc.collect()
+    return psutil.Process(os.getpid()).memory_info().rss / 2**20
+
+
+def sites() -> set[tuple[str, int, int]]:
+    """Returns (file, first line, last line) of each place where a node is given a subscription or a service."""
+    found = set()
+    for path in (ROOT / "ros2_nodes").rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            called = call.func if isinstance(call, ast.Call) else None
+            if not isinstance(called, ast.Attribute) or called.attr not in ("create_subscription", "create_service"):
+                continue
+            if not isinstance(called.value, ast.Call):  # super(): the guard hands it on
+                found.add((path.name, call.lineno, call.end_lineno or call.lineno))
+    return found
+
+
+@contextmanager
+def watched_sites(used: set[tuple[str, int]]) -> Iterator[None]:
+    """Adds to `used` (file, line) of the code that makes a subscription or a service meanwhile."""
+    guarded = {name: getattr(GuardedNode, name) for name in ("create_subscription", "create_service")}
+    plain = {name: getattr(Node, name) for name in guarded}
+
+    def watch(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*args: Any, **options: Any) -> Any:
+            for frame in traceback.extract_stack():
+                used.add((Path(frame.filename).name, frame.lineno or 0))
+            return make(*args, **options)
+
+        return made
+
+    with ExitStack() as patches:
+        for owner, methods in ((GuardedNode, guarded), (Node, plain)):
+            for name, make in methods.items():
+                patches.enter_context(mock.patch.object(owner, name, watch(make)))
+        yield
+
+
+def modules() -> set[str]:
+    """Returns the modules of ros2_nodes that are run as a node."""
+    return {path.stem for path in (ROOT / "ros2_nodes").glob("*.py") if "run_node(" in path.read_text()}

@@ -1,0 +1,269 @@
+"""Good messages of every topic and service of the graph, as its nodes and drivers send them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import Point, Pose, PoseArray
+from rcl_interfaces.msg import Parameter, ParameterValue
+from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Image as ImageMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
+
+from tendon.control.reference import FilterInput
+from tendon.core.causes import Cause
+from tendon.core.modes import Mode, PermissionState, Source
+from tendon.core.node_status import (
+    ControlStatus,
+    LatencyReport,
+    Level,
+    MeterReport,
+    MockStatus,
+    MonitorStatus,
+    NodeStatus,
+    PolicyStatus,
+    SimulationStatus,
+)
+from tendon.core.permission import Permission
+from tendon.core.types import ActionChunk, Image, SentTrajectory
+from tendon.graph import topics
+from tendon.robots.profile import ControllerSpec, RobotProfile
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
+from tendon.safety.camera_watch import Frame
+from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
+from tendon.safety.response import Response
+from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.tabletop.world import WorldState
+
+Maker = Callable[[], Any]
+"""Makes a good message."""
+PEOPLE = "people"
+
+
+def makers(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
+    """Returns what makes good messages of a topic, some of each kind that it has; none for an unknown topic.
+
+    Args:
+        topic: relative to the namespace of the graph.
+        profile: of the robot.
+        now_ns: their stamp.
+    """
+    controllers = {topics.commands(controller): controller for controller in profile.controllers}
+    if topic in controllers:
+        return _commands(controllers[topic], profile, now_ns)
+    if topic.endswith("/image_raw"):
+        return [lambda: image(topic.split("/")[1], profile, now_ns)]
+    if topic.endswith("/action_chunk"):
+        return [lambda: chunk(profile, now_ns), lambda: chunk(profile, now_ns, rows=2, step_ns=2_000_000)]
+    return _others(topic, profile, now_ns)
+
+
+def filter_input(profile: RobotProfile, now_ns: int, number: int) -> JointTrajectory:
+    """Returns one of the messages of what the filter was given in a tick."""
+    data = list(wire.filter_input_bytes(now_ns, profile.joint_names, filter_inputs(profile)))[number]
+    return deserialize_message(data, JointTrajectory)
+
+
+def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
+    texts = {
+        topics.INSTRUCTION: ("left", "stop", "put the red block in the bin"),
+        topics.FOLLOWED_INSTRUCTION: ("left",),
+        topics.CONTROL_SOURCE: ("policy", "teleop", "hold"),
+        topics.SELECT: ("tiny", "none"),
+    }
+    if topic in texts:
+        return [lambda text=text: String(data=text) for text in texts[topic]]
+    values = {
+        wire.PERMISSION.name: (wire.PERMISSION, permissions(now_ns)),
+        wire.STATE.name: (wire.STATE, states(now_ns)),
+        wire.DIAGNOSTICS.name: (wire.DIAGNOSTICS, statuses()),
+        wire.TASK.name: (wire.TASK, [TaskState(scene="put/1", instruction="left", relation="in", done=False)]),
+    }
+    if topic in values:
+        kind, said = values[topic]
+        foreign = [foreign_status] if topic == wire.DIAGNOSTICS.name else []
+        return [*foreign, *(lambda value=value: kind.encode(value, now_ns) for value in said)]
+    frame = Frame(stamp_ns=now_ns, digest=123456, darkest=3, brightest=250)
+    camera = profile.cameras[0].name if profile.cameras else "scene"
+    beat = wire.Heartbeat(node="control_node", instance="17-4")
+    done = wire.Done(node="control_node", pid=17, stamp_ns=now_ns, commands=1)
+    single: dict[str, list[Maker]] = {
+        topics.JOINT_STATES: [lambda: joint_state(profile, now_ns)],
+        topics.HEARTBEAT: [lambda: wire.heartbeat_message(beat, now_ns)],
+        topics.FRAMES: [lambda: wire.frame_message(camera, frame)],
+        topics.DONE: [lambda: wire.done_message(done)],
+        topics.CLOCK.strip("/"): [lambda: Clock(clock=wire.time_message(now_ns))],
+        topics.WORLD_STATE: [lambda: world(profile, now_ns)],
+        PEOPLE: [lambda: people(profile, now_ns)],
+        topics.FILTER_INPUT: [lambda k=k: filter_input(profile, now_ns, k) for k in (0, 1)],
+    }
+    for each in profile.cameras:
+        single[topics.camera_info(each.name)] = [
+            lambda each=each: wire.camera_info_message(now_ns, each.frame, each.width, each.height, np.eye(3))
+        ]
+    return single.get(topic, [])
+
+
+def joint_state(profile: RobotProfile, now_ns: int, position: Any = None) -> JointState:
+    """Returns a robot at rest, at home or elsewhere."""
+    home = profile.vector("home") if position is None else position
+    return wire.joint_state_message(now_ns, profile.joint_names, home, np.zeros(len(home)))
+
+
+def chunk(profile: RobotProfile, now_ns: int, rows: int = 10, step_ns: int = 100_000_000) -> JointTrajectory:
+    """Returns rows that swing the first joint a little around home."""
+    actions = np.tile(profile.vector("home"), (rows, 1))
+    actions[:, 0] += 0.1 * np.sin(np.arange(rows) + now_ns * 1e-9)
+    said = ActionChunk(actions=actions, start_ns=now_ns + step_ns, step_ns=step_ns, observation_stamp_ns=now_ns)
+    return deserialize_message(wire.chunk_bytes(said, profile.joint_names), JointTrajectory)
+
+
+def trajectory(controller: ControllerSpec, profile: RobotProfile, now_ns: int, points: int) -> JointTrajectory:
+    """Returns what a controller takes: points 10 ms apart that end 0.01 off home."""
+    columns = [profile.joint_names.index(name) for name in controller.joints]
+    share = np.linspace(0.0, 1.0, points)[:, None]
+    sent = SentTrajectory(
+        stamp_ns=now_ns,
+        joint_names=tuple(controller.joints),
+        times_ns=[10_000_000 * (k + 1) for k in range(points)],
+        position=profile.vector("home")[columns] + 0.01 * share,
+        velocity=np.zeros((points, len(columns))),
+    )
+    return deserialize_message(wire.write_trajectory(sent), JointTrajectory)
+
+
+def _commands(controller: ControllerSpec, profile: RobotProfile, now_ns: int) -> list[Maker]:
+    if controller.type == "joint_trajectory":
+        return [lambda points=points: trajectory(controller, profile, now_ns, points) for points in (1, 2, 30)]
+    columns = [profile.joint_names.index(name) for name in controller.joints]
+    return [lambda: Float64MultiArray(data=array("d", profile.vector("home")[columns].tolist()))]
+
+
+def image(camera: str, profile: RobotProfile, now_ns: int) -> ImageMessage:
+    """Returns a frame of noise in the camera's size."""
+    size = profile.camera(camera)
+    pixels = np.random.default_rng(now_ns % 1000).integers(0, 256, (size.height, size.width, 3), dtype=np.uint8)
+    return wire.image_message(Image(stamp_ns=now_ns, pixels=pixels), size.frame)
+
+
+def people(profile: RobotProfile, now_ns: int) -> PoseArray:
+    """Returns somebody far away."""
+    message = PoseArray(poses=[Pose(position=Point(x=8.0, y=0.0, z=0.5))])
+    message.header.stamp, message.header.frame_id = wire.time_message(now_ns), profile.base_frame
+    return message
+
+
+@cache
+def _state() -> tuple[str, WorldState]:
+    from tendon.robots.profile import load_profile
+    from tendon.sim.tabletop.world import World
+
+    scene = sample_scene(0, None)
+    made = World(scene, load_profile("panda"))
+    state = made.state()
+    made.close()
+    return scene_label(scene), state
+
+
+def world(profile: RobotProfile, now_ns: int) -> JointState:
+    """Returns the state of a scene on the tabletop."""
+    del profile
+    return world_state_message(now_ns, *_state())
+
+
+def filter_inputs(profile: RobotProfile) -> list[FilterInput]:
+    """Returns a start, a step with a target, and one without."""
+    home, still = profile.vector("home"), np.zeros(len(profile.joint_names))
+    return [
+        FilterInput(reset=home, target=home, velocity=still, speed=1.0),
+        FilterInput(reset=None, target=None, velocity=None, speed=0.3),
+    ]
+
+
+def permissions(now_ns: int) -> list[Permission]:
+    """Returns one of each state."""
+    return [
+        Permission(state=PermissionState.STANDBY, event=1, reason="waiting"),
+        Permission(state=PermissionState.ARMED, event=now_ns, reason="", speed=0.3, policy="1-2"),
+        Permission(state=PermissionState.LATCHED, event=now_ns, reason="law", cause=Cause.LAW, speed=0.0),
+    ]
+
+
+def states(now_ns: int) -> list[ControlState | MonitorState | ResponseRequest]:
+    """Returns what each node says on safety/state."""
+    return [
+        *(ControlState(mode=mode, event=1, reason="x", source=Source.HOLD) for mode in Mode),
+        MonitorState(permission=permissions(now_ns)[1], response=Response.SLOW, source="x", margin=0.5),
+        ResponseRequest(
+            node="policy_node", level=Level.WARN, text="odd", response=Response.SLOW, scores={"score": 0.5}
+        ),
+    ]
+
+
+def statuses() -> list[NodeStatus]:
+    """Returns what each node says on diagnostics."""
+    meters = {"chunk": MeterReport(rate_hz=10.0, drops=1, latency=LatencyReport(p50_ms=20.0, p99_ms=30.0, max_ms=31.0))}
+    common: dict[str, Any] = {"level": Level.OK, "text": "well", "robot": "panda", "meters": meters}
+    return [
+        NodeStatus(node="camera_node", **common),
+        ControlStatus(node="control_node", overruns=3, **common),
+        MonitorStatus(
+            node="safety_monitor",
+            silent=("a",),
+            found=("b", "c"),
+            cameras=("scene",),
+            log="x",
+            log_lines_lost=0,
+            **common,
+        ),
+        PolicyStatus(node="policy_node", policy="tiny", steer={"speed": 1.0}, target_m=(0.1, 0.2, 0.3), **common),
+        SimulationStatus(node="sim_node", scene="put/1", slips=0, done=False, **common),
+        MockStatus(node="mock_node", lag_s=0.0, noise=1e-6, moving=False, **common),
+    ]
+
+
+def foreign_status() -> DiagnosticArray:
+    """Returns what some driver says."""
+    values = [KeyValue(key=f"temperature {k}", value="40.1 degrees") for k in range(12)]
+    return DiagnosticArray(
+        status=[DiagnosticStatus(name=f"motor {k}", message="warm", values=values) for k in range(3)]
+    )
+
+
+def requests(kind: Any, parameters: dict[str, Any]) -> list[Maker]:
+    """Returns what makes requests of a service, with the parameters of its node.
+
+    Args:
+        kind: type of the service.
+        parameters: name to value.
+    """
+    fields = kind.Request.get_fields_and_field_types()
+    if "names" in fields:
+        return [lambda name=name: kind.Request(names=[name]) for name in parameters]
+    if "prefixes" in fields:
+        return [lambda: kind.Request(prefixes=["steer"], depth=1), lambda: kind.Request()]
+    if "parameters" in fields:
+        return [
+            lambda name=name, value=value: kind.Request(parameters=[Parameter(name=name, value=_value(value))])
+            for name, value in parameters.items()
+        ]
+    return [lambda: kind.Request()]
+
+
+def _value(value: Any) -> ParameterValue:
+    if isinstance(value, bool):
+        return ParameterValue(type=1, bool_value=value)
+    if isinstance(value, int):
+        return ParameterValue(type=2, integer_value=value)
+    if isinstance(value, float):
+        return ParameterValue(type=3, double_value=value)
+    return ParameterValue(type=4, string_value=str(value))

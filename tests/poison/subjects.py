@@ -1,0 +1,434 @@
+"""The nodes that are sent poison: how each is made, what its work is, and whether it still does it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from rclpy.node import Node
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.permission import Permission
+from tendon.graph import topics
+from tendon.robots.profile import RobotProfile
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import clock
+from tendon.safety.reports import ControlState
+from tests.poison import messages
+from tests.poison.fuzzing import Endpoint, services, subscriptions
+
+ROUNDS = 400
+"""Periods after which a node that still does not do its work counts as locked out."""
+STAYS = 50
+"""Periods for which a monitor must stay armed."""
+WAIT_S = 20.0
+
+
+class Subject:
+    """A node under fire, in this process; its loop is driven by `work` where it has one.
+
+    Args:
+        node: that one.
+        profile: its robot.
+        clients: other nodes beside it, whose subscriptions are sent poison too.
+    """
+
+    hand: HandTime | None = None
+
+    def __init__(self, node: Node, profile: RobotProfile, clients: tuple[Node, ...] = ()) -> None:
+        self.node, self.profile, self.nodes, self.only = node, profile, (node, *clients), ""
+
+    def endpoints(self) -> list[Endpoint]:
+        """Returns every subscription and service that the node has, whoever made it."""
+        now_ns = self.now_ns()
+        return [
+            endpoint
+            for node in self.nodes
+            for endpoint in (
+                *subscriptions(node, lambda topic: messages.makers(topic, self.profile, now_ns)),
+                *services(node, lambda kind, node=node: messages.requests(kind, _parameters(node))),
+            )
+            if endpoint.topic.endswith(self.only)
+        ]
+
+    def give(self, topic: str, message: Any) -> None:
+        """Gives a subscription of the node a good message."""
+        for endpoint in self._endpoints(topic):
+            endpoint.take(wire_bytes(message) if endpoint.raw else message)
+
+    def ask(self, service: str) -> Trigger.Response:
+        """Calls a service of the node."""
+        (found,) = (each for each in self.node.services if each.service_name.endswith(f"/{service}"))
+        return found.callback(Trigger.Request(), Trigger.Response())
+
+    def _endpoints(self, topic: str) -> list[Any]:
+        prefix = self.node.get_namespace().rstrip("/") + "/"
+
+        @dataclass
+        class Taker:
+            take: Callable[[Any], Any]
+            raw: bool
+
+        return [
+            Taker(each.callback, each.raw)
+            for each in self.node.subscriptions
+            if each.topic_name.removeprefix(prefix) == topic
+        ]
+
+    def now_ns(self) -> int:
+        """Returns the node's time."""
+        return int(self.node.time.now_ns())
+
+    def work(self) -> None:
+        """Lets the node do its work for one period."""
+        self.node.check()
+
+    def works(self) -> str:
+        """Returns why the node does not do its work; empty when it does."""
+        return ""
+
+    def close(self) -> None:
+        """Ends the node."""
+        self.node.close()
+        if self.hand is not None:
+            self.hand.end()
+
+
+def wire_bytes(message: Any) -> bytes:
+    """Returns a message as it is on the wire."""
+    from rclpy.serialization import serialize_message
+
+    return bytes(serialize_message(message))
+
+
+def _parameters(node: Node) -> dict[str, Any]:
+    return {name: parameter.value for name, parameter in node._parameters.items() if name in FUZZED or "." in name}
+
+
+FUZZED = (
+    "robot",
+    "scene",
+    "family",
+    "jammed",
+    "muted",
+    "frozen",
+    "lag_s",
+    "noise",
+    "backend",
+    "use_sim_time",
+    "instruction",
+)
+
+
+class HandTime:
+    """Time of a node whose loop is driven here: a busy machine is no part of what is tried."""
+
+    def __init__(self) -> None:
+        self._now_ns = time.time_ns()
+        self._patch = mock.patch.object(clock, "time", self)
+        self._patch.start()
+
+    def monotonic_ns(self) -> int:
+        """Returns it."""
+        return self._now_ns
+
+    time_ns = monotonic_ns
+
+    def pass_ns(self, step_ns: int) -> None:
+        """Lets some pass."""
+        self._now_ns += step_ns
+
+    def end(self) -> None:
+        """Gives the machine's time back."""
+        self._patch.stop()
+
+
+class ControlSubject(Subject):
+    """The control node with an armed robot that follows; its loop is driven here, 10 ms a period."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        from tendon.ros2_nodes.control_node import ControlNode
+
+        self.hand = HandTime()
+        super().__init__(ControlNode(), profile)
+        self.steps_us: list[float] = []
+        self._event = 0
+        for _ in range(3):
+            self.work()
+
+    def work(self) -> None:
+        """A joint state, a permission, somebody far away, and a tick."""
+        node = self.node
+        self.hand.pass_ns(node._period_ns)
+        now_ns, tick = self.now_ns(), node._tick
+        position = self.profile.vector("home") if tick is None else tick.reference
+        self.give(topics.JOINT_STATES, messages.joint_state(self.profile, now_ns, position))
+        self.give(messages.PEOPLE, messages.people(self.profile, now_ns))
+        self.give(wire.PERMISSION.name, wire.PERMISSION.encode(self._permission(), now_ns))
+        begin_ns = time.thread_time_ns()
+        node._step(now_ns, 0)
+        self.steps_us.append((time.thread_time_ns() - begin_ns) * 1e-3)
+        if len(self.steps_us) % 50 == 0:
+            node.check()
+
+    def _permission(self) -> Permission:
+        mode = self.node._controller.mode
+        if mode.moving:
+            return Permission(state=PermissionState.ARMED, event=self._event, reason="")
+        self._event = max(self._event + 1, self.now_ns())
+        wanted = PermissionState.ARMED if mode is Mode.STANDBY else PermissionState.STANDBY
+        return Permission(state=wanted, event=self._event, reason="")
+
+    def works(self) -> str:
+        """It follows chunks."""
+        self.give(topics.CONTROL_SOURCE, String(data="policy"))
+        for _ in range(ROUNDS):
+            self.give("policy/action_chunk", messages.chunk(self.profile, self.now_ns()))
+            self.work()
+            tick = self.node._tick
+            if (
+                tick.mode is Mode.RUNNING
+                and tick.command is not None
+                and np.abs(tick.command.trajectory.velocity).max() > 1e-3
+            ):
+                return ""
+        return f"no motion: {self.node.health()}, {self.node._refusal}"
+
+
+class MonitorSubject(Subject):
+    """The safety monitor with a robot at rest and a controller that does what it is permitted to."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        from tendon.ros2_nodes.safety_monitor import SafetyMonitorNode
+
+        self.hand = HandTime()
+        super().__init__(SafetyMonitorNode(), profile)
+
+    def work(self) -> None:
+        """A heartbeat, a joint state, and what the controller says."""
+        node = self.node
+        self.hand.pass_ns(20_000_000)
+        now_ns, permission = self.now_ns(), node._permission
+        beat = wire.Heartbeat(node="control_node", instance="1-1")
+        self.give(topics.HEARTBEAT, wire.heartbeat_message(beat, now_ns))
+        noise = 1e-6 * np.random.default_rng(now_ns % 1000).normal(size=len(self.profile.joint_names))
+        position = self.profile.vector("home") + noise
+        self.give(topics.JOINT_STATES, messages.joint_state(self.profile, now_ns, position))
+        mode = {PermissionState.ARMED: Mode.ARMED, PermissionState.LATCHED: Mode.LATCHED}
+        said = ControlState(mode=mode.get(permission.state, Mode.STANDBY), event=permission.event)
+        self.give(wire.STATE.name, wire.STATE.encode(said, now_ns))
+        node._publish()
+        node.check()
+
+    def works(self) -> str:
+        """A reset and an arm, and it stays armed."""
+        answers, armed = [""], 0
+        for _ in range(3 * ROUNDS):  # a machine that is busy stands still, for which the monitor holds the robot
+            self.work()
+            state = self.node._permission.state
+            armed = armed + 1 if state is PermissionState.ARMED else 0
+            if armed >= STAYS:
+                return ""
+            if state is PermissionState.LATCHED:
+                answers.append(self.ask(topics.RESET).message)
+            if not armed:
+                answers.append(self.ask(topics.ARM).message)
+        return f"not armed: {answers[-2:]}, {self.node.health()}"
+
+
+class PolicySubject(Subject):
+    """The policy node with a policy of a few operators, in mid-task."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        from tendon.ros2_nodes.policy_node import PolicyNode
+
+        super().__init__(PolicyNode(), profile)
+        self.node.start()
+
+    def work(self) -> None:
+        """Frames, joint states around them, and a permission."""
+        node = self.node
+        node.time._offset_ns += 10_000_000
+        now_ns = self.now_ns()
+        self.give(topics.JOINT_STATES, messages.joint_state(self.profile, now_ns - 1_000_000))
+        for camera in self.profile.cameras:
+            self.give(topics.image(camera.name), messages.image(camera.name, self.profile, now_ns))
+        self.give(topics.JOINT_STATES, messages.joint_state(self.profile, self.now_ns()))
+        armed = Permission(state=PermissionState.ARMED, event=1, reason="", policy=node.instance)
+        self.give(wire.PERMISSION.name, wire.PERMISSION.encode(armed, now_ns))
+        node.check()
+
+    def works(self) -> str:
+        """It answers chunks."""
+        self.give(topics.SELECT, String(data="tiny"))
+        self.give(topics.INSTRUCTION, String(data="left"))
+        time.sleep(1.1)  # announcements are told from their copies by what was said within a second
+        self.give(topics.INSTRUCTION, String(data="left"))
+        before, deadline = self.node._chunk_meter.total, time.monotonic() + WAIT_S
+        while time.monotonic() < deadline:
+            self.work()
+            if self.node._chunk_meter.total > before:
+                return ""
+            time.sleep(0.02)
+        return f"no chunk: {self.node.health()}"
+
+
+class StandInSubject(Subject):
+    """A robot that is none, with its loop running in its own thread."""
+
+    def __init__(self, node: Node, profile: RobotProfile) -> None:
+        super().__init__(node, profile)
+        node.start()
+        time.sleep(0.2)
+
+    def works(self) -> str:
+        """It goes where it is sent."""
+        deadline = time.monotonic() + WAIT_S
+        while time.monotonic() < deadline:
+            now_ns = self.now_ns()
+            for controller in self.profile.controllers:
+                made = messages.makers(topics.commands(controller), self.profile, now_ns)[-1]()
+                self.give(topics.commands(controller), made)
+            for _ in range(20):
+                if self.node.moving:
+                    return ""
+                time.sleep(0.01)
+        return f"no motion: {self.node.health()}"
+
+
+class CameraSubject(Subject):
+    """The node that draws the simulated cameras; what it draws is left out, which takes 10 ms a frame."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        from tendon.ros2_nodes.camera_node import CameraNode
+
+        super().__init__(CameraNode(), profile)
+        self.drawn = 0
+        self.give(topics.WORLD_STATE, messages.world(profile, self.now_ns()))
+        world = self.node._world
+
+        def draw(name: str) -> Any:
+            self.drawn += 1
+            size = profile.camera(name)
+            return np.zeros((size.height, size.width, 3), np.uint8)
+
+        world.render = draw
+
+    def works(self) -> str:
+        """It draws."""
+        before = self.drawn
+        self.give(topics.WORLD_STATE, messages.world(self.profile, self.now_ns() + 10**9))
+        self.give(topics.WORLD_STATE, messages.world(self.profile, self.now_ns() + 2 * 10**9))
+        return "" if self.drawn > before else f"nothing drawn: {self.node.health()}"
+
+
+class PlainSubject(Subject):
+    """A node that only publishes."""
+
+
+class _Counting:
+    """A live view that draws nothing."""
+
+    def __init__(self) -> None:
+        self.shown = 0
+
+    def _show(self, *_: Any) -> None:
+        self.shown += 1
+
+    joints = plan = image = state = _show
+
+
+class ClientSubject(Subject):
+    """Who looks on and asks: operator, reports, live view, survey."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        from tendon.graph.expectations import expected_topics
+        from tendon.ros2_nodes.clients.live_feed import LiveFeed
+        from tendon.ros2_nodes.clients.operator import Operator
+        from tendon.ros2_nodes.clients.surveyor import Surveyor
+
+        self.operator = Operator("fuzzed", simulated_time=True)
+        self.scene = _Counting()
+        LiveFeed(self.operator, profile, self.scene)  # type: ignore[arg-type]
+        self.operator.at_rest()
+        surveyor = Surveyor(self.operator)
+        self._watches = [surveyor._watch(each) for each in expected_topics(profile, ("sim_node", "control_node"))][:1]
+        self._watches.append(self.operator.node.create_subscription(_clock(), topics.CLOCK, surveyor._tick, 10))
+        self._surveyor = surveyor
+        super().__init__(self.operator.node, profile)
+
+    def now_ns(self) -> int:
+        """Returns wall time."""
+        return time.time_ns()
+
+    def work(self) -> None:
+        """Somebody looks at what was said; a survey lasts 2 s."""
+        self._surveyor._messages.clear()
+        self._surveyor._clock.clear()
+        self.operator.reports.state(("control_node", "safety_monitor", "policy_node"))
+
+    def works(self) -> str:
+        """It knows what was said last."""
+        shown, now_ns = self.scene.shown, self.now_ns()
+        for kind in (ControlState(mode=Mode.RUNNING, event=1), messages.states(now_ns)[-2]):
+            self.give(wire.STATE.name, wire.STATE.encode(kind, now_ns))
+        self.give(topics.JOINT_STATES, messages.joint_state(self.profile, now_ns + 10**9))
+        if self.operator.mode() is not Mode.RUNNING:
+            return f"mode is {self.operator.mode()}"
+        return "" if self.scene.shown > shown and self.operator.at_rest() else "nothing is shown"
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self.operator.close()
+
+
+class RecorderSubject(Subject):
+    """Who keeps what a demo's graph says; it takes bytes without an executor."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        from tendon.ros2_nodes.clients.recorder import Recorder
+
+        self.recorder = Recorder(profile)
+        super().__init__(self.recorder._node, profile)
+
+    def endpoints(self) -> list[Endpoint]:
+        """Returns what it keeps."""
+        return [
+            replace(endpoint, raw=True, take=partial(self.recorder._keep, endpoint.topic, self.now_ns()))
+            for endpoint in super().endpoints()
+            if endpoint.topic in self.recorder._samples  # nothing answers its services
+        ]
+
+    def now_ns(self) -> int:
+        """Returns wall time."""
+        return time.time_ns()
+
+    def work(self) -> None:
+        """What was kept becomes a recording, and is forgotten."""
+        self.recorder.recording([], 0, 2**62)
+        for samples in self.recorder._samples.values():
+            samples.clear()
+
+    def works(self) -> str:
+        """What was said last is known, and what was measured is in the recording."""
+        now_ns = self.now_ns()
+        self.recorder._keep(topics.JOINT_STATES, now_ns, wire_bytes(messages.joint_state(self.profile, now_ns)))
+        recording = self.recorder.recording([], now_ns - 1, now_ns + 1)
+        return "" if len(recording.measured.stamp_ns) == 1 else "a joint state was not recorded"
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self.recorder.close()
+
+
+def _clock() -> type:
+    from rosgraph_msgs.msg import Clock
+
+    return Clock
