@@ -92,7 +92,8 @@ def main() -> int:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "poison/graph" if args.graph else "poison/callbacks")
-    os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))  # several of these may run, each in its own
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     sys.path.insert(0, str(ROOT))
     if args.graph:
         return fuzz_graphs(bench, args)
