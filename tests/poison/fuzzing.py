@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import gc
 import os
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from unittest import mock
 
@@ -205,8 +207,10 @@ def watched_sites(used: set[tuple[str, int]]) -> Iterator[None]:
 
     def watch(make: Callable[..., Any]) -> Callable[..., Any]:
         def made(*args: Any, **options: Any) -> Any:
-            for frame in traceback.extract_stack():
-                used.add((Path(frame.filename).name, frame.lineno or 0))
+            frame: FrameType | None = sys._getframe()
+            while frame is not None:
+                used.add((Path(frame.f_code.co_filename).name, frame.f_lineno))
+                frame = frame.f_back
             return make(*args, **options)
 
         return made

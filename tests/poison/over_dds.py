@@ -119,8 +119,7 @@ def _poison(graph: RunningGraph, seconds: float, seed: int, sends: bool) -> Foun
     found.missed = _control(graph).overruns - overruns
     found.died = [name for name, pid in nodes.items() if graph.pid(name) != pid]
     found.grown_mib = {name: _memory_mib(pid) - memory[name] for name, pid in nodes.items() if name not in found.died}
-    for publisher, _ in publishers:
-        graph.operator.wait(graph.operator.node.executor.create_task(publisher.destroy).done, 5.0)
+    _remove(graph, [publisher for publisher, _ in publishers])
     found.moves = _moves(graph, sends)
     return found
 
@@ -135,6 +134,17 @@ def _publishers(graph: RunningGraph, seed: int) -> list[tuple[Publisher, list[by
         publisher = node.create_publisher(getattr(import_module(f"{package}.msg"), name), topic, qos.NEWEST)
         made.append((publisher, Mutator(seed + k).corpus(makers, CORPUS, graph.now_ns())))
     return made
+
+
+def _remove(graph: RunningGraph, publishers: list[Publisher]) -> None:
+    """Destroys publishers in the thread that waits for the node's entities: rclpy has no lock for that."""
+    node = graph.operator.node
+
+    def remove() -> None:
+        for publisher in publishers:
+            node.destroy_publisher(publisher)
+
+    graph.wait(node.executor.create_task(remove).done, "the publishers of poison to be gone")
 
 
 def _moves(graph: RunningGraph, sends: bool) -> bool:

@@ -9,8 +9,8 @@ import pytest
 from tests.poison.cases import CASES, running
 from tests.poison.fuzzing import Found, fuzz, modules, sites, watched_sites
 
-MESSAGES = 60
-"""Of each subscription and service; `benchmarks/fuzz.py` sends 100 000."""
+MESSAGES, REQUESTS = 60, 10
+"""To each subscription, and to each service; `benchmarks/fuzz.py` sends 100 000."""
 
 used: set[tuple[str, int]] = set()
 """Where the nodes below were given what they subscribe and serve."""
@@ -26,7 +26,8 @@ def test_any_message_is_taken_or_refused_and_the_node_goes_on(name: str, tmp_pat
         assert not [endpoint.topic for endpoint in endpoints if not endpoint.makers], "add to tests/poison/messages.py"
         found: dict[str, Found] = {}
         for k, endpoint in enumerate(endpoints):
-            found[endpoint.topic] = fuzz(endpoint, MESSAGES, k, now_ns=subject.now_ns, work=subject.work)
+            count = REQUESTS if endpoint.kind.__name__.endswith("_Request") else MESSAGES
+            found[endpoint.topic] = fuzz(endpoint, count, k, now_ns=subject.now_ns, work=subject.work)
         assert not {topic: each.errors for topic, each in found.items() if each.errors}
         assert subject.works() == ""
 

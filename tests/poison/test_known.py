@@ -79,7 +79,7 @@ def test_one_point_at_once_breaks_a_law_and_divides_by_nothing() -> None:
 
 
 def test_a_time_with_a_second_of_nanoseconds_is_none() -> None:
-    """It could be read and not said again: AssertionError in the nodes that repeat the stamp of an image."""
+    """Read as one it may lie beyond what a Time can hold, so that whoever repeats the stamp says another."""
     message = JointState()
     message.header.stamp.sec, message.header.stamp.nanosec = 2**31 - 1, 2**32 - 1
     with pytest.raises(InvalidDataError, match="nanoseconds"):
