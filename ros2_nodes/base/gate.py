@@ -25,7 +25,7 @@ def listening_gate(node: NodeShell, now_ns: Callable[[], int]) -> PermissionGate
         now_ns: see `PermissionGate`.
     """
     strangers = Strangers(node, topics.PERMISSION, OWNER)
-    gate = PermissionGate(now_ns, node.profile.safety, strangers.all)
+    gate = PermissionGate(now_ns, node.profile.safety, node.time.now_ns, strangers.all)
 
     def hear(message: DiagnosticArray) -> None:
         try:

@@ -15,12 +15,12 @@ from typing import Any
 
 from rcl_interfaces.msg import ParameterType
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from tendon.core.errors import InvalidDataError, TendonError
 from tendon.ros2_nodes.base.message_info import MessageInfo, WithInfo
+from tendon.ros2_nodes.wire.cdr import deserialize
 from tendon.ros2_nodes.wire.sizes import check_size
 
 MAX_ASKED = 64
@@ -68,7 +68,7 @@ class GuardedNode(Node):
         def take(data: bytes, *info: MessageInfo) -> None:
             try:
                 check_size(msg_type, data)
-                callback(data if raw else read_message(msg_type, data), *info)
+                callback(data if raw else deserialize(data, msg_type), *info)
             except TendonError as error:
                 self.complain(topic, str(error))
             except Exception as error:  # the top of a node
@@ -99,18 +99,6 @@ class GuardedNode(Node):
         self.faults += 1
         self.fault = f"{topic}: {type(error).__name__}: {error}\n{traceback.format_exc(limit=-4)}"
         self.complain(topic, self.fault)
-
-
-def read_message(kind: Any, data: bytes) -> Any:
-    """Returns the message in bytes.
-
-    Raises:
-        InvalidDataError: they are no such message.
-    """
-    try:
-        return deserialize_message(data, kind)
-    except Exception as error:  # rclpy says with its own types, and with RuntimeError, that bytes are no such message
-        raise InvalidDataError(f"{len(data)} bytes are no {kind.__name__}: {error}") from error
 
 
 def _check_request(request: Any) -> None:

@@ -33,7 +33,7 @@ from tendon.graph.namespace import CLOCK_REMAPPING, own_namespace
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.base.guard import read_message
+from tendon.ros2_nodes.wire.cdr import deserialize
 from tendon.ros2_nodes.wire.sizes import check_size
 from tendon.ros2_nodes.wire.world_state import world_state
 from tendon.safety.reports import ControlState, TaskState
@@ -120,7 +120,7 @@ class Recorder:
         Raises:
             InvalidDataError: it cannot be read.
         """
-        return read_message(self._topics[topic].msg_type, self._samples[topic][-1][1])
+        return deserialize(self._samples[topic][-1][1], self._topics[topic].msg_type)
 
     def count(self, topic: str) -> int:
         """Returns how many messages of a topic have been kept."""
@@ -144,7 +144,7 @@ class Recorder:
         """Yields (when it was sent, and the message) for each that can be read."""
         for sent_ns, content in self._sent(topic):
             with contextlib.suppress(InvalidDataError):
-                yield sent_ns, read_message(self._topics[topic].msg_type, content)
+                yield sent_ns, deserialize(content, self._topics[topic].msg_type)
 
     def _values(self, topic: wire.StatusTopic[T]) -> Iterator[tuple[int, T]]:
         """Yields (when it was sent, and the value) for each message that is one of ours."""
@@ -154,7 +154,7 @@ class Recorder:
 
     def _graph_time_ns(self, sent_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Turns wall times of sending into the time that `/clock` showed then, where there is one."""
-        clock = list(_readable(self._samples[CLOCK], lambda data: wire.time_ns(read_message(Clock, data).clock)))
+        clock = list(_readable(self._samples[CLOCK], lambda data: wire.time_ns(deserialize(data, Clock).clock)))
         if not clock:
             return sent_ns
         wall_ns, said_ns = np.array(clock, dtype=np.int64).T

@@ -113,7 +113,7 @@ class Surveyor:
         watches = [self._watch(each) for each in expected if each.type in known.get(each.topic, ())]
         simulated = bool(self._node.get_publishers_info_by_topic(self._node.resolve_topic_name(topics.CLOCK)))
         if simulated:
-            watches.append(self._node.create_subscription(Clock, topics.CLOCK, self._tick, WATCHED))
+            watches.append(self._watch_clock())
         self._operator.wait(lambda: False, WINDOW_S)
         for watch in watches:
             self._node.destroy_subscription(watch)
@@ -141,6 +141,9 @@ class Surveyor:
     def _watch(self, expected: Expectation) -> Subscription:
         heard = partial(self._heard, expected)
         return self._node.create_subscription(TYPES[expected.type], expected.topic, heard, WATCHED, raw=True)
+
+    def _watch_clock(self) -> Subscription:
+        return self._node.create_subscription(Clock, topics.CLOCK, self._tick, WATCHED)
 
     def _heard(self, expected: Expectation, data: bytes) -> None:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from tendon.core.permission import Permission
+from tendon.core.permission import EVENT_AHEAD_NS, Permission
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
@@ -17,6 +17,7 @@ OWNER = "safety_monitor"
 REACTION_TICKS = 10
 """From a permission that ends to the braking of a control node that hears of it: its own tick, and what it has
 committed to."""
+OUT_OF_REACH = "a permission came with an event that no monitor can have come to, reset and arm"
 
 
 class PermissionGate:
@@ -30,13 +31,18 @@ class PermissionGate:
     Args:
         now_ns: the time in which a permission grows old.
         settings: how old it may become, and how long a robot settles after arming.
+        graph_ns: the time of the graph, of which events are; `now_ns` may have stood still while it went on.
         rivals: returns who publishes permissions besides the safety monitor; nobody's opens it while there is one.
     """
 
     def __init__(
-        self, now_ns: Callable[[], int], settings: SafetySettings, rivals: Callable[[], Sequence[str]] = tuple
+        self,
+        now_ns: Callable[[], int],
+        settings: SafetySettings,
+        graph_ns: Callable[[], int],
+        rivals: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        self._now_ns, self._rivals = now_ns, rivals
+        self._now_ns, self._graph_ns, self._rivals = now_ns, graph_ns, rivals
         self._fresh_ns = nanoseconds(settings.permission_age_s)
         self._opens_ns = nanoseconds(settings.arm_settle_s) // 2
         self._lock = threading.Lock()
@@ -59,7 +65,9 @@ class PermissionGate:
             self._heard_ns = now_ns
             if not permission.armed:
                 self._close("", now_ns)
-            if self._event is None:
+            if permission.event > max(self._graph_ns(), self._event or 0) + EVENT_AHEAD_NS:
+                self._close(_strange(self._rivals()) or OUT_OF_REACH, now_ns)
+            elif self._event is None:
                 self._event = permission.event
                 self._problem = (
                     "the robot was armed before its side listened, reset and arm" if permission.armed else ""
@@ -73,8 +81,8 @@ class PermissionGate:
         """Opens for a later arming; not when its settling is half over, as the way that is left may be too steep."""
         if event != self._later:
             self._later, self._later_ns = event, now_ns
-        if rivals := self._rivals():
-            self._close(_strange(rivals), now_ns)
+        if strange := _strange(self._rivals()):
+            self._close(strange, now_ns)
         elif now_ns - self._later_ns <= self._opens_ns:
             self._open, self._event, self._problem = True, event, ""
 
@@ -109,7 +117,7 @@ class PermissionGate:
 
 
 def _strange(names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} may publish permissions, which only {OWNER} does"
+    return f"{' and '.join(names)} may publish permissions, which only {OWNER} does" if names else ""
 
 
 def brakes_ns(profile: RobotProfile, controller: ControllerSpec) -> int:

@@ -16,11 +16,11 @@ from tendon.graph.namespace import CLOCK_REMAPPING
 from tendon.robots.profile import RobotProfile, load_profile
 from tests import ROOT
 from tests.poison import messages
+from tests.poison.monitored import MonitorSubject
 from tests.poison.subjects import (
     CameraSubject,
     ClientSubject,
     ControlSubject,
-    MonitorSubject,
     PlainSubject,
     PolicySubject,
     RecorderSubject,
@@ -29,9 +29,14 @@ from tests.poison.subjects import (
 )
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
+STOP_INPUTS = [
+    {"name": "enabling device", "topic": "enabled/permits", "permits": [True], "response": "hold", "max_age_s": 1.0},
+    {"name": "robot mode", "topic": "mode/permits", "permits": [7], "type": "std_msgs/msg/UInt8"},
+]
+
 
 def altered_profile(folder: Path, kind: str) -> Path:
-    """Writes the Panda's profile with a topic of "people", or with a hand that takes "positions"; returns its path."""
+    """Writes the Panda's profile with "people", "inputs" that stop, or a hand that takes "positions"; returns its path."""
     shipped = ROOT / "robots" / "panda" / "profile.yaml"
     values = yaml.safe_load(shipped.read_text())
     for key in ("urdf", "collisions"):
@@ -39,6 +44,8 @@ def altered_profile(folder: Path, kind: str) -> Path:
             values[key] = str(shipped.parent / values[key])
     if kind == "people":
         values["human"] = {"topic": messages.PEOPLE}
+    elif kind == "inputs":
+        values["stop_inputs"] = STOP_INPUTS
     else:
         values["controllers"][-1] |= {"type": "forward_command", "timeout_s": 0.1}
     path = folder / f"{kind}.yaml"
@@ -67,7 +74,7 @@ class Case:
     Attributes:
         module: of ros2_nodes, or what those who look on are called.
         make: the subject.
-        robot: its profile; "people" has a topic of people, "positions" a hand that takes positions.
+        robot: its profile; see `altered_profile`.
         parameters: of the node.
         only: what the topics end with that this case is for; empty for all.
     """
@@ -85,6 +92,7 @@ CASES = {
     "safety_monitor: positions": Case(
         module="safety_monitor", make=MonitorSubject, robot="positions", only="/commands"
     ),
+    "safety_monitor: inputs": Case(module="safety_monitor", make=MonitorSubject, robot="inputs", only="/permits"),
     "policy_node": Case(module="policy_node", make=PolicySubject, parameters=("bundle",)),
     "sim_node": Case(
         module="sim_node", make=_stand_in("sim_node", "SimNode"), parameters=("simulated_time:=true", "backend:=sim")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import gc
+import itertools
 import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +21,10 @@ import numpy as np
 import psutil
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.subscription import Subscription
 
 from tendon.ros2_nodes.base.guard import GuardedNode
+from tendon.ros2_nodes.base.message_info import WithInfo
 from tests import ROOT
 from tests.poison.messages import Maker
 from tests.poison.mutation import Mutator
@@ -32,6 +35,8 @@ WORK_EVERY = 20
 """Messages after which the node's own work goes on with good ones."""
 WARM = 0.2
 """Share of the messages after which memory is looked at first: pools and caches are full by then."""
+ODD_INFOS = (0, 1, 2**63 - 1)
+"""Times and numbers that a peer's middleware may say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +92,36 @@ def subscriptions(node: Node, makers: Callable[[str], list[Maker]]) -> list[Endp
             node=node,
             topic=(topic := each.topic_name.removeprefix(prefix)),
             kind=each.msg_type,
-            take=each.callback,
+            take=taker(each, ODD_INFOS),
             raw=each.raw,
             makers=makers(topic),
         )
         for each in node.subscriptions
     ]
+
+
+def taker(subscription: Subscription, odd: Sequence[int] = ()) -> Callable[[Any], Any]:
+    """Returns what gives a subscription's callback a message as the executor does, with how it came if that is asked.
+
+    Args:
+        subscription: whose.
+        odd: what a peer says, in turn with the truth, of when and as which of its messages it sent this one.
+    """
+    callback = subscription.callback
+    if not isinstance(callback, WithInfo):
+        return callback
+    count, said = itertools.count(1), itertools.cycle([None, *odd])
+
+    def take(message: Any) -> None:
+        now_ns, number, lie = time.time_ns(), next(count), next(said)
+        info = {
+            "source_timestamp": now_ns if lie is None else lie,
+            "received_timestamp": now_ns,
+            "publication_sequence_number": number if lie is None else lie,
+        }
+        callback((message, info))
+
+    return take
 
 
 def services(node: Node, makers: Callable[[type], list[Maker]]) -> list[Endpoint]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from tendon.core.node_status import (
 from tendon.core.permission import Permission
 from tendon.core.types import ActionChunk, Image, SentTrajectory
 from tendon.graph import topics
-from tendon.robots.profile import ControllerSpec, RobotProfile
+from tendon.robots.profile import ControllerSpec, RobotProfile, StopInput
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
 from tendon.safety.camera_watch import Frame
@@ -106,6 +107,8 @@ def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
         PEOPLE: [lambda: people(profile, now_ns)],
         topics.FILTER_INPUT: [lambda k=k: filter_input(profile, now_ns, k) for k in (0, 1)],
     }
+    for spec in profile.stop_inputs:
+        single[spec.topic] = [lambda spec=spec: stop_input(spec)]
     for each in profile.cameras:
         single[topics.camera_info(each.name)] = [
             lambda each=each: wire.camera_info_message(now_ns, each.frame, each.width, each.height, np.eye(3))
@@ -131,14 +134,37 @@ def trajectory(controller: ControllerSpec, profile: RobotProfile, now_ns: int, p
     """Returns what a controller takes: points 10 ms apart that end 0.01 off home."""
     columns = [profile.joint_names.index(name) for name in controller.joints]
     share = np.linspace(0.0, 1.0, points)[:, None]
+    velocity = np.zeros((points, len(columns)))
+    velocity[1:-1] = 1.0 / max(points - 1, 1)
     sent = SentTrajectory(
         stamp_ns=now_ns,
         joint_names=tuple(controller.joints),
         times_ns=[10_000_000 * (k + 1) for k in range(points)],
         position=profile.vector("home")[columns] + 0.01 * share,
-        velocity=np.zeros((points, len(columns))),
+        velocity=velocity,
     )
     return deserialize_message(wire.write_trajectory(sent), JointTrajectory)
+
+
+def rest(controller: ControllerSpec, profile: RobotProfile, now_ns: int) -> JointTrajectory | Float64MultiArray:
+    """Returns a command to stay at home."""
+    if controller.type != "joint_trajectory":
+        return _commands(controller, profile, now_ns)[0]()
+    columns = [profile.joint_names.index(name) for name in controller.joints]
+    sent = SentTrajectory(
+        stamp_ns=now_ns,
+        joint_names=tuple(controller.joints),
+        times_ns=[0, 10_000_000],
+        position=np.tile(profile.vector("home")[columns], (2, 1)),
+        velocity=np.zeros((2, len(columns))),
+    )
+    return deserialize_message(wire.write_trajectory(sent), JointTrajectory)
+
+
+def stop_input(spec: StopInput) -> Any:
+    """Returns what permits motion."""
+    package, *_, name = spec.type.split("/")
+    return getattr(import_module(f"{package}.msg"), name)(data=spec.permits[0])
 
 
 def _commands(controller: ControllerSpec, profile: RobotProfile, now_ns: int) -> list[Maker]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest import mock
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -22,12 +23,10 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import clock
 from tendon.safety.reports import ControlState
 from tests.poison import messages
-from tests.poison.fuzzing import Endpoint, services, subscriptions
+from tests.poison.fuzzing import Endpoint, services, subscriptions, taker
 
 ROUNDS = 400
 """Periods after which a node that still does not do its work counts as locked out."""
-STAYS = 50
-"""Periods for which a monitor must stay armed."""
 WAIT_S = 20.0
 
 
@@ -44,6 +43,7 @@ class Subject:
 
     def __init__(self, node: Node, profile: RobotProfile, clients: tuple[Node, ...] = ()) -> None:
         self.node, self.profile, self.nodes, self.only = node, profile, (node, *clients), ""
+        self._takers: dict[Subscription, Callable[[Any], Any]] = {}
 
     def endpoints(self) -> list[Endpoint]:
         """Returns every subscription and service that the node has, whoever made it."""
@@ -60,27 +60,16 @@ class Subject:
 
     def give(self, topic: str, message: Any) -> None:
         """Gives a subscription of the node a good message."""
-        for endpoint in self._endpoints(topic):
-            endpoint.take(wire_bytes(message) if endpoint.raw else message)
+        prefix = self.node.get_namespace().rstrip("/") + "/"
+        for each in self.node.subscriptions:
+            if each.topic_name.removeprefix(prefix) == topic:
+                take = self._takers.setdefault(each, taker(each))
+                take(wire_bytes(message) if each.raw else message)
 
     def ask(self, service: str) -> Trigger.Response:
         """Calls a service of the node."""
         (found,) = (each for each in self.node.services if each.service_name.endswith(f"/{service}"))
         return found.callback(Trigger.Request(), Trigger.Response())
-
-    def _endpoints(self, topic: str) -> list[Any]:
-        prefix = self.node.get_namespace().rstrip("/") + "/"
-
-        @dataclass
-        class Taker:
-            take: Callable[[Any], Any]
-            raw: bool
-
-        return [
-            Taker(each.callback, each.raw)
-            for each in self.node.subscriptions
-            if each.topic_name.removeprefix(prefix) == topic
-        ]
 
     def now_ns(self) -> int:
         """Returns the node's time."""
@@ -202,47 +191,6 @@ class ControlSubject(Subject):
         return f"no motion: {self.node.health()}, {self.node._refusal}"
 
 
-class MonitorSubject(Subject):
-    """The safety monitor with a robot at rest and a controller that does what it is permitted to."""
-
-    def __init__(self, profile: RobotProfile) -> None:
-        from tendon.ros2_nodes.safety_monitor import SafetyMonitorNode
-
-        self.hand = HandTime()
-        super().__init__(SafetyMonitorNode(), profile)
-
-    def work(self) -> None:
-        """A heartbeat, a joint state, and what the controller says."""
-        node = self.node
-        self.hand.pass_ns(20_000_000)
-        now_ns, permission = self.now_ns(), node._permission
-        beat = wire.Heartbeat(node="control_node", instance="1-1")
-        self.give(topics.HEARTBEAT, wire.heartbeat_message(beat, now_ns))
-        noise = 1e-6 * np.random.default_rng(now_ns % 1000).normal(size=len(self.profile.joint_names))
-        position = self.profile.vector("home") + noise
-        self.give(topics.JOINT_STATES, messages.joint_state(self.profile, now_ns, position))
-        mode = {PermissionState.ARMED: Mode.ARMED, PermissionState.LATCHED: Mode.LATCHED}
-        said = ControlState(mode=mode.get(permission.state, Mode.STANDBY), event=permission.event)
-        self.give(wire.STATE.name, wire.STATE.encode(said, now_ns))
-        node._publish()
-        node.check()
-
-    def works(self) -> str:
-        """A reset and an arm, and it stays armed."""
-        answers, armed = [""], 0
-        for _ in range(3 * ROUNDS):  # a machine that is busy stands still, for which the monitor holds the robot
-            self.work()
-            state = self.node._permission.state
-            armed = armed + 1 if state is PermissionState.ARMED else 0
-            if armed >= STAYS:
-                return ""
-            if state is PermissionState.LATCHED:
-                answers.append(self.ask(topics.RESET).message)
-            if not armed:
-                answers.append(self.ask(topics.ARM).message)
-        return f"not armed: {answers[-2:]}, {self.node.health()}"
-
-
 class PolicySubject(Subject):
     """The policy node with a policy of a few operators, in mid-task."""
 
@@ -281,25 +229,40 @@ class PolicySubject(Subject):
 
 
 class StandInSubject(Subject):
-    """A robot that is none, with its loop running in its own thread."""
+    """A robot that is none, with its loop running in its own thread, under a monitor that arms it again and again."""
 
     def __init__(self, node: Node, profile: RobotProfile) -> None:
         super().__init__(node, profile)
+        self._event = 0
+        self._permit(PermissionState.STANDBY)
         node.start()
         time.sleep(0.2)
+        self.work()
+
+    def _permit(self, state: PermissionState) -> None:
+        said = Permission(state=state, event=self._event, reason="")
+        self.give(wire.PERMISSION.name, wire.PERMISSION.encode(said, self.now_ns()))
+
+    def work(self) -> None:
+        """A reset and an arming, after which it takes commands for as long as a permission is fresh."""
+        for state in (PermissionState.STANDBY, PermissionState.ARMED):
+            self._event = max(self._event + 1, self.now_ns())
+            self._permit(state)
+        self.node.check()
 
     def works(self) -> str:
         """It goes where it is sent."""
         deadline = time.monotonic() + WAIT_S
         while time.monotonic() < deadline:
-            now_ns = self.now_ns()
+            self.work()
             for controller in self.profile.controllers:
-                made = messages.makers(topics.commands(controller), self.profile, now_ns)[-1]()
+                made = messages.makers(topics.commands(controller), self.profile, self.now_ns())[-1]()
                 self.give(topics.commands(controller), made)
             for _ in range(20):
                 if self.node.moving:
                     return ""
                 time.sleep(0.01)
+                self._permit(PermissionState.ARMED)
         return f"no motion: {self.node.health()}"
 
 
@@ -360,7 +323,7 @@ class ClientSubject(Subject):
         self.operator.at_rest()
         surveyor = Surveyor(self.operator)
         self._watches = [surveyor._watch(each) for each in expected_topics(profile, ("sim_node", "control_node"))][:1]
-        self._watches.append(self.operator.node.create_subscription(_clock(), topics.CLOCK, surveyor._tick, 10))
+        self._watches.append(surveyor._watch_clock())
         self._surveyor = surveyor
         super().__init__(self.operator.node, profile)
 
@@ -426,9 +389,3 @@ class RecorderSubject(Subject):
     def close(self) -> None:
         """Leaves the graph."""
         self.recorder.close()
-
-
-def _clock() -> type:
-    from rosgraph_msgs.msg import Clock
-
-    return Clock

@@ -25,7 +25,7 @@ from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.clients import reports
 from tendon.ros2_nodes.wire.sizes import LARGEST, PAIRS, check_size
-from tendon.safety.laws import CommandLaws
+from tendon.safety.laws import CommandLaws, Delivery
 from tendon.safety.monitor import position_slack
 from tendon.safety.response import Requests, Response
 from tests.poison import messages
@@ -73,8 +73,8 @@ def test_one_point_at_once_breaks_a_law_and_divides_by_nothing() -> None:
     names = tuple(PANDA.controllers[0].joints)
     goal = PANDA.vector("home")[None, : len(names)]
     command = SentTrajectory(stamp_ns=1, joint_names=names, times_ns=[0], position=goal, velocity=np.zeros_like(goal))
-    assert laws.check(command, goal[0]) is None
-    breach = laws.check(command, goal[0] + 0.1)
+    assert laws.check(command, Delivery(measured=goal[0], measured_ns=1)) is None
+    breach = laws.check(command, Delivery(measured=goal[0] + 0.1, measured_ns=1))
     assert breach is not None and breach.law in ("settle", "order")
 
 

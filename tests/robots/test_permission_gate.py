@@ -38,7 +38,7 @@ class Bench:
     def __init__(self, *heard: tuple[PermissionState, int]) -> None:
         self.clock = ManualClock(10**12)
         self.rivals: list[str] = []
-        self.gate = PermissionGate(self.clock.now_ns, SETTINGS, lambda: self.rivals)
+        self.gate = PermissionGate(self.clock.now_ns, SETTINGS, self.clock.now_ns, lambda: self.rivals)
         for state, event in heard:
             self.hear(state, event)
 
@@ -98,6 +98,16 @@ def test_while_somebody_else_publishes_permissions_nobodys_opens_it() -> None:
     bench.rivals = []
     assert not bench.hear(STANDBY, 1)
     assert bench.hear(ARMED, 2), "what a stranger said does not keep the monitor's arming out"
+
+
+@pytest.mark.parametrize("state", list(PermissionState))
+def test_an_event_that_no_monitor_can_have_come_to_keeps_none_of_its_own_out(state: PermissionState) -> None:
+    """The first event that was heard was kept, whatever it was, and no true one was followed until a restart."""
+    bench = Bench((state, 10**300))
+    assert not bench.hear(STANDBY, 0) and bench.hear(ARMED, 7), "not as the first"
+    bench.hear(state, 10**12 + 10**11)
+    assert not bench.gate.takes() and not bench.hear(ARMED, 7)
+    assert bench.hear(ARMED, 8), "nor as a later one"
 
 
 def test_somebody_else_who_publishes_permissions_closes_it() -> None:
@@ -183,7 +193,7 @@ class GatedRobot(Robot):
     def __init__(self, gated: bool, hop_ns: int) -> None:
         self.gated, self.hop_ns = gated, hop_ns
         self.latched_ns: int | None = None
-        self.gate = PermissionGate(lambda: self.now_ns, SETTINGS)
+        self.gate = PermissionGate(lambda: self.now_ns, SETTINGS, lambda: self.now_ns)
         self.event, self.state = 0, STANDBY
         self.refused = 0
         self.rogue_taken = 0
