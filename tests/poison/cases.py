@@ -36,7 +36,7 @@ STOP_INPUTS = [
 
 
 def altered_profile(folder: Path, kind: str) -> Path:
-    """Writes the Panda's profile with "people", "inputs" that stop, or a hand that takes "positions"; returns its path."""
+    """Writes the Panda's profile with "people", "inputs" or a hand that takes "positions"; returns its path."""
     shipped = ROOT / "robots" / "panda" / "profile.yaml"
     values = yaml.safe_load(shipped.read_text())
     for key in ("urdf", "collisions"):
