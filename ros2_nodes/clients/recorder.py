@@ -120,7 +120,8 @@ class Recorder:
         Raises:
             InvalidDataError: it cannot be read.
         """
-        return deserialize(self._samples[topic][-1][1], self._topics[topic].msg_type)
+        kind: Any = self._topics[topic].msg_type
+        return deserialize(self._samples[topic][-1][1], kind)
 
     def count(self, topic: str) -> int:
         """Returns how many messages of a topic have been kept."""
@@ -144,7 +145,8 @@ class Recorder:
         """Yields (when it was sent, and the message) for each that can be read."""
         for sent_ns, content in self._sent(topic):
             with contextlib.suppress(InvalidDataError):
-                yield sent_ns, deserialize(content, self._topics[topic].msg_type)
+                kind: Any = self._topics[topic].msg_type
+                yield sent_ns, deserialize(content, kind)
 
     def _values(self, topic: wire.StatusTopic[T]) -> Iterator[tuple[int, T]]:
         """Yields (when it was sent, and the value) for each message that is one of ours."""
