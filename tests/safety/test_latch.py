@@ -143,6 +143,7 @@ class MonitorAndController(RuleBasedStateMachine):
         if asked:
             self.file.save(LatchRecord(state=PermissionState.STANDBY))
         self.file.close(5.0)
+        self.now_ns += MS  # a start takes time: an event of the monitor before is never that of this one
         self.start_monitor()
         after = self.monitor.permission(self.now_ns)
         assert after.state is not PermissionState.ARMED
