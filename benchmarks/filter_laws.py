@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 import harness
 import numpy as np
 from harness import Number
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.filter import SafetyFilter
@@ -188,17 +187,10 @@ def main() -> int:
     runs = -(-arguments.steps // RUN_STEPS)
     print("| robot | steps | in motion | stop played | violations | worst use of a limit | seconds |")
     print("|---|---|---|---|---|---|---|")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
     broken = 0
     with (
         multiprocessing.get_context("spawn").Pool(arguments.workers) as pool,
-        Progress(*columns, transient=True) as bar,
+        harness.progress_bar() as bar,
     ):
         for robot in arguments.robots:
             total, begin = Findings(), time.monotonic()

@@ -26,7 +26,7 @@ from typing import Any
 import harness
 import numpy as np
 from harness import Number
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from tendon.graph.domain import free_domain
 
@@ -102,14 +102,7 @@ def main() -> int:
     bad = 0
     print("| node | topic | messages | exceptions | p50 | p99 | max us | MiB grown | works |")
     print("|---|---|---|---|---|---|---|---|---|")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, transient=True) as bar:
+    with harness.progress_bar() as bar:
         for name in args.nodes or CASES:
             bad += fuzz_one(name, args, bench, bar)
     return 1 if bad else 0

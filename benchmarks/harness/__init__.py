@@ -15,6 +15,18 @@ A benchmark adds the common options, begins (refused on a busy machine) and adds
 """
 
 from harness.bench import Bench, add_arguments, begin, commit
+from harness.progress import progress_bar
 from harness.rows import Number, Row, RowError, Value, spread_of
 
-__all__ = ["Bench", "Number", "Row", "RowError", "Value", "add_arguments", "begin", "commit", "spread_of"]
+__all__ = [
+    "Bench",
+    "Number",
+    "Row",
+    "RowError",
+    "Value",
+    "add_arguments",
+    "begin",
+    "commit",
+    "progress_bar",
+    "spread_of",
+]

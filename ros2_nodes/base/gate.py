@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray
 
-from tendon.core.errors import InvalidDataError
 from tendon.graph import topics
 from tendon.robots.permission_gate import OWNER, PermissionGate
 from tendon.ros2_nodes import wire
@@ -28,10 +27,7 @@ def listening_gate(node: NodeShell, now_ns: Callable[[], int]) -> PermissionGate
     gate = PermissionGate(now_ns, node.profile.safety, node.time.now_ns, strangers.all)
 
     def hear(message: DiagnosticArray) -> None:
-        try:
-            gate.receive(wire.PERMISSION.decode(message))
-        except InvalidDataError as error:  # nobody's permission: the one before grows old
-            node.get_logger().warning(str(error), throttle_duration_sec=1.0)
+        gate.receive(wire.PERMISSION.decode(message))  # one that cannot be read is nobody's: that before grows old
 
     node.create_subscription(DiagnosticArray, wire.PERMISSION.name, hear, qos.NEWEST)
     node.every(LOOK_S, lambda: gate.check(strangers.named()))

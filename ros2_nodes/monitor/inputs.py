@@ -69,7 +69,7 @@ class MonitorInputs:
         self.requests, self._latency = Requests(settings), LatencyWatch(settings)
         self._breaches = BreachWatch(settings)
         self._stop_inputs = StopInputs(node, awake)
-        arm = [i for i, joint in enumerate(profile.joints) if joint.tracking_tolerance is not None]
+        arm = np.flatnonzero(np.isfinite(profile.tracking_tolerance)).tolist()
         self._poses, self._joints = PoseHistory(arm), JointWatch(profile)
         self.silence, self._longest_ns = SilenceWatch(profile), longest_stop_ns(profile)
         self._arrivals = Arrivals(node.time, awake)

@@ -18,8 +18,7 @@ PlanWindow = Callable[[int, int, int], ActionChunk | None]
 
 def on_plan_tolerance(profile: RobotProfile) -> Array:
     """Returns (n,) how far a joint may be from the plan that it is said to follow, rad or m."""
-    tolerances = [joint.tracking_tolerance for joint in profile.joints]
-    return np.array([np.inf if t is None else ON_PLAN_SHARE * t for t in tolerances])
+    return np.asarray(ON_PLAN_SHARE * profile.tracking_tolerance)
 
 
 def continuation(

@@ -23,9 +23,7 @@ class Feedback:
 
     def __init__(self, profile: RobotProfile, standstill: Standstill) -> None:
         self._names, self._standstill = profile.joint_names, standstill
-        self._tolerance = np.array(
-            [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
-        )
+        self._tolerance = profile.tracking_tolerance
         self._age_ns = nanoseconds(profile.safety.joint_state_age_s)
         self._rest = Rest(profile)
         self.observation: Observation | None = None

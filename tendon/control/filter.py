@@ -110,7 +110,7 @@ class SafetyFilter:
         self._step_limit = self._acceleration_limit * self.period_s
         self._periods = averaged_periods(self._acceleration_limit, self._jerk_limit, self.period_s)
         self._clearance = clearance
-        holding = np.array([joint.tracking_tolerance is None for joint in profile.joints])
+        holding = np.isinf(profile.tracking_tolerance)
         self._avoidance = None if clearance is None else Avoidance(clearance, holding)
         self._tool_speed = np.inf if profile.tool_speed is None else profile.tool_speed
         self._kinematics = None if profile.tool_speed is None else Kinematics(profile)

@@ -35,8 +35,7 @@ class Settling:
         self._sent_ns = SENT_TICKS * round(1e9 / profile.control_hz)
         self._limits = [profile.vector(name) for name in ("velocity", "acceleration", "jerk")]
         span = profile.vector("upper") - profile.vector("lower")
-        tolerances = [joint.tracking_tolerance for joint in profile.joints]
-        self._tolerance = np.array([np.inf if each is None else each for each in tolerances])
+        self._tolerance = profile.tracking_tolerance
         self._followed = np.isfinite(self._tolerance)
         self._near = profile.safety.held_share * self._tolerance
         self._unknown = np.minimum(self._tolerance, span)

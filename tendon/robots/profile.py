@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
+
 from tendon.core.checks import check_names, check_text, closest
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
@@ -178,6 +180,11 @@ class RobotProfile:
     def vector(self, attribute: str) -> Array:
         """Returns (n,) of a joint attribute such as "lower", "velocity" or "home", read-only."""
         return freeze(attribute, [getattr(joint, attribute) for joint in self.joints], (len(self.joints),))
+
+    @property
+    def tracking_tolerance(self) -> Array:
+        """(n,) how far a joint may be measured from its command, rad or m; infinite for one that may be held off it."""
+        return np.array([np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in self.joints])
 
     def group_indices(self, group: str) -> list[int]:
         """Returns the positions of a joint group in the joint vector.

@@ -35,12 +35,12 @@ class JointWatch:
 
     def __init__(self, profile: RobotProfile) -> None:
         self._names = profile.joint_names
-        tolerance = [np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints]
+        tolerance = profile.tracking_tolerance
         settings = profile.safety
         self._frozen_ns = nanoseconds(settings.frozen_s)
         self._repeats_ns = nanoseconds(REPEATED_SHARE * settings.joint_state_age_s)
-        self._motion = settings.frozen_share * np.array(tolerance)
-        self._implied = settings.implied_share * np.array(tolerance)
+        self._motion = settings.frozen_share * tolerance
+        self._implied = settings.implied_share * tolerance
         self._speed, self._rest = np.zeros(len(tolerance)), Rest(profile)
         self._followed = np.isfinite(self._motion)
         self._commanded: Array | None = None

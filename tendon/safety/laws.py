@@ -85,7 +85,7 @@ class CommandLaws:
         self._jerk = profile.vector("jerk")[columns]
         self._period_ns = round(1e9 / profile.control_hz)
         self._longest_ns = longest_stop_ns(profile)
-        self._follows, self._start = tracking_tolerance(profile)[columns], start_allowance(profile)[columns]
+        self._follows, self._start = profile.tracking_tolerance[columns], start_allowance(profile)[columns]
         self._silence_ns, self._oldest_ns, self._ahead_ns = map(
             nanoseconds, (settings.joint_state_silence_s, settings.command_age_s, settings.state_ahead_s)
         )
@@ -338,11 +338,6 @@ class CommandLaws:
         return Breach(law=law, reason=f"command breaks the law of {law}: {reason}")
 
 
-def tracking_tolerance(profile: RobotProfile) -> Array:
-    """Returns (n,) how far a joint may be measured from its command, rad or m; infinite without such a tolerance."""
-    return np.array([np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in profile.joints])
-
-
 def start_allowance(profile: RobotProfile) -> Array:
     """Returns (n,) how far from where a joint is measured a motion may start, rad or m.
 
@@ -350,7 +345,7 @@ def start_allowance(profile: RobotProfile) -> Array:
     joint at rest may creep between two looks at it.
     """
     settings = profile.safety
-    held = settings.held_share * np.nan_to_num(tracking_tolerance(profile), posinf=0.0)
+    held = settings.held_share * np.nan_to_num(profile.tracking_tolerance, posinf=0.0)
     return held + settings.rest_share * settings.joint_state_silence_s * profile.vector("velocity")
 
 

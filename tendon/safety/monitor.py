@@ -64,7 +64,7 @@ class SafetyMonitor:
         self._names, self._rest = profile.joint_names, Rest(profile)
         span = position_slack(profile)
         self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
-        followed = np.array([joint.tracking_tolerance is not None for joint in profile.joints])
+        followed = np.isfinite(profile.tracking_tolerance)
         self._fastest = np.where(followed, settings.velocity_factor * profile.vector("velocity"), np.inf)
         self._required = tuple(required)
         self._beats: dict[str, tuple[str, int] | None] = dict.fromkeys((*self._required, *watched))

@@ -9,7 +9,7 @@ import numpy as np
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.safety.cubics import sample
-from tendon.safety.laws import COMMITTED_PERIODS, tracking_tolerance
+from tendon.safety.laws import COMMITTED_PERIODS
 
 REMEMBERED = 64
 """Joint states that wait for the next command."""
@@ -29,7 +29,7 @@ class TrackingWatch:
     def __init__(self, profile: RobotProfile, controller: ControllerSpec) -> None:
         self._names = controller.joints
         self._columns = [profile.joint_names.index(name) for name in controller.joints]
-        self._allowed = profile.safety.tracking_factor * tracking_tolerance(profile)[self._columns]
+        self._allowed = profile.safety.tracking_factor * profile.tracking_tolerance[self._columns]
         self._committed_ns = COMMITTED_PERIODS * round(1e9 / profile.control_hz)
         self._measured: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
         self._played: SentTrajectory | None = None

@@ -13,7 +13,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
@@ -36,7 +35,7 @@ from harness import Number, Value  # noqa: E402
 
 from tests.faults.bench import Bench  # noqa: E402
 from tests.faults.faults import Expect, Fault  # noqa: E402
-from tests.faults.record import Record  # noqa: E402
+from tests.faults.record import Record, parser_of  # noqa: E402
 from tests.faults.trial import AGREED_MS, Trial, try_fault  # noqa: E402
 
 OUTPUT = Path("outputs/faults/kill.jsonl")
@@ -73,16 +72,8 @@ def plan(count: int) -> list[str]:
 
 def main() -> int:
     """Runs the kills."""
-    parser = argparse.ArgumentParser(
-        description=__doc__.partition("\n")[0],
-        epilog=__doc__[__doc__.index("Examples") :],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--count", type=int, default=300, help="kills (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
-    parser.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
-    parser.add_argument("--results", action="store_true", help="add rows to docs/results; not on a busy machine")
-    harness.add_arguments(parser)
     args = parser.parse_args()
     results = harness.begin(args, "faults/kills") if args.results else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the graph has to end with this process

@@ -41,7 +41,7 @@ from harness import Number, Value  # noqa: E402
 from tests.faults import start_faults  # noqa: E402
 from tests.faults.bench import Bench  # noqa: E402
 from tests.faults.faults import FAULTS, Fault  # noqa: E402
-from tests.faults.record import Record, trial_of  # noqa: E402
+from tests.faults.record import Record, parser_of, trial_of  # noqa: E402
 from tests.faults.trial import AGREED_MS, Trial, try_fault  # noqa: E402
 
 OUTPUT = Path("outputs/faults")
@@ -218,20 +218,12 @@ def write(rows: Sequence[Row], repeats: int, folder: Path) -> None:
 
 def main() -> int:
     """Runs the matrix."""
-    parser = argparse.ArgumentParser(
-        description=__doc__.partition("\n")[0],
-        epilog=__doc__[__doc__.index("Examples") :],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="of each fault (%(default)s)")
     parser.add_argument("--only", nargs="+", default=(), metavar="TEXT", help="faults with one of these in name or row")
     parser.add_argument("--out", type=Path, default=OUTPUT, help="folder of the table (%(default)s)")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
     parser.add_argument("--clock", default="simulated", choices=("simulated", "realtime"), help="of faults for either")
     parser.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--results", action="store_true", help="add rows to docs/results; not on a busy machine")
-    harness.add_arguments(parser)
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the graph has to end with this process
     if args.inner:

@@ -12,7 +12,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
@@ -34,7 +33,7 @@ from harness import Number  # noqa: E402
 from tests.faults import impostors  # noqa: E402
 from tests.faults.bench import FINGER, Bench  # noqa: E402
 from tests.faults.limits_check import worst_of  # noqa: E402
-from tests.faults.record import Record  # noqa: E402
+from tests.faults.record import Record, parser_of  # noqa: E402
 from tests.faults.trial import Trial  # noqa: E402
 from tests.faults.witness import PROFILE  # noqa: E402
 
@@ -70,16 +69,8 @@ def arm_again(bench: Bench) -> Trial:
 
 def main() -> int:
     """Runs the trials."""
-    parser = argparse.ArgumentParser(
-        description=__doc__.partition("\n")[0],
-        epilog=__doc__[__doc__.index("Examples") :],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--count", type=int, default=100, help="times that it is armed (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
-    parser.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
-    parser.add_argument("--results", action="store_true", help="add a row to docs/results; not on a busy machine")
-    harness.add_arguments(parser)
     args = parser.parse_args()
     results = harness.begin(args, "faults/rearm") if args.results else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the graph has to end with this process

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import harness
+
 from tests.faults.limits_check import Worst
 from tests.faults.trial import Trial
+
+
+def parser_of(doc: str) -> argparse.ArgumentParser:
+    """Returns the options of every run of faults; the module's text has "Examples:" at its end."""
+    parser = argparse.ArgumentParser(
+        description=doc.partition("\n")[0],
+        epilog=doc[doc.index("Examples") :],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the moments (%(default)s)")
+    parser.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
+    parser.add_argument("--results", action="store_true", help="add rows to docs/results; not on a busy machine")
+    harness.add_arguments(parser)
+    return parser
 
 
 class Record:
