@@ -57,6 +57,7 @@ def fuzz_node(name: str, count: int, seed: int, said: Any) -> None:
                 now_ns=subject.now_ns,
                 work=subject.work,
                 sent=lambda sent: said.put(("sent", sent)),
+                memory=True,
             )
             problem = subject.works()
             rows.setdefault(label, []).append(found)

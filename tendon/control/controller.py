@@ -68,6 +68,7 @@ class Controller:
         self._settling = Settling(profile, held)
         self._invalid_in_a_row, self._invalid_ns = 0, 0
         self._late_in_a_row = 0
+        self._yields = all(each.type == "joint_trajectory" for each in profile.controllers)
         self._standstill = Standstill(settings)
         self._feedback = Feedback(profile, self._standstill)
         self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
@@ -234,7 +235,8 @@ class Controller:
         if self._standstill.until_ns is not None and not self._stands(now_ns, self._standstill.until_ns):
             # The robot plays a stop that must not be interrupted.
             return self._quiet(self._standstill.reason, self._filter.position, late)
-        for reason in self._feedback.off(self._reference):
+        off, moving = self._feedback.off(self._reference), self.mode.moving
+        for reason in off:
             self._modes.stop(reason)
         target: Array | None = None
         notes: tuple[str, ...] = ()
@@ -247,9 +249,13 @@ class Controller:
             notes = (stop.text, *notes)
         newest = self._reference.newest
         command = self._command(notes) if self.mode is not Mode.LATCHED else None
+        yielding = None
+        if moving and self._yields and any(reason.cause is Cause.TRACKING for reason in off):
+            yielding = self._yielding(notes)
+        command = yielding or command
         if command is not None:
             self._stops = (self._stops[1], self._stop_of(command))
-        return Tick(
+        tick = Tick(
             command=command,
             mode=self.mode,
             reasons=notes,
@@ -262,6 +268,19 @@ class Controller:
             cause=None if stop is None else stop.cause,
             inputs=self._reference.drain(),
         )
+        if yielding is not None and self._stops[1] is not None:
+            self._settling.wait(now_ns, self._stops[1].rest_ns)
+            self._reference.start(self._stops[1].position, now_ns)
+        return tick
+
+    def _yielding(self, reasons: tuple[str, ...]) -> Command | None:
+        """Returns a stop that ends where the robot was found, so that it does not press on; `None` without such a way.
+
+        Nothing is sent after it: the robot side plays it to its end, with permission or without.
+        """
+        goal = self._feedback.held_back(self._reference)
+        stop = None if goal is None else self._reference.retreat(goal)
+        return None if stop is None else self._reference.command(reasons, stop)
 
     def _quiet(self, note: str, position: Array, late: int = 0) -> Tick:
         """Returns a tick that commands nothing, with the robot at (n,) `position`; a stop is said before a note."""

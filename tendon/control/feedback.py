@@ -13,6 +13,10 @@ from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import nanoseconds
 
 
+BELIEVED = 2.0
+"""Tracking tolerances: what a joint is held back by grows from tick to tick, and is seen long before that."""
+
+
 class Feedback:
     """The newest joint state. Not thread-safe.
 
@@ -69,6 +73,20 @@ class Feedback:
             for i in np.flatnonzero(error > self._tolerance)
         )
         return [Reason(Cause.TRACKING, text) for text in texts]
+
+    def held_back(self, reference: Reference) -> Array | None:
+        """Returns (n,) where to hold a robot that is off its reference: each joint that has to follow where it is.
+
+        Returns:
+            `None` when it is so far off that the measurement is not believed.
+        """
+        if self.observation is None:
+            return None
+        measured, followed = self.observation.joint_position, np.isfinite(self._tolerance)
+        tick = min(reference.nearest(self.observation.stamp_ns), reference.committed)
+        if (np.abs(measured - reference.point(tick).position) > BELIEVED * self._tolerance).any():
+            return None
+        return np.where(followed, measured, reference.newest.stop.position[-1])
 
     def off_stop(self, position: Array) -> Reason | None:
         """Returns why a robot that played its stop does not stand at the end of it, at (n,) `position`."""

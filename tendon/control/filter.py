@@ -10,6 +10,7 @@ import numpy as np
 from tendon.control.clearance.avoidance import Avoidance
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.motion import MAX_QUERIES, MotionPath, Separation, check_separation
+from tendon.control.retreat import with_retreat
 from tendon.control.stop import (
     History,
     Stop,
@@ -162,6 +163,24 @@ class SafetyFilter:
         reasons += self._explain(wanted, velocity)
         return self._judge(velocity, reasons)
 
+    def retreat(self, stop: Stop, goal: Array) -> Stop | None:
+        """Returns a stop of the reference that then comes to (n,) `goal`, or to the limits before it, and rests there.
+
+        Returns:
+            `None` when something is in the way.
+        """
+        inside = np.clip(goal, self._lower, self._upper)
+        limits = self._velocity_limit, self._acceleration_limit, self._jerk_limit
+        longer = with_retreat(stop, inside, limits, self.period_s)
+        path = MotionPath(
+            time_s=self.period_s * longer.ticks,
+            position=longer.position,
+            velocity=longer.velocity,
+            acceleration=longer.acceleration,
+        )
+        separation, cause = self._look_along(path, MAX_QUERIES)
+        return None if cause or not (separation is None or separation.kept) else longer
+
     def _shape(self, goal: Array, goal_velocity: Array) -> tuple[Array, Array, tuple[str, ...]]:
         """Returns the velocity that would serve the target, the one the limits allow, and what was off the limits."""
         inside = np.minimum(np.maximum(goal, self._limit_lower), self._limit_upper)
@@ -272,7 +291,9 @@ class SafetyFilter:
         """Returns what the clearances along a step and its stop say, and what a guard has against it."""
         if self._clearance is None and not self.guards:
             return None, ""
-        path = self._path(step)
+        return self._look_along(self._path(step), queries)
+
+    def _look_along(self, path: MotionPath, queries: int) -> tuple[Separation | None, str]:
         cause = next(filter(None, (guard(path) for guard in self.guards)), "")
         return self._separation(path, queries), cause
 

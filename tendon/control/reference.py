@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tendon.control.filter import SafetyFilter, Verdict
+from tendon.control.stop import Stop
 from tendon.core.types import Array, Command, Trajectory
 
 LEAD_TICKS = 4
@@ -85,6 +86,10 @@ class Reference:
         self._points.append(self._filter.step(target, velocity))
         return self._points[-1]
 
+    def retreat(self, goal: Array) -> Stop | None:
+        """Returns the stop from the newest point, and the way to (n,) `goal` after it; `None` when that is not free."""
+        return self._filter.retreat(self.newest.stop, goal)
+
     def drain(self) -> tuple[FilterInput, ...]:
         """Returns what the filter was given since this was called last."""
         inputs = tuple(self._inputs)
@@ -112,13 +117,17 @@ class Reference:
         """Whether a committed point after the tick is in motion."""
         return any(self.point(tick).velocity.any() for tick in range(self.tick + 1, self.committed + 1))
 
-    def command(self, reasons: tuple[str, ...]) -> Command:
+    def command(self, reasons: tuple[str, ...], stop: Stop | None = None) -> Command:
         """Returns the point of the tick, the committed points after it, and the stop from the last of them.
 
         The first point is due now, so a robot side joins the motion there and not from where it was measured.
+
+        Args:
+            reasons: for a person.
+            stop: which begins as that stop; `None` takes it as it is.
         """
         points = [self.point(tick) for tick in range(self.tick, self.committed)]
-        stop, lead = self.newest.stop, len(points)
+        stop, lead = self.newest.stop if stop is None else stop, len(points)
         ticks = (*range(lead), *(lead + ticks for ticks in stop.ticks.tolist()))
         trajectory = Trajectory(
             position=np.concatenate([[point.position for point in points], stop.position]),

@@ -65,6 +65,10 @@ class Settling:
         self._way = (start, np.where(pushed, measured, start)) if pushed.any() else None
         return start
 
+    def wait(self, now_ns: int, until_ns: int) -> None:
+        """Waits for a robot side that plays, from now on, what it has been sent."""
+        self._began_ns, self.until_ns, self._way = now_ns, until_ns, None
+
     def under_way(self, now_ns: int) -> bool:
         """Returns whether the robot side may still be on its way to where the reference stands."""
         return self._began_ns <= now_ns < self.until_ns

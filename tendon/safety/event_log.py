@@ -85,6 +85,7 @@ class EventLog:
             if self._ready.wait(SYNC_S) and not self._closing:
                 time.sleep(GATHER_S)
             self._ready.clear()
+            last = self._closing
             try:
                 while self._queue:
                     self._write_all()
@@ -94,9 +95,10 @@ class EventLog:
                 self.problem = ""
             except OSError as error:
                 self.problem = f"the event log cannot be written: {error.strerror}"
-                if self._closing:
+                if last:
                     break
-                time.sleep(SYNC_S)
+                if not self._closing:
+                    time.sleep(SYNC_S)
                 self._ready.set()
         if self._file is not None:
             os.close(self._file)

@@ -23,7 +23,9 @@ COMMITTED_PERIODS = 4
 """So long after its stamp a command is the motion itself, and later its stop: what a command that was lost does before
 that is known."""
 LONGEST_PERIODS = 15
-"""What a command may last beyond one and a half times the robot's braking time, in control periods."""
+"""What a command may last beyond one and a half times the robot's braking time and its way back, in control periods."""
+BELIEVED_TOLERANCES = 2.0
+"""Tracking tolerances from which a robot is led back to where it is measured after contact; more is not believed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,7 +352,15 @@ def start_allowance(profile: RobotProfile) -> Array:
 
 
 def longest_stop_ns(profile: RobotProfile) -> int:
-    """Returns how long a command may last."""
-    braking = profile.vector("velocity") / profile.vector("acceleration")
-    braking_s = float((braking + profile.vector("acceleration") / profile.vector("jerk")).max())
-    return round(1.5e9 * braking_s) + LONGEST_PERIODS * round(1e9 / profile.control_hz)
+    """Returns how long a command may last: to brake, and to come back to where something held the robot.
+
+    That way is at most what a measurement is believed of, and the way of braking. Its jerk is constant in four phases
+    of `T`, so it covers `2 j T^3`, accelerates by `j T` and comes to `j T^2`.
+    """
+    velocity, acceleration, jerk = map(profile.vector, ("velocity", "acceleration", "jerk"))
+    braking_s = velocity / acceleration + acceleration / jerk
+    tolerance = np.where(np.isfinite(profile.tracking_tolerance), profile.tracking_tolerance, 0.0)
+    way = BELIEVED_TOLERANCES * tolerance + velocity * braking_s
+    back_s = 4.0 * np.max([way / (2.0 * velocity), np.sqrt(way / (2.0 * acceleration)), np.cbrt(way / (2.0 * jerk))])
+    longest_s = 1.5 * float(braking_s.max()) + float(back_s)
+    return round(1e9 * longest_s) + LONGEST_PERIODS * round(1e9 / profile.control_hz)

@@ -1,0 +1,143 @@
+"""After contact the setpoint comes to where the robot is held, in the very command that stops it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tendon.control.clearance.model import Clearance
+from tendon.control.controller import Controller
+from tendon.core.causes import Cause, Reason
+from tendon.core.modes import Mode
+from tendon.core.types import Array, SentTrajectory
+from tendon.robots.environment import load_environment
+from tendon.robots.profile import ControllerSpec
+from tendon.safety.laws import CommandLaws, Delivery
+from tests.control.limits_checker import PROFILE
+from tests.control.robot_side import MS, PERIOD_NS, Robot
+from tests.control.test_controller import running, swing
+from tests.laws import law_settings
+
+GRIPPER = 7
+
+
+def blocked(robot: Robot, joints: Array, ticks: int) -> Array:
+    """Ticks a robot whose `joints` stay where they are now; returns (8,) where it is found at last."""
+    held = robot.observe().joint_position
+    found = held
+    for _ in range(ticks):
+        commanded = robot.side.sample(robot.now_ns + PERIOD_NS)[0]
+        robot.offset = np.where(joints, held - commanded, 0.0)
+        found = robot.observe().joint_position
+        robot.tick()
+    return found
+
+
+@pytest.mark.parametrize("joint", range(7))
+def test_a_blocked_joint_is_not_pressed_on(joint: int) -> None:
+    robot = running()
+    since, place = len(robot.positions), robot.observe().joint_position
+    blocked(robot, np.arange(8) == joint, 200)
+    assert robot.controller.mode is Mode.LATCHED
+    pressed = abs(robot.positions[-1][joint] - place[joint])
+    assert pressed < 1e-9, f"its setpoint stays {pressed:.3f} rad beyond where it is held"
+    robot.assert_inside(since)
+
+
+@law_settings(max_examples=20)
+@given(start=st.integers(1, 90), joints=st.lists(st.booleans(), min_size=7, max_size=7), delay=st.integers(0, 15))
+def test_whatever_is_blocked_and_when_no_limit_and_no_law_of_the_monitor_is_broken(
+    start: int, joints: list[bool], delay: int
+) -> None:
+    robot = Robot()
+    robot.arm()
+    robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns)
+    laws = CommandLaws(PROFILE, _every_joint(), np.zeros(8))
+    held = None
+    since = len(robot.positions)
+    for k in range(260):
+        if k >= start:
+            held = robot.observe().joint_position if held is None else held
+            commanded = robot.side.sample(robot.now_ns + PERIOD_NS)[0]
+            robot.offset = np.where([*joints, False], held - commanded, 0.0)
+        command = robot.tick(delay_ns=delay * MS).command
+        if command is not None:
+            sent = SentTrajectory(
+                stamp_ns=command.stamp_ns,
+                joint_names=PROFILE.joint_names,
+                times_ns=command.trajectory.time_from_start_ns,
+                position=command.trajectory.position,
+                velocity=command.trajectory.velocity,
+            )
+            seen = robot.observe()
+            delivery = Delivery(arrived_ns=None, measured=seen.joint_position, measured_ns=seen.stamp_ns)
+            assert laws.check(sent, delivery) is None
+    robot.assert_inside(since)
+    if robot.controller.mode is Mode.LATCHED and held is not None:
+        last = np.array(robot.positions[-1])
+        assert np.allclose(last[:7][joints], held[:7][joints], atol=1e-9)
+
+
+def test_what_a_gripper_holds_it_keeps() -> None:
+    robot = running()
+    robot.offset[GRIPPER] = -0.02
+    blocked(robot, np.arange(8) == 2, 200)
+    end = robot.controller._stops[1]
+    assert end is not None and robot.positions[-1][GRIPPER] == end.position[GRIPPER] > 0.0
+    assert robot.controller.mode is Mode.LATCHED
+
+
+def test_armed_again_it_stays_where_it_was_held() -> None:
+    robot = running()
+    place = blocked(robot, np.arange(8) == 3, 200)
+    robot.controller.reset()
+    robot.tick()
+    robot.controller.arm()
+    since = len(robot.positions)
+    for _ in range(100):
+        robot.tick()
+    moved = np.abs(np.array(robot.positions[since:]) - robot.positions[since])
+    assert moved.max() < 1e-9 and abs(robot.positions[-1][3] - place[3]) < 1e-9
+
+
+def test_a_measurement_that_jumps_is_not_believed() -> None:
+    """An encoder that is wrong by half a radian does not lead the robot there."""
+    robot = running()
+    robot.offset[3] = 0.5
+    end = robot.controller._reference.newest.stop.position[-1][3]
+    for _ in range(200):
+        robot.tick()
+    assert robot.controller.mode is Mode.LATCHED
+    assert abs(robot.positions[-1][3] - end) < 0.05
+
+
+def test_a_stop_for_another_reason_goes_nowhere_after_its_end() -> None:
+    robot = running()
+    robot.offset[3] = 0.1
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    command = robot.tick().command
+    assert command is not None
+    end = command.trajectory.position[-1]
+    for _ in range(200):
+        robot.tick()
+    assert np.allclose(robot.positions[-1], end, atol=1e-9)
+
+
+def test_it_does_not_come_back_through_what_must_be_kept_apart() -> None:
+    """A measured position that the model calls a collision is no place to go to: it stops as for any other reason."""
+    clearance = Clearance(PROFILE, load_environment("tabletop"))
+    controller = Controller(PROFILE, clearance=clearance, held=PROFILE.vector("home"))
+    stop = controller._filter.step(None).stop
+    into_the_table = PROFILE.vector("home") + np.array([0.0, 1.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert controller._filter.retreat(stop, into_the_table) is None
+    near = PROFILE.vector("home") - 0.02
+    longer = controller._filter.retreat(stop, near)
+    assert longer is not None and np.array_equal(longer.position[-1], near)
+
+
+def _every_joint() -> ControllerSpec:
+    return replace(PROFILE.controllers[0], joints=PROFILE.joint_names)
