@@ -80,6 +80,7 @@ class ControlNode(NodeShell):
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
         ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
+        self._efforts = wire.EffortReader(self.profile)
         settings = self.profile.safety
         longest_ns, fresh_ns = map(nanoseconds, (settings.standstill_s, settings.permission_age_s))
         self._late_ns = round(settings.command_late_periods * self._period_ns)
@@ -152,7 +153,10 @@ class ControlNode(NodeShell):
             return  # no /clock yet
         try:
             stamp_ns, position, velocity = self._reader.read_bytes(data)
-            observation = Observation(stamp_ns=stamp_ns, joint_position=position, joint_velocity=velocity)
+            effort = self._efforts.read_bytes(data)
+            observation = Observation(
+                stamp_ns=stamp_ns, joint_position=position, joint_velocity=velocity, joint_effort=effort
+            )
         except TendonError as error:
             self._state_meter.drop()
             self._refusal = str(error)

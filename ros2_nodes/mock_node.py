@@ -2,7 +2,7 @@
 
 Subscribes `CONTROLLER/joint_trajectory` or `CONTROLLER/commands`; publishes `joint_states` at the control rate, or at
 the first multiple of it that is at least 100 times a second. Time goes as in every node that stands in for a robot
-(`stand_in`). Parameters `lag_s` and `noise` may be set while it runs.
+(`stand_in`). Parameters `lag_s`, `noise` and `effort` may be set while it runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ class MockNode(StandIn):
 
     def __init__(self) -> None:
         super().__init__("mock_node", loop="loop")
-        settings = MockSettings(lag_s=self.setting("lag_s", 0.0), noise=self.setting("noise", SENSOR_NOISE))
+        settings = MockSettings(
+            lag_s=self.setting("lag_s", 0.0),
+            noise=self.setting("noise", SENSOR_NOISE),
+            effort=self.setting("effort", 0.0),
+        )
         self._driver_time = ManualClock(self.time.now_ns())
         self._driver = MockDriver(self.profile, self._driver_time, settings)
         self._driver.connect()
@@ -69,14 +73,19 @@ class MockNode(StandIn):
         """Returns a status with how it differs from what it is told, and how time goes."""
         settings = self._driver.settings
         return MockStatus(
-            **vars(status), **self.pace(), lag_s=settings.lag_s, noise=settings.noise, moving=self._moving
+            **vars(status),
+            **self.pace(),
+            lag_s=settings.lag_s,
+            noise=settings.noise,
+            effort=settings.effort,
+            moving=self._moving,
         )
 
     def _take_positions(self, controller: str, message: Float64MultiArray) -> None:
         self.take(controller, self._controllers.accept_positions, message.data, stamp_ns=0)
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
-        wanted = {name: self.get_parameter(name).value for name in ("lag_s", "noise")}
+        wanted = {name: self.get_parameter(name).value for name in ("lag_s", "noise", "effort")}
         wanted |= {parameter.name: parameter.value for parameter in parameters if parameter.name in wanted}
         try:
             self._driver.settings = MockSettings(**wanted)
@@ -114,7 +123,8 @@ class MockNode(StandIn):
             self.rejected("robot", error)
         reading = self._driver.read()
         names = self.profile.joint_names
-        self._states.publish(wire.joint_state_message(now_ns, names, reading.position, reading.velocity))
+        state = wire.joint_state_message(now_ns, names, reading.position, reading.velocity, reading.effort)
+        self._states.publish(state)
 
     def close(self) -> None:
         """Ends the loop and lets go of the robot."""

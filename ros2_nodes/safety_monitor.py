@@ -70,6 +70,7 @@ class SafetyMonitorNode(NodeShell):
         self._log.put("start", latched="" if inherited is None else inherited.text)
         ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
+        self._efforts = wire.EffortReader(self.profile)
         self._permission = self._monitor.permission(self._awake.now_ns())
         self._kept: LatchRecord | None = None
         self._noted: Permission | None = None
@@ -151,11 +152,14 @@ class SafetyMonitorNode(NodeShell):
         now_ns = self._awake.now_ns()
         try:
             stamp_ns, position, velocity = self._reader.read_bytes(data)
+            effort = self._efforts.read_bytes(data)
         except TendonError as error:
             self._monitor.refused(str(error), now_ns)
             return
         if self._inputs.measured(stamp_ns, position, velocity, now_ns):  # the same stamp again is no life sign
             self._monitor.measured(position, velocity, now_ns)
+            if effort is not None:
+                self._inputs.effort.measured(effort, now_ns)
 
     def _reported(self, message: DiagnosticArray) -> None:
         try:

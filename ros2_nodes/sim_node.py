@@ -60,7 +60,7 @@ class SimNode(StandIn):
         self._words: deque[str] = deque(maxlen=8)
         self._commanded: list[tuple[int, Array, Array]] = []
         self._muted = self.setting("muted", False)
-        self._measured = self._robot.world.joint_state()
+        self._measured = self._measure()
         self._frozen = self.setting("frozen", False)
         self._next_jam: str | None = self.setting("jammed", "") or None
         self._slips = 0
@@ -154,12 +154,17 @@ class SimNode(StandIn):
             self._commanded.clear()
         if self._due(STATE_HZ) and not self._muted:
             if not self._frozen:
-                self._measured = robot.world.joint_state()
+                self._measured = self._measure()
             self._states.publish(wire.joint_state_message(now_ns, self.profile.joint_names, *self._measured))
         if self._due(self._camera_hz):
             self._worlds.publish(world_state_message(now_ns, self._label, robot.world.state()))
         if self._due(JUDGE_HZ):
             self._judge(now_ns)
+
+    def _measure(self) -> tuple[Array, Array, Array]:
+        """Returns (n,) position, velocity and effort."""
+        world = self._robot.world
+        return (*world.joint_state(), world.joint_effort())
 
     def _batch(self) -> bytes:
         stamps_ns, position, velocity = zip(*self._commanded, strict=True)

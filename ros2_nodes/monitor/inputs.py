@@ -31,6 +31,7 @@ from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
 from tendon.ros2_nodes.monitor.stop_inputs import StopInputs
 from tendon.safety.camera_watch import CameraWatch, PoseHistory
+from tendon.safety.effort_watch import EffortWatch
 from tendon.safety.event_log import EventLog
 from tendon.safety.joint_watch import JointWatch
 from tendon.safety.latency_watch import LatencyWatch
@@ -67,7 +68,7 @@ class MonitorInputs:
         self._period_ns = round(1e9 / profile.control_hz)
         settings = profile.safety
         self.requests, self._latency = Requests(settings), LatencyWatch(settings)
-        self._breaches = BreachWatch(settings)
+        self._breaches, self.effort = BreachWatch(settings), EffortWatch(profile)
         self._stop_inputs = StopInputs(node, awake)
         arm = np.flatnonzero(np.isfinite(profile.tracking_tolerance)).tolist()
         self._poses, self._joints = PoseHistory(arm), JointWatch(profile)
@@ -123,7 +124,7 @@ class MonitorInputs:
     def watches(self) -> tuple[Watch, ...]:
         """All that look for something."""
         cameras, inputs = self._cameras.values(), self._stop_inputs.watches
-        found = (self._breaches, self.sources, self._joints, self.silence)
+        found = (self._breaches, self.sources, self._joints, self.effort, self.silence)
         return (*found, *cameras, *inputs, self._latency, self.requests)
 
     def reported(self, state: ControlState | None, now_ns: int) -> None:

@@ -16,7 +16,7 @@ from tendon.ros2_nodes.wire.headers.life_signs import (
     read_heartbeat_bytes,
 )
 from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
-from tendon.ros2_nodes.wire.joint_states import JointStateReader, joint_state_message
+from tendon.ros2_nodes.wire.joint_states import EffortReader, JointStateReader, joint_state_message
 from tendon.ros2_nodes.wire.motion.chunks import chunk, chunk_bytes
 from tendon.ros2_nodes.wire.motion.commands import command_bytes
 from tendon.ros2_nodes.wire.motion.filter_inputs import filter_input_bytes, read_filter_inputs
@@ -41,6 +41,7 @@ __all__ = [
     "STATE",
     "TASK",
     "Done",
+    "EffortReader",
     "ForeignMessageError",
     "Heartbeat",
     "JointStateReader",

@@ -12,16 +12,21 @@ from sensor_msgs.msg import JointState
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.phrases import said_briefly
 from tendon.core.types import Array, freeze
+from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes.wire.cdr import STAMP_END, WORD, deserialize, gap, strings, strings_pattern
 from tendon.ros2_nodes.wire.times import ENCAPSULATION, read_stamp_ns, time_message, time_ns
 
 
-def joint_state_message(stamp_ns: int, names: Sequence[str], position: Array, velocity: Array) -> JointState:
-    """Returns a joint state without effort."""
+def joint_state_message(
+    stamp_ns: int, names: Sequence[str], position: Array, velocity: Array, effort: Array | None = None
+) -> JointState:
+    """Returns a joint state."""
     message = JointState(name=list(names))
     message.header.stamp = time_message(stamp_ns)
     message.position = array("d", position.tobytes())
     message.velocity = array("d", velocity.tobytes())
+    if effort is not None:
+        message.effort = array("d", effort.tobytes())
     return message
 
 
@@ -83,6 +88,44 @@ class JointStateReader:
                 f"joint state is stamped {ahead_ns * 1e-6:.0f} ms ahead of this machine's clock, allowed "
                 f"{self._ahead_ns * 1e-6:.0f}: let its sender use the same clock"
             )
+
+
+class EffortReader:
+    """Reads what joints bear, in the profile's order.
+
+    Args:
+        profile: says which joints have a limit, and so must say it.
+    """
+
+    def __init__(self, profile: RobotProfile) -> None:
+        limits = profile.effort_limit("contact_effort"), profile.effort_limit("payload_effort")
+        self._wanted, self._limited = profile.joint_names, np.isfinite(limits).any(axis=0)
+
+    def read_bytes(self, data: bytes) -> Array | None:
+        """Returns (n,) efforts of a serialized message, N m or N; NaN for a joint without a limit that has none.
+
+        Returns:
+            `None` when no joint has a limit.
+
+        Raises:
+            MismatchError: a joint is missing or named twice, or does not say what it bears although that is limited.
+            InvalidDataError: the bytes are no joint state, or it has another number of efforts than of names.
+        """
+        if not self._limited.any():
+            return None
+        message = deserialize(data, JointState)
+        order = order_of(self._wanted, message.name, "joint state")
+        if len(message.effort) not in (0, len(message.name)):
+            raise InvalidDataError(f"joint state has {len(message.effort)} efforts for {len(message.name)} joints")
+        effort = np.array(message.effort)[order] if len(message.effort) else np.full(len(order), np.nan)
+        effort[np.isinf(effort)] = np.nan
+        if (silent := np.flatnonzero(self._limited & np.isnan(effort))).size:
+            names = ", ".join(self._wanted[i] for i in silent)
+            raise MismatchError(
+                f"joint state has no effort for {names}, which the profile limits: let the driver publish it, or take "
+                "contact_effort and payload_effort out of the profile"
+            )
+        return effort
 
 
 class _UsualForm:

@@ -81,3 +81,9 @@ class Robot:
             freeze("joint_position", [row[0] for row in rows], (len(joints),)),
             freeze("joint_velocity", [row[1] for row in rows], (len(joints),)),
         )
+
+    def effort(self) -> Array:
+        """Returns (n,) what the servos exerted in the last step, N m or N."""
+        joints = [self.joints[i] for i in self._first]
+        rows = pybullet.getJointStates(self.body, joints, physicsClientId=self.client)
+        return freeze("joint_effort", [row[3] for row in rows], (len(joints),))

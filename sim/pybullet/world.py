@@ -54,6 +54,10 @@ class BulletWorld:
         """Returns measured (n,) positions and (n,) velocities in the profile's joint order."""
         return self.robot.state()
 
+    def joint_effort(self) -> Array:
+        """Returns (n,) what the servos exerted in the last step, N m or N."""
+        return self.robot.effort()
+
     def reset_joints(self, joint_position: Array) -> None:
         """Puts the robot at a (n,) joint vector, at rest."""
         self.robot.reset(joint_position)

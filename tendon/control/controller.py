@@ -24,6 +24,8 @@ from tendon.core.types import ActionChunk, Array, Command, Observation
 from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 
+CONTACTS = (Cause.TRACKING, Cause.EFFORT)
+"""What something in the robot's way shows as."""
 HOME_TOLERANCE = 1e-3
 """How near to home [rad or m] counts as there."""
 
@@ -250,7 +252,7 @@ class Controller:
         newest = self._reference.newest
         command = self._command(notes) if self.mode is not Mode.LATCHED else None
         yielding = None
-        if moving and self._yields and any(reason.cause is Cause.TRACKING for reason in off):
+        if moving and self._yields and any(reason.cause in CONTACTS for reason in off):
             yielding = self._yielding(notes)
         command = yielding or command
         if command is not None:
@@ -381,7 +383,7 @@ class Controller:
 
     def _standing_causes(self) -> list[Reason]:
         """Returns what would stop it again at once, while the reference is at rest."""
-        causes = self._feedback.stale() + self._feedback.moving()
+        causes = self._feedback.stale() + self._feedback.moving() + self._feedback.pressed()
         now_ns = self._feedback.now_ns
         recent = now_ns is not None and now_ns - self._invalid_ns < self._invalid_counts_ns
         if self._invalid_in_a_row >= self._settings.invalid_chunks and recent:

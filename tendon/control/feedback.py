@@ -8,10 +8,10 @@ from tendon.control.reference import Reference
 from tendon.control.standstill import Standstill
 from tendon.core.causes import Cause, Reason
 from tendon.core.types import Array, Observation
+from tendon.robots.effort import EffortLimit
 from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import nanoseconds
-
 
 BELIEVED = 2.0
 """Tracking tolerances: what a joint is held back by grows from tick to tick, and is seen long before that."""
@@ -30,6 +30,8 @@ class Feedback:
         self._tolerance = profile.tracking_tolerance
         self._age_ns = nanoseconds(profile.safety.joint_state_age_s)
         self._rest = Rest(profile)
+        most = profile.effort_limit("contact_effort")
+        self._contact = EffortLimit(profile.joint_names, most, profile.safety.contact_lasts_s)
         self.observation: Observation | None = None
         """The newest joint state; `None` before the first."""
         self.now_ns: int | None = None
@@ -38,6 +40,8 @@ class Feedback:
     def take(self, observation: Observation | None, now_ns: int) -> None:
         """Takes the newest joint state there is at a tick."""
         self.observation, self.now_ns = observation, now_ns
+        if observation is not None and observation.joint_effort is not None:
+            self._contact.measured(observation.joint_effort, observation.stamp_ns)
 
     def stale(self) -> list[Reason]:
         """Returns why the joint state cannot be used; empty when it can."""
@@ -59,9 +63,16 @@ class Feedback:
         moving = np.flatnonzero(self._rest.moving(self.observation.joint_velocity))
         return [Reason(Cause.TRACKING, f"{self._names[i]} moves") for i in moving]
 
+    def pressed(self) -> list[Reason]:
+        """Returns why something presses on the robot, as far as its joints can tell."""
+        return [Reason(Cause.EFFORT, f"contact: {self._contact.problem}")] if self._contact.problem else []
+
     def off(self, reference: Reference) -> list[Reason]:
-        """Returns what must stop a robot that may move: it is stale, or too far from the reference at its stamp."""
-        stale = self.stale()
+        """Returns what must stop a robot that may move.
+
+        It is stale, in contact, or too far from the reference at its stamp.
+        """
+        stale = self.stale() or self.pressed()
         if stale or self.observation is None:
             return stale
         tick = min(reference.nearest(self.observation.stamp_ns), reference.committed)

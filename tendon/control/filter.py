@@ -173,7 +173,7 @@ class SafetyFilter:
         limits = self._velocity_limit, self._acceleration_limit, self._jerk_limit
         longer = with_retreat(stop, inside, limits, self.period_s)
         path = MotionPath(
-            time_s=self.period_s * longer.ticks,
+            time_s=np.asarray(self.period_s * longer.ticks),
             position=longer.position,
             velocity=longer.velocity,
             acceleration=longer.acceleration,

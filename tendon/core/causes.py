@@ -14,6 +14,8 @@ class Cause(Enum):
     """Somebody asked for the stop, or ended the graph. There is nothing to look for."""
     TRACKING = "tracking"
     """The robot does not do what it is commanded. Something is in its way, holds it or has hit it."""
+    EFFORT = "effort"
+    """A joint bears more than its profile allows. Something was touched, or what the robot carries is too heavy."""
     LIMITS = "limits"
     """A joint is measured beyond its limits. Move it back by hand, or correct its zero or the profile."""
     STALE_JOINTS = "stale_joints"

@@ -137,6 +137,7 @@ class MockStatus(StandInStatus):
 
     lag_s: float
     noise: float
+    effort: float
     moving: bool
 
 

@@ -67,6 +67,7 @@ class Observation:
         stamp_ns: the instant: the exposure time of the images.
         joint_position: (n,) in the profile's joint order, rad or m.
         joint_velocity: (n,) rad/s or m/s.
+        joint_effort: (n,) N m or N; `None` where nobody limits it.
         images: camera name to frame.
         instruction: the task in words.
     """
@@ -74,6 +75,7 @@ class Observation:
     stamp_ns: int
     joint_position: Array
     joint_velocity: Array
+    joint_effort: Array | None = None
     images: Mapping[str, Image] = field(default_factory=dict)
     instruction: str = ""
 

@@ -19,7 +19,7 @@ JUDGING = ("safety_monitor", "control_node")
 NODES = (*SIMULATED, *JUDGING, "policy_node")
 """Those of the simulated graph."""
 EVERY = (*NODES, *MOCKED)
-REAL = ("lag_s", "noise")
+REAL = ("lag_s", "noise", "effort")
 """Parameters that are real numbers, which a YAML file may write without a point."""
 STEERED = "steer."
 """What parameters that steer a policy are called, before the name that its bundle.yaml gives."""
@@ -100,6 +100,12 @@ PARAMETERS = (
         name="noise",
         nodes=("mock_node",),
         description="standard deviation of the mock robot's measured positions [rad or m]",
+        tunable=True,
+    ),
+    Parameter(
+        name="effort",
+        nodes=("mock_node",),
+        description="what each joint of the mock robot says it bears [N m or N]",
         tunable=True,
     ),
     Parameter(name="bundle", nodes=("policy_node",), description="the policy: a bundle's folder or a server's file"),

@@ -186,6 +186,11 @@ class RobotProfile:
         """(n,) how far a joint may be measured from its command, rad or m; infinite for one that may be held off it."""
         return np.array([np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in self.joints])
 
+    def effort_limit(self, attribute: str) -> Array:
+        """Returns (n,) of "contact_effort" or "payload_effort", N m or N; infinite for a joint without one."""
+        efforts = [getattr(joint, attribute) for joint in self.joints]
+        return np.array([np.inf if effort is None else effort for effort in efforts])
+
     def group_indices(self, group: str) -> list[int]:
         """Returns the positions of a joint group in the joint vector.
 

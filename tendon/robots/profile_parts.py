@@ -30,6 +30,7 @@ Position = Annotated[float, Range(least=-MAX_TURN, most=MAX_TURN)]
 Speed = Annotated[float, Range(above=0, most=100)]
 Acceleration = Annotated[float, Range(above=0, most=1e4)]
 Jerk = Annotated[float, Range(above=0, most=1e6)]
+Effort = Annotated[float, Range(above=0, most=1e4)]
 """The upper bounds are far above any arm's: they find slips of the keyboard and of the unit."""
 Pixels = Annotated[int, Range(least=1, most=MAX_PIXELS, unit="px")]
 Near = Annotated[float, Range(above=0, most=10)]
@@ -51,6 +52,8 @@ class Joint:
         home: where `home` moves it.
         tracking_tolerance: largest |commanded - measured| before a stop; `None` for a joint that is
             meant to be held off its target, like a gripper on an object.
+        contact_effort: |effort| in `joint_states` at which the robot stops and comes back, N m or N; `None` has none.
+        payload_effort: |effort| that, when it lasts, slows the robot down, N m or N; `None` has none.
     """
 
     name: Text
@@ -61,6 +64,8 @@ class Joint:
     jerk: Jerk
     home: Position
     tracking_tolerance: Annotated[float, Range(above=0, most=MAX_TOLERANCE)] | None = None
+    contact_effort: Effort | None = None
+    payload_effort: Effort | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, "joint")

@@ -82,6 +82,17 @@ class SafetySettings:
     """How far a joint may be measured from the command that the monitor heard. The controller compares it with the
     tolerance itself; a fifth more is for what the monitor knows less well, and so that the controller says it first."""
 
+    # What the joints bear, where the profile limits that.
+    contact_lasts_s: float = field(default=0.02, metadata=bounds("s", tightest=0.005, loosest=0.05))
+    """How long a joint may bear more than its `contact_effort` before the controller stops. Two samples at 100 Hz: a
+    single one is noise. May be loosened for a driver whose efforts are noisy."""
+    contact_ignored_s: float = field(default=0.15, metadata=bounds("s", tightest=0.12, loosest=0.2))
+    """The same, before the monitor stops the robot. Later than the controller, which comes back from the contact. May
+    be loosened together with that one."""
+    payload_lasts_s: float = field(default=0.5, metadata=bounds("s", tightest=0.1, loosest=2.0))
+    """How long a joint may bear more than its `payload_effort` before the robot slows down. Motion takes effort for a
+    moment, a payload all the time. May be loosened for heavy arms with low limits."""
+
     # What is on the wire, and who sends it.
     law_tolerance: float = field(default=1e-3, metadata=bounds("of each limit", tightest=1e-4, loosest=1e-3))
     """What the monitor's laws forgive a command. Not for the wire, which carries every bit of a float64, but for what

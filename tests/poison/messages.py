@@ -253,7 +253,7 @@ def statuses() -> list[NodeStatus]:
         ),
         PolicyStatus(node="policy_node", policy="tiny", steer={"speed": 1.0}, target_m=(0.1, 0.2, 0.3), **common),
         SimulationStatus(node="sim_node", scene="put/1", slips=0, done=False, **common),
-        MockStatus(node="mock_node", lag_s=0.0, noise=1e-6, moving=False, **common),
+        MockStatus(node="mock_node", lag_s=0.0, noise=1e-6, effort=0.0, moving=False, **common),
     ]
 
 

@@ -110,6 +110,7 @@ FUZZED = (
     "frozen",
     "lag_s",
     "noise",
+    "effort",
     "backend",
     "use_sim_time",
     "instruction",

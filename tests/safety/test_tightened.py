@@ -14,17 +14,19 @@ from tendon.control.clearance.motion import MotionPath
 from tendon.control.clearance.people import HumanZone
 from tendon.control.controller import Controller
 from tendon.control.executor import Placement
+from tendon.control.feedback import Feedback
 from tendon.control.standstill import Standstill
 from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock, ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission, PermissionFollower
-from tendon.core.types import ActionChunk
+from tendon.core.types import ActionChunk, Observation
 from tendon.robots.profile import Camera, Human, RobotProfile
 from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.camera_watch import CameraWatch, Frame
+from tendon.safety.effort_watch import EffortWatch
 from tendon.safety.host_watch import HostWatch
 from tendon.safety.joint_watch import JointWatch
 from tendon.safety.latency_watch import LatencyWatch
@@ -338,6 +340,20 @@ def slowed(profile: RobotProfile) -> float:
     return Response.SLOW.speed(profile.safety)
 
 
+def borne_ms(profile: RobotProfile, stops: bool = False, **most: float) -> int:
+    """Returns after how many milliseconds of 40 N m the monitor, or the controller, restricts the robot."""
+    profile = replace(profile, joints=tuple(replace(joint, **most) for joint in profile.joints))
+    watch, feedback = EffortWatch(profile), Feedback(profile, Standstill(profile.safety))
+    for k in range(1000):
+        effort = np.full(8, 40.0)
+        watch.measured(effort, k * MS)
+        seen = Observation(stamp_ns=k * MS, joint_position=HOME, joint_velocity=STILL, joint_effort=effort)
+        feedback.take(seen, k * MS)
+        if feedback.pressed() if stops else list(watch.findings(k * MS)):
+            return k
+    return NEVER
+
+
 TOP = PROFILE.vector("upper")
 FINGER = np.arange(8) == 7
 IN_PROCESSES = {"command_late_periods", "clock_still_s", "clock_waits_s", "state_ahead_s"}
@@ -356,6 +372,9 @@ EARLIER = [
     ("frozen_s", 0.04, lambda p: frozen_ms(p, speed=1.0, said=0.0)),
     ("frozen_share", 0.02, lambda p: frozen_ms(p, speed=0.1, said=0.0)),
     ("implied_share", 0.005, lambda p: frozen_ms(p, speed=0.0, said=0.12)),
+    ("contact_lasts_s", 0.005, lambda p: borne_ms(p, contact_effort=30.0, stops=True)),
+    ("contact_ignored_s", 0.12, lambda p: borne_ms(p, contact_effort=30.0)),
+    ("payload_lasts_s", 0.1, lambda p: borne_ms(p, payload_effort=30.0)),
     ("law_tolerance", 1e-4, lambda p: not law(p, over=5e-4)),
     ("command_age_s", 0.05, stale_stamp_ms),
     ("tracking_factor", 1.0, departs),

@@ -16,11 +16,13 @@ class JointReading:
         stamp_ns: when, on the clock that the driver was made with.
         position: (n,) rad or m, read-only.
         velocity: (n,) rad/s or m/s, read-only.
+        effort: (n,) N m or N; `None` for a robot that does not measure it.
     """
 
     stamp_ns: int
     position: Array
     velocity: Array
+    effort: Array | None = None
 
     def __post_init__(self) -> None:
         position = freeze("measured position", self.position, (None,))

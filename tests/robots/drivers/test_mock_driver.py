@@ -61,8 +61,8 @@ def test_noise_has_the_size_it_was_given_and_is_the_same_each_time(clock: Manual
     assert np.std(rows[0] - profile.vector("home"), axis=0) == pytest.approx(np.full(8, 0.002), rel=0.1)
 
 
-@pytest.mark.parametrize("key", ["lag_s", "noise"])
-@pytest.mark.parametrize("value", [-0.1, float("nan"), 5.0, "fast"])
+@pytest.mark.parametrize("key", ["lag_s", "noise", "effort"])
+@pytest.mark.parametrize("value", [-0.1, float("nan"), 5e5, "fast"])
 def test_a_setting_out_of_bounds_is_refused(key: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"{key} is .*must be a finite number at least 0 and at most"):
         MockSettings(**{key: value})

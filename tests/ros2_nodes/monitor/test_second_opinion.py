@@ -106,14 +106,18 @@ def test_nothing_is_armed_before_the_robot_listens(tmp_path: Path) -> None:
         graph.close()
 
 
-def swing(graph: PlayedGraph, late_ms: int) -> tuple[Cause | None, str]:
-    """Sends the commands of a swing in real time, each so long after its stamp; the robot does as it is told."""
+def swing(graph: PlayedGraph, late_ms: int) -> tuple[Cause | None, str, float]:
+    """Sends the commands of a swing in real time, each so long after its stamp; the robot does as it is told.
+
+    Returns:
+        Why the monitor stopped it, and how long after its stamp the latest was sent [ms]: a busy machine delays some.
+    """
     arm, hand = (each.name for each in graph.profile.controllers)
     graph.commands = False
     first, _ = SWING[0]
     graph.home[:7] = graph.measured[:7] = first.position[0]
     graph.arm()
-    begin_ns = graph.now_ns + 5 * TICK_NS
+    begin_ns, latest_ns = graph.now_ns + 5 * TICK_NS, 0
     for k, (sent, measured) in enumerate(SWING):
         stamp_ns = begin_ns + k * TICK_NS
         graph.measured[:7] = measured
@@ -122,19 +126,26 @@ def swing(graph: PlayedGraph, late_ms: int) -> tuple[Cause | None, str]:
         time.sleep(max(0.0, (stamp_ns + late_ms * MS - time.time_ns()) * 1e-9))
         graph.send(arm, stamp_ns, tuple(sent.times_ns), sent.position, sent.velocity)
         graph.command(hand, stamp_ns)
+        latest_ns = max(latest_ns, time.time_ns() - stamp_ns)
         if not graph.armed:
             break
-    return latched(graph)
+    return *latched(graph), latest_ns / MS
 
 
 @pytest.mark.parametrize("late_ms", [2, 35])
 def test_commands_that_arrive_too_late_for_the_robots_own_spline_stop_it(tmp_path: Path, late_ms: int) -> None:
-    graph = PlayedGraph(tmp_path, robot="panda", simulated=False)
-    graph.home = np.array(graph.home)
-    try:
-        cause, reason = swing(graph, late_ms)
-    finally:
-        graph.close()
+    for k in range(10):
+        (folder := tmp_path / str(k)).mkdir()
+        graph = PlayedGraph(folder, robot="panda", simulated=False)
+        graph.home = np.array(graph.home)
+        try:
+            cause, reason, latest_ms = swing(graph, late_ms)
+        finally:
+            graph.close()
+        if latest_ms < late_ms + 10:
+            break
+    else:
+        pytest.fail(f"the machine is too busy: of a swing one command was sent {latest_ms:.0f} ms after its stamp")
     if late_ms < 20:
         assert cause is None, reason
     else:

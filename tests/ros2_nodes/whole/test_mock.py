@@ -17,6 +17,7 @@ from sensor_msgs.msg import Image as ImageMessage
 from std_msgs.msg import Float64MultiArray, String
 
 from tendon.core.causes import Cause
+from tendon.core.modes import PermissionState
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -109,6 +110,39 @@ def test_a_lag_set_while_it_runs_is_seen_in_motion_and_a_wild_one_latches(graph:
     assert not answers[0].successful and "lag_s is 5.0, must be a finite number" in answers[0].reason
     assert answers[1].successful
     graph.wait(lambda: graph.cause() is Cause.TRACKING, "a stop because of tracking")
+
+
+def test_a_payload_slows_the_robot_down_and_a_contact_stops_it(tmp_path: Path) -> None:
+    """A profile that limits what its joints bear; `effort` of the mock is what they say."""
+    import yaml
+
+    shipped = ROOT / "robots" / "ur5e"
+    values = yaml.safe_load((shipped / "profile.yaml").read_text())
+    for key in ("urdf", "collisions"):
+        if not values[key].startswith("package:"):
+            values[key] = str(shipped / values[key])
+    for joint in values["joints"]:
+        joint |= {"contact_effort": 30.0, "payload_effort": 20.0}
+    path = tmp_path / "profile.yaml"
+    path.write_text(yaml.safe_dump(values))
+    profile = load_profile(str(path))
+    graph = RunningGraph(
+        tmp_path / "log", f"robot:={path}", "backend:=mock", "policy:=none", profile=profile, source="teleop"
+    )
+    try:
+        graph.ready()
+        graph.operator.node.create_publisher(String, "control/source", qos.LATCHED).publish(String(data="teleop"))
+        graph.set_in_motion()
+        client = graph.operator.node.create_client(SetParameters, "mock_node/set_parameters")
+        graph.wait(client.service_is_ready, "parameters of mock_node")
+        for effort, reason in ((25.0, "payload: "), (35.0, "contact: ")):
+            request = SetParameters.Request(parameters=[Parameter("effort", value=effort).to_parameter_msg()])
+            client.call_async(request)
+            graph.wait(lambda said=reason: said in graph.reason(), reason)
+            assert graph.cause() is Cause.EFFORT
+            assert (graph.state() is PermissionState.ARMED) == (effort == 25.0)
+    finally:
+        graph.end()
 
 
 def test_a_forward_command_controller_is_followed_and_nonsense_on_it_is_refused(tmp_path: Path) -> None:

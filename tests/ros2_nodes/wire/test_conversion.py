@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -138,6 +140,38 @@ def test_a_broken_joint_state_is_an_error_and_never_reads_as_zero(change: str) -
         message.position[3] = float("inf")
     with pytest.raises((MismatchError, InvalidDataError)):
         wire.JointStateReader(NAMES).read(message)
+
+
+EFFORTS = replace(
+    PROFILE, joints=tuple(replace(joint, contact_effort=30.0) for joint in PROFILE.joints[:7]) + PROFILE.joints[7:]
+)
+"""The Panda, whose arm must say what it bears, and whose hand need not."""
+
+
+def with_effort(effort: list[float]) -> bytes:
+    message = wire.joint_state_message(STAMP_NS, NAMES[::-1], np.zeros(8), np.zeros(8), np.array(effort[::-1]))
+    return bytes(serialize_message(message))
+
+
+def test_efforts_are_read_by_name_and_only_where_the_profile_limits_one() -> None:
+    nan = float("nan")
+    found = wire.EffortReader(EFFORTS).read_bytes(with_effort([*range(7), nan]))
+    assert found is not None and found[:7].tolist() == list(range(7)) and np.isnan(found[7])
+    assert wire.EffortReader(PROFILE).read_bytes(b"") is None
+
+
+@pytest.mark.parametrize(
+    ("effort", "message"),
+    [
+        ([], "no effort for panda_joint1, panda_joint2.*let the driver publish it"),
+        ([*[0.0] * 6, float("nan"), 0.0], "no effort for panda_joint7, which the profile limits"),
+        ([*[0.0] * 6, float("inf"), 0.0], "no effort for panda_joint7"),
+        ([0.0] * 7, "7 efforts for 8 joints"),
+    ],
+)
+def test_an_effort_that_is_limited_and_not_said_is_an_error(effort: list[float], message: str) -> None:
+    with pytest.raises((MismatchError, InvalidDataError), match=message):
+        wire.EffortReader(EFFORTS).read_bytes(with_effort(effort))
 
 
 def test_a_joint_state_from_the_future_is_refused_and_the_next_true_one_is_read() -> None:

@@ -14,7 +14,7 @@ from tendon.core.types import Array, freeze
 from tendon.robots.drivers.driver import JointReading
 from tendon.robots.profile import RobotProfile
 
-MAX_LAG_S, MAX_NOISE = 1.0, 0.1
+MAX_LAG_S, MAX_NOISE, MAX_EFFORT = 1.0, 0.1, 1e4
 HELD_NS = 100_000_000
 """A servo that got no command for longer stands at the last one."""
 JUMP_SHARE, JUMP_SLACK = 1.5, 1e-3
@@ -30,14 +30,17 @@ class MockSettings:
     Attributes:
         lag_s: time constant of each joint's first-order lag behind its command, 0 to 1.
         noise: standard deviation of each measured position [rad or m], 0 to 0.1.
+        effort: what each joint says it bears [N m or N], 0 to 10000.
     """
 
     lag_s: float = 0.0
     noise: float = 0.0
+    effort: float = 0.0
 
     def __post_init__(self) -> None:
         check_number("lag_s", self.lag_s, least=0, most=MAX_LAG_S)
         check_number("noise", self.noise, least=0, most=MAX_NOISE)
+        check_number("effort", self.effort, least=0, most=MAX_EFFORT)
 
 
 class MockDriver:
@@ -46,7 +49,7 @@ class MockDriver:
     Args:
         profile: the robot to be.
         clock: stamps readings and says how much time has passed.
-        settings: lag and noise; may be replaced at any time.
+        settings: lag, noise and effort; may be replaced at any time.
     """
 
     def __init__(self, profile: RobotProfile, clock: Clock, settings: MockSettings | None = None) -> None:
@@ -81,7 +84,8 @@ class MockDriver:
         now_ns = self._now_ns()
         self._advance(now_ns)
         noise = self._noise.normal(0.0, self.settings.noise, len(self._names)) if self.settings.noise else 0.0
-        return JointReading(stamp_ns=now_ns, position=self._position + noise, velocity=self._velocity)
+        effort = np.full(len(self._names), self.settings.effort)
+        return JointReading(stamp_ns=now_ns, position=self._position + noise, velocity=self._velocity, effort=effort)
 
     def command(self, position: Array, velocity: Array) -> None:
         """Takes the next target; see `Driver.command`.
