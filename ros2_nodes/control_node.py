@@ -48,6 +48,7 @@ from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10
+ERROR_DIGITS = 6
 FINISH_S = 2.0
 FINISH_WALL_S = 4.0
 """For a clock that has ended with the simulator; `ros2 launch` loses patience after 5 s."""
@@ -139,8 +140,10 @@ class ControlNode(NodeShell):
         return False
 
     def describe(self, status: NodeStatus) -> NodeStatus:
-        """Returns a status with how many control periods were missed."""
-        return ControlStatus(**vars(status), overruns=self._overruns)
+        """Returns a status with how many control periods were missed, and how well the robot follows."""
+        errors = self._controller.tracking_error.round(ERROR_DIGITS).tolist()
+        tracking = dict(zip(self.profile.joint_names, errors, strict=True))
+        return ControlStatus(**vars(status), overruns=self._overruns, tracking=tracking)
 
     def check(self) -> None:
         """Logs, besides, why chunks were rejected: not in the loop, where rclpy's first line takes 20 ms."""

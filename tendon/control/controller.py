@@ -176,9 +176,15 @@ class Controller:
         self._modes.arm(self._standing_causes())
         self._reference.start(self._settling.begin(observation.joint_position, now_ns), now_ns)
         self._late_in_a_row = 0
+        self._feedback.largest_error = np.zeros(len(self._names))
         self._standstill.end()
         self._stops = (None, None)
         self._executor.clear(self._settling.until_ns)
+
+    @property
+    def tracking_error(self) -> Array:
+        """(n,) largest |measured - commanded| since the robot was armed, rad or m. Any thread."""
+        return self._feedback.largest_error
 
     def stop(self, reason: Reason) -> None:
         """Stops and latches, from any mode; the robot is on its stop within the lead and one tick."""

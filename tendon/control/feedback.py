@@ -34,6 +34,8 @@ class Feedback:
         self._contact = EffortLimit(profile.joint_names, most, profile.safety.contact_lasts_s)
         self.observation: Observation | None = None
         """The newest joint state; `None` before the first."""
+        self.largest_error = np.zeros(len(self._names))
+        """(n,) of |measured - commanded| since this was set to zero, rad or m; replaced, never changed."""
         self.now_ns: int | None = None
         """When it was looked at; `None` before the first tick."""
 
@@ -75,8 +77,8 @@ class Feedback:
         stale = self.stale() or self.pressed()
         if stale or self.observation is None:
             return stale
-        tick = min(reference.nearest(self.observation.stamp_ns), reference.committed)
-        error = np.abs(self.observation.joint_position - reference.point(tick).position)
+        error = self._error(self.observation, reference)
+        self.largest_error = np.maximum(self.largest_error, error)
         if not (error > self._tolerance).any():
             return []
         texts = (
@@ -93,11 +95,18 @@ class Feedback:
         """
         if self.observation is None:
             return None
-        measured, followed = self.observation.joint_position, np.isfinite(self._tolerance)
-        tick = min(reference.nearest(self.observation.stamp_ns), reference.committed)
-        if (np.abs(measured - reference.point(tick).position) > BELIEVED * self._tolerance).any():
+        if (self._error(self.observation, reference) > BELIEVED * self._tolerance).any():
             return None
+        measured, followed = self.observation.joint_position, np.isfinite(self._tolerance)
         return np.where(followed, measured, reference.newest.stop.position[-1])
+
+    @staticmethod
+    def _error(observation: Observation, reference: Reference) -> Array:
+        """Returns (n,) |measured - commanded| at the stamp of a joint state, between two ticks too."""
+        stamp_ns = observation.stamp_ns
+        point = reference.point(tick := min(reference.nearest(stamp_ns), reference.committed))
+        ahead_s = (stamp_ns - reference.time_ns(tick)) * 1e-9
+        return np.abs(observation.joint_position - point.position - ahead_s * point.velocity)
 
     def off_stop(self, position: Array) -> Reason | None:
         """Returns why a robot that played its stop does not stand at the end of it, at (n,) `position`."""

@@ -77,9 +77,15 @@ class NodeStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlStatus(NodeStatus):
-    """Of the control node, with the control periods it has missed."""
+    """Of the control node.
+
+    Attributes:
+        overruns: control periods that it has missed.
+        tracking: largest |measured - commanded| of each joint since the robot was armed, rad or m.
+    """
 
     overruns: int
+    tracking: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)

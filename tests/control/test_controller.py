@@ -173,10 +173,10 @@ def test_no_joint_state_at_all_stops_too() -> None:
 
 def test_a_joint_off_its_reference_stops_and_latches() -> None:
     robot = running()
-    robot.offset[2] = 0.16
+    robot.offset[2] = 0.09
     tick = robot.tick()
     assert tick.mode is Mode.STOPPING
-    assert tick.reasons[0].startswith("tracking: panda_joint3 is 0.16") and "allowed 0.150" in tick.reasons[0]
+    assert tick.reasons[0].startswith("tracking: panda_joint3 is 0.0") and "allowed 0.080" in tick.reasons[0]
     assert tick.cause is Cause.TRACKING
 
 
@@ -276,10 +276,10 @@ def test_a_machine_that_wakes_up_in_fits_stood_still_once_but_not_for_ever() -> 
 def test_a_robot_that_is_not_where_its_stop_ends_latches_after_a_standstill() -> None:
     robot = running()
     robot.tick(skip=20)
-    robot.offset[2] = 0.16
+    robot.offset[2] = 0.09
     settle(robot, 200)
     assert robot.controller.mode is Mode.LATCHED
-    assert "panda_joint3 is 0.16" in robot.tick().reasons[0]
+    assert "panda_joint3 is 0.09" in robot.tick().reasons[0]
 
 
 def test_a_stop_that_is_asked_for_during_a_standstill_latches_at_its_end() -> None:

@@ -123,4 +123,4 @@ def _policy(**values: object) -> PolicyStatus:
 
 
 def _control(**values: object) -> ControlStatus:
-    return ControlStatus(node="control_node", level=Level.OK, text="", **values)
+    return ControlStatus(**{"node": "control_node", "level": Level.OK, "text": "", "tracking": {}, **values})

@@ -241,7 +241,7 @@ def statuses() -> list[NodeStatus]:
     common: dict[str, Any] = {"level": Level.OK, "text": "well", "robot": "panda", "meters": meters}
     return [
         NodeStatus(node="camera_node", **common),
-        ControlStatus(node="control_node", overruns=3, **common),
+        ControlStatus(node="control_node", overruns=3, tracking={"panda_joint1": 0.01}, **common),
         MonitorStatus(
             node="safety_monitor",
             silent=("a",),

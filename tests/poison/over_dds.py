@@ -169,7 +169,7 @@ def _creeps(graph: RunningGraph) -> bool:
 
 def _control(graph: RunningGraph) -> ControlStatus:
     status: Any = graph.operator.reports.newest(ControlStatus)
-    return status if status is not None else ControlStatus(node="", level=0, text="", overruns=0)  # type: ignore[arg-type]
+    return status if status is not None else ControlStatus(node="", level=0, text="", overruns=0, tracking={})  # type: ignore[arg-type]
 
 
 def _late_ms(graph: RunningGraph) -> float:

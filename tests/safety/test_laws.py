@@ -132,7 +132,7 @@ BROKEN = {
     "jerk": (rest_to_rest(2e-5, 4.0), "panda_joint1 jerk"),
     "position": (rest_to_rest(-2.0, 480.0, joint=5), "panda_joint6"),
     "smooth": (command([HOME[:7], HOME[:7] + 1e-3], np.zeros((2, 7)), (0, 100)), None),
-    "settle": (command([HOME[:7] + 0.02], np.zeros((1, 7)), (50,)), "settle with acceleration"),
+    "settle": (command([HOME[:7] + 0.005], np.zeros((1, 7)), (20,)), "settle with acceleration"),
     "settle nowhere": (command([HOME[:7] + 5.0], np.zeros((1, 7)), (300,)), "panda_joint1 position 5"),
 }
 

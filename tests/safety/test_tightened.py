@@ -354,6 +354,11 @@ def borne_ms(profile: RobotProfile, stops: bool = False, **most: float) -> int:
     return NEVER
 
 
+def soft(profile: RobotProfile) -> RobotProfile:
+    """Returns a robot that may be further off its commands."""
+    return replace(profile, joints=tuple(replace(joint, tracking_tolerance=0.15) for joint in profile.joints))
+
+
 TOP = PROFILE.vector("upper")
 FINGER = np.arange(8) == 7
 IN_PROCESSES = {"command_late_periods", "clock_still_s", "clock_waits_s", "state_ahead_s"}
@@ -370,8 +375,8 @@ EARLIER = [
     ("position_slack_min", 0.001, lambda p: monitor_ms(p, position=np.where(FINGER, TOP + 0.003, HOME))),
     ("rest_share", 0.01, lambda p: not Rest(p).moving(0.03 * SPEED).all()),
     ("frozen_s", 0.04, lambda p: frozen_ms(p, speed=1.0, said=0.0)),
-    ("frozen_share", 0.02, lambda p: frozen_ms(p, speed=0.1, said=0.0)),
-    ("implied_share", 0.005, lambda p: frozen_ms(p, speed=0.0, said=0.12)),
+    ("frozen_share", 0.02, lambda p: frozen_ms(p, speed=0.05, said=0.0)),
+    ("implied_share", 0.005, lambda p: frozen_ms(soft(p), speed=0.0, said=0.12)),
     ("contact_lasts_s", 0.005, lambda p: borne_ms(p, contact_effort=30.0, stops=True)),
     ("contact_ignored_s", 0.12, lambda p: borne_ms(p, contact_effort=30.0)),
     ("payload_lasts_s", 0.1, lambda p: borne_ms(p, payload_effort=30.0)),

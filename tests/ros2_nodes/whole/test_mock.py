@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,6 +103,9 @@ def test_a_lag_set_while_it_runs_is_seen_in_motion_and_a_wild_one_latches(graph:
     graph.set_in_motion()
     client = graph.operator.node.create_client(SetParameters, "mock_node/set_parameters")
     graph.wait(client.service_is_ready, "parameters of mock_node")
+    command = [sys.executable, "-m", "tendon.cli", "robot", "tracking", "ur5e"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert said.returncode == 0 and "shoulder_pan_joint" in said.stdout, said.stdout + said.stderr
     answers = []
     for value in (5.0, 0.5):
         request = SetParameters.Request(parameters=[Parameter("lag_s", value=value).to_parameter_msg()])
