@@ -38,9 +38,10 @@ def played(off: Array, missing: range = range(0), watch: TrackingWatch | None = 
 def test_a_joint_that_departs_from_what_was_heard_is_named(joint: int) -> None:
     off = np.zeros(7)
     assert played(off) == []
-    off[joint] = 0.95 * ALLOWED
+    allowed = PROFILE.safety.tracking_factor * PROFILE.tracking_tolerance[joint]
+    off[joint] = 0.95 * allowed
     assert played(off) == []
-    off[joint] = -1.05 * ALLOWED
+    off[joint] = -1.05 * allowed
     found = played(off)
     assert f"{ARM.joints[joint]} is" in found[0] and len(found) > 200
 
