@@ -20,7 +20,7 @@ from pathlib import Path
 import harness
 import numpy as np
 from harness import Number
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from harness.progress import progress_bar
 
 from tendon.commands.policy.calibrate_detector import DELAYS_MS
 from tendon.evaluation.detection.pictures import draw_lead_time, draw_roc
@@ -55,8 +55,7 @@ def run_all(bundle: Path, nominal: int, each: int, workers: int) -> list[Traced]
         for perturbation, seed in itertools.product(PERTURBATIONS, seeds)
     ]
     traced: list[Traced] = []
-    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("episodes", total=len(jobs))
         for one in run_traces(jobs, workers):
             traced.append(one)

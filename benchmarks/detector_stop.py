@@ -23,7 +23,7 @@ import harness
 import numpy as np
 from harness import Number
 from harness.pages import value_text
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from harness.progress import progress_bar
 
 from tendon.commands.policy.calibrate_detector import DELAYS_MS
 from tendon.evaluation.detection.tracing import TraceJob, run_traces
@@ -51,8 +51,7 @@ def run_episodes(bundle: Path, calibration: Calibration, wanted: range, workers:
         )
         for seed in seeds
     ]
-    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with kept.open("a") as file, Progress(*columns) as bar:
+    with kept.open("a") as file, progress_bar() as bar:
         task = bar.add_task("episodes", total=len(jobs))
         for one in run_traces(jobs, workers):
             scores = {name: [a.scores[name] for a in assess(one.trace, calibration)] for name in SCORES}

@@ -28,7 +28,7 @@ from pathlib import Path
 import harness
 from harness import Number
 from harness.pages import value_text
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from harness.progress import progress_bar
 
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
@@ -193,9 +193,8 @@ def play(seeds: range, bundle: str, delay_ms: float, speed: float, kept: Path) -
 
 @contextlib.contextmanager
 def _bar(total: int) -> Iterator[Callable[[str], None]]:
-    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, TimeRemainingColumn()) as bar:
-        task = bar.add_task("", total=total)
+    with progress_bar() as bar:
+        task = bar.add_task("episodes", total=total)
         yield lambda text: bar.update(task, advance=1, description=text)
 
 

@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 import harness
 import numpy as np
 from harness import Number
+from harness.progress import progress_bar
 from matplotlib.figure import Figure
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from safetensors.numpy import load_file
 
 from tendon.core.types import Array, Command
@@ -229,9 +229,8 @@ def main() -> None:
         if (seed, value) not in ran
     ]
     options.results.parent.mkdir(parents=True, exist_ok=True)
-    columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
-        Progress(*columns) as bar,
+        progress_bar() as bar,
         options.results.open("a") as file,
         multiprocessing.get_context("spawn").Pool(options.workers) as pool,
     ):

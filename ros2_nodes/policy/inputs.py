@@ -22,7 +22,6 @@ from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.safety.camera_watch import Frame
 
-CLOCK_RACE_NS = 30_000_000
 REASON_NS = 1_000_000_000
 """How long a reason stands in the diagnostics before the next one, which may differ by a few ms, takes its place."""
 
@@ -44,7 +43,8 @@ class ObservationInputs:
         self._arrived_ns: dict[str, int] = {}
         self._refused: dict[str, tuple[str, int]] = {}
         # /clock and what is stamped with it come by different ways, so either may be first.
-        tolerances = Tolerances(ahead_ns=CLOCK_RACE_NS) if self._time.simulated else Tolerances()
+        ahead_ns = nanoseconds(settings.state_ahead_s)
+        tolerances = Tolerances(ahead_ns=ahead_ns) if self._time.simulated else Tolerances()
         self._buffer = ObservationBuffer(node.profile, tuple(self._periods_ns), tolerances)
         self._camera_meters = {name: node.meter(f"camera {name}") for name in self._periods_ns}
         self._meter = node.meter("observation")

@@ -32,7 +32,7 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT)]
 import harness  # noqa: E402
 from harness import Number  # noqa: E402
 from harness.pages import value_text  # noqa: E402
-from rich.progress import Progress  # noqa: E402
+from harness.progress import progress_bar  # noqa: E402
 
 from tendon.core.causes import Cause  # noqa: E402
 from tendon.core.modes import PermissionState  # noqa: E402
@@ -184,7 +184,7 @@ def main() -> int:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "soak/demos")
-    with Progress() as bar:
+    with progress_bar() as bar:
         task = bar.add_task(f"demos, {args.condition}", total=args.count)
 
         def tell(k: int, run: Run) -> None:

@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT)]
 import harness  # noqa: E402
 import numpy as np  # noqa: E402
 from harness import Number  # noqa: E402
-from rich.progress import Progress  # noqa: E402
+from harness.progress import progress_bar  # noqa: E402
 
 from tendon.core.modes import PermissionState  # noqa: E402
 from tendon.graph.domain import free_domain  # noqa: E402
@@ -92,7 +92,7 @@ def main() -> int:
         earliest_s = time.monotonic()
         for pause_ms in args.pause_ms:
             problems: list[str] = []
-            with Progress() as bar:
+            with progress_bar() as bar:
                 task = bar.add_task(f"{pause_ms:g} ms", total=args.repeats)
                 for _ in range(args.repeats):
                     problems.append(one(graph, pause_ms * 1e-3, earliest_s))
