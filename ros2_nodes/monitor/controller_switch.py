@@ -23,6 +23,8 @@ from tendon.safety.event_log import EventLog
 PACKAGE = "controller_manager_msgs"
 ANSWER_S = 2.0
 """Wall time in which the controller manager has to answer one request: a driver may have to change its mode."""
+SWITCH_S = 1.5
+"""In which the manager has to have switched, or gives up and says so."""
 RETRY_S = 0.5
 """Between a deactivation that failed and the next."""
 
@@ -133,7 +135,7 @@ class ControllerSwitch:
         """Sends a request: "activate" is refused when one of the controllers cannot be, "deactivate" leaves none."""
         kind = self._type.Request
         strictness = kind.STRICT if what == "activate" else kind.BEST_EFFORT
-        request = kind(strictness=strictness, timeout=Duration(sec=round(ANSWER_S)))
+        request = kind(strictness=strictness, timeout=_duration(SWITCH_S))
         setattr(request, f"{what}_controllers", self._names)
         reason = {"reason": self._needed.reason} if self._needed.reason else {}
         self._log.put("controllers", request=what, **reason)
@@ -166,6 +168,10 @@ class ControllerSwitch:
 
     def _absent(self) -> str:
         return f"nobody serves {self._service}: is ros2_control running, and is that the controller_manager's name?"
+
+
+def _duration(time_s: float) -> Duration:
+    return Duration(sec=int(time_s), nanosec=round(time_s % 1.0 * 1e9))
 
 
 def _service_type(profile: RobotProfile) -> Any:
