@@ -123,6 +123,7 @@ class ControllerSwitch:
     def armed(self) -> None:
         """Takes note that the robot is armed: its controllers stay active."""
         self._needed.armed()
+        self._problem, self._again_s = "", 0.0
 
     def refused(self) -> None:
         """Takes note that the robot was not armed although its controllers may be active: they are deactivated."""

@@ -85,9 +85,13 @@ class Cell:
         """Sets a parameter of the stand-in."""
         client = self.graph.operator.node.create_client(SetParameters, f"{node}/set_parameters")
         self.graph.wait(client.service_is_ready, f"{node} takes parameters")
-        future = client.call_async(SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()]))
-        self.graph.wait(future.done, f"{node} took {name}")
-        assert future.result().results[0].successful, future.result()
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+
+        def taken() -> bool:  # the answer to a client that has just begun may be lost
+            future = client.call_async(request)
+            return self.graph.operator.wait(future.done, 2.0) and future.result().results[0].successful
+
+        self.graph.wait(taken, f"{node} took {name}")
 
     def refusal(self) -> str:
         """Asks to arm; returns why not, empty when the robot is armed."""

@@ -120,7 +120,8 @@ def test_a_rogue_publisher_that_goes_on_after_the_latch_moves_nothing(cell: Cell
         client = graph.operator.node.create_client(SwitchController, "controller_manager/switch_controller")
         graph.wait(client.service_is_ready, "the manager")
         before = len(cell.switched())
-        client.call_async(SwitchController.Request(activate_controllers=[cell.controller], strictness=2))
+        request = SwitchController.Request(activate_controllers=[cell.controller], strictness=2)
+        client.call_async(request)
         graph.wait(lambda: len(cell.switched()) == before + 2, "deactivated once more")
         assert cell.switched()[-1][1] > 0.0, "the rogue's commands move nothing anyway"
         stands(cell)
