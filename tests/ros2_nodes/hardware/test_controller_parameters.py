@@ -16,15 +16,15 @@ NAME = "interpolate_from_desired_state"
 
 
 def test_a_controller_that_leads_in_from_the_measured_position_is_not_armed(tmp_path: Path, messages: Path) -> None:
-    cell = Cell(tmp_path, messages, "--active", "--measured")
+    """Nor is one, once that is right, whose profile names a manager that is not there."""
+    cell = Cell(tmp_path, messages, "--active", "--measured", controller_manager="elsewhere")
     try:
         cell.graph.ready()
         why = f"{cell.controller} leads into each command from the measured position"
         cell.graph.wait(lambda: why in cell.refusal(), "refused")
         assert f"set its parameter {NAME} to true" in cell.refusal()
         cell.set(cell.controller, "open_loop_control", True)  # what releases before 4.22 call it
-        cell.graph.arm()
-        cell.graph.stop()
+        cell.graph.wait(lambda: "nobody serves elsewhere/switch_controller" in cell.refusal(), "the next reason")
     finally:
         cell.close()
 
