@@ -31,7 +31,7 @@ def main() -> int:
             try:
                 if for_policy:
                     _require_policy(operator)
-                print(operator.arm(timeout_s=2.0), flush=True)
+                print(operator.arm(), flush=True)
                 return 0
             except StoppedError as error:
                 if str(error) != refusal:

@@ -25,14 +25,18 @@ from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level, MonitorStatus, NodeStatus
 from tendon.core.permission import Permission
 from tendon.graph import topics
+from tendon.graph.arguments import STAND_IN_BACKENDS
 from tendon.graph.domain import domain_id
 from tendon.graph.namespace import place_name
 from tendon.graph.running.state import STAND_INS
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.late_answers import LateAnswers
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.ros2_nodes.monitor.controller_parameters import ControllerParameters
+from tendon.ros2_nodes.monitor.controller_switch import ControllerSwitch
 from tendon.ros2_nodes.monitor.inputs import MonitorInputs
 from tendon.safety.event_log import EventLog, profile_digest
 from tendon.safety.host_watch import HostWatch
@@ -89,7 +93,14 @@ class SafetyMonitorNode(NodeShell):
         self.create_subscription(DiagnosticArray, wire.STATE.name, self._reported, qos.EACH)
         self.create_service(Trigger, topics.STOP, self._stop)
         self.create_service(Trigger, topics.RESET, self._reset)
-        self.create_service(Trigger, topics.ARM, self._arm)
+        self._arming = LateAnswers(self.create_service(Trigger, topics.ARM, self._arm))
+        self._switch: ControllerSwitch | None = None
+        self._controller_parameters: ControllerParameters | None = None
+        if self.get_parameter("backend").value not in STAND_IN_BACKENDS:
+            self._controller_parameters = ControllerParameters(self, self._inputs.listens)
+            if self.profile.controller_manager is not None:
+                self._switch = ControllerSwitch(self, self.profile, self._log)
+                self.every(PERIOD_S, self._switch_controllers)
         self.every(PERIOD_S, self._publish)
 
     def _header(self) -> dict[str, object]:
@@ -111,9 +122,11 @@ class SafetyMonitorNode(NodeShell):
     def health(self) -> tuple[Level, str]:
         """Returns the permission as a level."""
         state, reason = self._permission.state, self._permission.reason
+        active = "" if self._switch is None else self._switch.problem
         if state is PermissionState.LATCHED:
-            return Level.ERROR, f"latched: {reason}"
-        if problem := self._file.problem or self._log.problem:
+            return Level.ERROR, "; ".join(filter(None, (f"latched: {reason}", active)))
+        unread = "" if self._controller_parameters is None else self._controller_parameters.problem
+        if problem := self._file.problem or self._log.problem or active or unread:
             return Level.WARN, problem
         if state is PermissionState.ARMED:
             silent = ", ".join(self._monitor.silent(self._awake.now_ns()))
@@ -160,6 +173,8 @@ class SafetyMonitorNode(NodeShell):
             self._monitor.measured(position, velocity, now_ns)
             if effort is not None:
                 self._inputs.effort.measured(effort, now_ns)
+            if self._switch is not None:
+                self._switch.measured(self._monitor.at_rest, now_ns)
 
     def _reported(self, message: DiagnosticArray) -> None:
         try:
@@ -277,10 +292,44 @@ class SafetyMonitorNode(NodeShell):
         return self._answer(response, "reset", self._monitor.reset, "reset; safety/arm permits motion again")
 
     def _arm(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def arm(now_ns: int) -> None:
-            self._monitor.arm(now_ns, self._inputs.unconnected())
+        switch = self._switch
+        if switch is None or self._permission.armed:
+            return self._answer(response, "arm", self._permit, "armed")
 
-        return self._answer(response, "arm", arm, "armed")
+        def begin(now_ns: int) -> None:
+            self._monitor.check_arming(now_ns, self._obstacles())
+            switch.activate(end)
+
+        def end(problem: str) -> None:
+            def permit(now_ns: int) -> None:
+                if problem:
+                    raise StoppedError(f"cannot arm: {problem}")
+                self._permit(now_ns)
+
+            if self._answer(response, "arm", permit, "armed").success:
+                switch.armed()
+            else:
+                switch.refused()
+            try:
+                self._arming.give(response)
+            except RuntimeError as error:  # who asked is gone
+                self.complain(topics.ARM, str(error))
+
+        if self._answer(response, "arm", begin, "activating the controllers").success:
+            self._arming.hold(response)
+        return response
+
+    def _permit(self, now_ns: int) -> None:
+        self._monitor.arm(now_ns, self._obstacles())
+
+    def _obstacles(self) -> tuple[str, ...]:
+        """Returns what keeps the robot from being armed, and is no reason to stop it."""
+        read = () if self._controller_parameters is None else self._controller_parameters.obstacles()
+        return (*self._inputs.unconnected(), *read)
+
+    def _switch_controllers(self) -> None:
+        if self._switch is not None:
+            self._switch.look(self._permission.state, self._inputs.breaches, self._awake.now_ns())
 
     def _answer(
         self, response: Trigger.Response, request: str, act: Callable[[int], None], done: str
@@ -302,12 +351,15 @@ class SafetyMonitorNode(NodeShell):
 
     def finish(self, spin: Callable[[], None]) -> None:
         """Ends on request: stops the robot first; that stop ends with the graph, the latch of a fault does not."""
-        if self._permission.armed:
+        armed = self._permission.armed
+        if armed:
             self._monitor.stop(REQUESTED)
             self._publish()
-            deadline_s = time.monotonic() + FINISH_S
-            while not self._monitor.at_rest and time.monotonic() < deadline_s:
-                spin()
+        deadline_s = time.monotonic() + FINISH_S
+        while (armed and not self._monitor.at_rest) or (self._switch is not None and not self._switch.settled):
+            if time.monotonic() > deadline_s:
+                break
+            spin()
         permission = self._permission
         self._log.put("end", state=permission.state.value, **_why(permission))
         if permission.state is PermissionState.STANDBY or permission.cause is Cause.REQUESTED:

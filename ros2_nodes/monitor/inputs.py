@@ -56,6 +56,9 @@ LONGEST_NS = 1e18
 class MonitorInputs:
     """The monitor's watches and the subscriptions that feed them. Everything in the executor's thread.
 
+    Attributes:
+        breaches: how many commands have broken a law; one that was only late has not.
+
     Args:
         node: subscribes.
         profile: controllers, cameras and limits.
@@ -75,6 +78,7 @@ class MonitorInputs:
         self.silence, self._longest_ns = SilenceWatch(profile), longest_stop_ns(profile)
         self._arrivals = Arrivals(node.time, awake)
         self._measured: tuple[int, Array] | None = None
+        self.breaches = 0
         self._needed = dict.fromkeys((camera.name for camera in profile.cameras), False)
         self._leader = Source.POLICY
         self._cameras = {
@@ -142,13 +146,20 @@ class MonitorInputs:
         for topic, subscription in self._heard.items():
             place = self._topics[topic]
             senders = [name for name, _ in publishers(self._node, place)]
-            takers = {name_of(info, self._node) for info in self._node.get_subscriptions_info_by_topic(place)}
             if ControlState.node not in senders or not subscription.get_publisher_count():
                 problems.append(f"{ControlState.node} is not heard on {topic} yet")
-            if not any(self._on_robot_side(name) for name in takers):
+            if not self._is_taken(topic):
                 robot = f": {self._robot} does not" if self._robot else ""
                 problems.append(f"nobody on the robot side listens to {topic}{robot}")
         return tuple(problems)
+
+    def listens(self, controller: ControllerSpec) -> bool:
+        """Returns whether a node that may be the robot listens to the commands of a controller."""
+        return self._is_taken(topics.commands(controller))
+
+    def _is_taken(self, topic: str) -> bool:
+        takers = self._node.get_subscriptions_info_by_topic(self._topics[topic])
+        return any(self._on_robot_side(name_of(taker, self._node)) for taker in takers)
 
     def _on_robot_side(self, name: str) -> bool:
         """Whether a node that takes commands may be the robot; one without a name may be anybody."""
@@ -224,6 +235,7 @@ class MonitorInputs:
 
     def _broken(self, controller: ControllerSpec, breach: Breach) -> None:
         cause = Cause.LATE if breach.law == "late" else Cause.LAW
+        self.breaches += cause is Cause.LAW
         self._breaches.add(controller.name, Reason(cause, breach.reason), self._awake.now_ns())
         self._log.put("breach", controller=controller.name, law=breach.law, reason=breach.reason)
 

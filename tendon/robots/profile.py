@@ -12,7 +12,7 @@ import numpy as np
 from tendon.core.checks import check_names, check_text, closest
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
-from tendon.core.fields import FileName, Names, Range, Text, check_fields
+from tendon.core.fields import FileName, Names, Range, RosName, Text, check_fields
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
@@ -65,6 +65,8 @@ class RobotProfile:
         tool_speed: largest speed of the tool [m/s]; `None` leaves it to the joints' limits.
         human: how people are kept away from; `None` knows of none.
         stop_inputs: what else must permit motion: emergency stop, enabling device, mode of the robot.
+        controller_manager: name of ros2_control's node that makes the controllers inactive after a latch, on hardware;
+            `None` leaves them active.
         camera_skew_s: largest time between exposures of one observation; `None` takes what free-running cameras need.
         safety: when the robot is slowed, held or stopped.
 
@@ -87,6 +89,7 @@ class RobotProfile:
     tool_speed: Annotated[float, Range(above=0, unit="m/s")] | None = None
     human: Human | None = None
     stop_inputs: tuple[StopInput, ...] = ()
+    controller_manager: RosName | None = None
     camera_skew_s: Annotated[float, Range(above=0, most=MAX_CAMERA_SKEW_S)] | None = None
     safety: SafetySettings = field(default_factory=SafetySettings)
 

@@ -240,11 +240,12 @@ def _open_line(line: bytes, link: str) -> tuple[dict[str, Any], str] | None:
 def profile_digest(profile: RobotProfile) -> str:
     """Returns a SHA-256 of everything in a profile that a filter uses, and of the robot model's files.
 
-    The thresholds of the monitor and of the modes are not: they decide when a filter's answers are played.
+    The thresholds of the monitor and of the modes are not: they decide when a filter's answers are played. Nor is who
+    makes controllers inactive.
     """
     digest = hashlib.sha256()
     for field in fields(profile):
-        if field.name == "safety":
+        if field.name in ("safety", "controller_manager"):
             continue
         value = getattr(profile, field.name)
         if isinstance(value, Path):

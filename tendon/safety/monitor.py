@@ -229,6 +229,16 @@ class SafetyMonitor:
             obstacles: what else is in the way now, and is no reason to stop a robot that moves.
 
         Raises:
+            StoppedError: see `check_arming`.
+        """
+        self.check_arming(now_ns, obstacles)
+        if self._state is not PermissionState.ARMED:
+            self._enter(PermissionState.ARMED, now_ns)
+
+    def check_arming(self, now_ns: int, obstacles: Sequence[str] = ()) -> None:
+        """Checks whether `arm` would permit motion now, or does already.
+
+        Raises:
             StoppedError: latched, something is missing, or the controller is not in standby.
         """
         if self._latched is not None:
@@ -247,7 +257,6 @@ class SafetyMonitor:
         causes += obstacles
         if causes:
             raise StoppedError(f"cannot arm: {'; '.join(causes)}")
-        self._enter(PermissionState.ARMED, now_ns)
 
     def _enter(self, state: PermissionState, now_ns: int) -> None:
         self._state, self._latched, self._since_ns = state, None, now_ns

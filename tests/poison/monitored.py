@@ -58,6 +58,7 @@ class MonitorSubject(Subject):
 
         self.hand = HandTime()
         super().__init__(SafetyMonitorNode(), profile)
+        self.node._controller_parameters = None  # no executor runs here that could ask a controller for them
         self._peers, self._periods = Peers(profile), 0
         deadline = time.monotonic() + WAIT_S
         while self.node._inputs.unconnected():  # a middleware takes a moment to find them
