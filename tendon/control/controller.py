@@ -10,7 +10,7 @@ from tendon.control.clearance.model import Clearance
 from tendon.control.executor import Executor, Motion, Placement
 from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
-from tendon.control.homing import homing_chunk
+from tendon.control.homing.follower import HomeFollower
 from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import ARRIVAL_PERIODS, LEAD_TICKS, Reference
 from tendon.control.residual import BoundedResidual
@@ -26,8 +26,6 @@ from tendon.robots.safety_settings import nanoseconds
 
 CONTACTS = (Cause.TRACKING, Cause.EFFORT)
 """What something in the robot's way shows as."""
-HOME_TOLERANCE = 1e-3
-"""How near to home [rad or m] counts as there."""
 
 
 class Controller:
@@ -65,6 +63,7 @@ class Controller:
         self._filter.guards = guards
         self._delay_ns = round(self._filter.delay_s * 1e9)
         self._source, self._hold = Source.POLICY, False
+        self._homeward = HomeFollower(profile)
         self._modes = ModeMachine()
         self._reference = Reference(self._filter, self.period_ns)
         self._settling = Settling(profile, held)
@@ -95,6 +94,7 @@ class Controller:
         if source is not self._source:
             self._source = source
             self._executor.clear()
+            self._homeward.forget()
 
     def set_speed_scale(self, speed: float) -> None:
         """Sets which part of the velocity limits may be used, 0 to 1. At 0 the robot comes to rest, unlatched.
@@ -104,12 +104,14 @@ class Controller:
         """
         if not 0.0 <= speed <= 1.0:
             raise InvalidDataError(f"speed is {speed}, must be 0 (hold) to 1 (full)")
+        if self._source is Source.HOME and not self._hold and speed < self._filter.speed:
+            self._executor.clear()  # behind a target that goes on it would cut corners: it rests, then goes on slower
         self._hold = speed == 0.0
         if not self._hold:
             self._filter.speed = speed
 
-    def home(self, now_ns: int) -> None:
-        """Moves to the profile's home position, slowly, from wherever it is.
+    def begin_home(self) -> Array:
+        """Brakes; returns (n,) where it will rest, from where the way home is to be planned (`HomePlanner`).
 
         Raises:
             StoppedError: it is not armed.
@@ -117,13 +119,24 @@ class Controller:
         if not self.mode.moving:
             raise StoppedError(f"home needs an armed robot, mode is {self.mode.value}")
         self.select(Source.HOME)
-        from_ns = self._reference.time_ns(self._reference.committed)
-        self.submit(homing_chunk(self._profile, self._filter.position, from_ns, now_ns), now_ns, Source.HOME)
+        self._executor.clear()
+        self._homeward.forget()
+        self._settling.leave()
+        return self._reference.newest.stop.position[-1]
+
+    def follow_home(self, way: Array) -> None:
+        """Moves along a (k, n) way home, slowly, once it rests; after a hold it goes on. Give it after `begin_home`.
+
+        Raises:
+            StoppedError: since then the robot was stopped, moved or given to another source.
+        """
+        if not self.mode.moving or self._source is not Source.HOME:
+            raise StoppedError(f"not going home: mode is {self.mode.value}, source is {self._source.value}")
+        self._homeward.follow(way, self._reference.newest.stop.position[-1])
 
     def at_home(self) -> bool:
         """Returns whether the reference is at rest at the home position."""
-        away = np.abs(self._filter.position - self._profile.vector("home"))
-        return bool((away < HOME_TOLERANCE).all() and not self._filter.velocity.any())
+        return self._homeward.at_home(self._filter.position) and not self._filter.velocity.any()
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns the running plan on another grid, see `Executor.window`. Any thread."""
@@ -178,6 +191,7 @@ class Controller:
         self._late_in_a_row = 0
         self._feedback.largest_error = np.zeros(len(self._names))
         self._standstill.end()
+        self._homeward.forget()
         self._stops = (None, None)
         self._executor.clear(self._settling.until_ns)
 
@@ -248,6 +262,7 @@ class Controller:
             self._modes.stop(reason)
         target: Array | None = None
         notes: tuple[str, ...] = ()
+        self._lead_home(now_ns)
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             target, notes = self._commit(now_ns)
         if not self._reference.moving() and not self._settling.under_way(now_ns):
@@ -386,6 +401,15 @@ class Controller:
         if end_ns is not None and due_ns + stop_ns > end_ns:
             return None, ("starved: stopping before the plan ends",)
         return motion, ()
+
+    def _lead_home(self, now_ns: int) -> None:
+        """Submits what is left of the way home, from rest."""
+        resting = not self._reference.moving() and now_ns > self._settling.until_ns
+        if self._source is Source.HOME and resting and not self._hold and self._executor.end_ns is None:
+            from_ns = self._reference.time_ns(self._reference.committed)
+            chunk = self._homeward.chunk(self._filter.position, self._filter.speed, from_ns, now_ns)
+            if chunk is not None:
+                self.submit(chunk, now_ns, Source.HOME)
 
     def _standing_causes(self) -> list[Reason]:
         """Returns what would stop it again at once, while the reference is at rest."""

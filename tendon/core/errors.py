@@ -29,6 +29,10 @@ class KinematicsError(TendonError, ArithmeticError):
     """Inverse kinematics found no solution within its tolerance."""
 
 
+class NoWayError(TendonError, RuntimeError):
+    """No motion was found that keeps every clearance. The message says what is in the way."""
+
+
 class StoppedError(TendonError, RuntimeError):
     """The request needs a mode that the controller is not in."""
 

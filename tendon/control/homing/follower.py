@@ -1,0 +1,50 @@
+"""Which way home a controller follows, and what is left of it after a hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tendon.control.homing.chunk import HomingChunks, rest_of_way
+from tendon.core.errors import StoppedError
+from tendon.core.types import ActionChunk, Array
+from tendon.robots.profile import RobotProfile
+
+TOLERANCE = 1e-3
+"""How near to a place [rad or m] counts as there."""
+
+
+class HomeFollower:
+    """Not thread-safe.
+
+    Args:
+        profile: the limits that it lays ways out within.
+    """
+
+    def __init__(self, profile: RobotProfile) -> None:
+        self._home = profile.vector("home")
+        self._chunks = HomingChunks(profile)
+        self._way: Array | None = None
+
+    def follow(self, way: Array, position: Array) -> None:
+        """Takes a (k, n) way.
+
+        Raises:
+            StoppedError: (n,) `position`, where the reference comes to rest, is not where it begins.
+        """
+        if (np.abs(position - way[0]) > TOLERANCE).any():
+            raise StoppedError("not going home: the robot was moved while its way home was planned")
+        self._way = way
+
+    def at_home(self, position: Array) -> bool:
+        """Returns whether (n,) `position` is home."""
+        return bool((np.abs(position - self._home) < TOLERANCE).all())
+
+    def forget(self) -> None:
+        """Forgets it."""
+        self._way = None
+
+    def chunk(self, position: Array, speed: float, start_ns: int, now_ns: int) -> ActionChunk | None:
+        """Returns what is left of the way from (n,) `position`, where the reference rests; `None` without a way."""
+        if self._way is None:
+            return None
+        return self._chunks.chunk(rest_of_way(self._way, position), speed, start_ns, now_ns)

@@ -1,0 +1,119 @@
+"""Two trees that grow towards each other until they meet (RRT-Connect; Kuffner and LaValle 2000), and shortcuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tendon.core.types import Array
+
+STEP = 0.2
+"""Length of an edge, in seconds at the joints' velocity limits: about half a radian of one joint."""
+NEARBY = 1.0
+"""How far [rad or m] around start and goal half of the samples are taken."""
+SHORTCUTS = 100
+"""Attempts to go straight between two points of the way that was found."""
+
+Edge = Callable[[Array, Array], bool]
+"""Whether the straight edge between two joint vectors is free."""
+GoOn = Callable[[], bool]
+
+
+class _Tree:
+    """Joint vectors, each reached from its parent by a free edge."""
+
+    def __init__(self, root: Array, scale: Array) -> None:
+        self._scale, self._count = scale, 1
+        self._nodes = np.empty((64, len(root)))
+        self._nodes[0] = root
+        self._parents = [0]
+
+    def grow(self, target: Array, free: Edge) -> Array:
+        """Goes from the node nearest to (n,) `target` towards it as far as edges are free; returns where that ends."""
+        away = (self._nodes[: self._count] - target) * self._scale
+        last = int(np.einsum("ij,ij->i", away, away).argmin())
+        begin = self._nodes[last].copy()
+        steps = int(np.ceil(float(np.linalg.norm(away[last])) / STEP))
+        here = begin
+        for k in range(1, steps + 1):
+            there = target if k == steps else begin + k / steps * (target - begin)
+            if not free(here, there):
+                break
+            last, here = self._add(there, last), there
+        return here
+
+    def _add(self, node: Array, parent: int) -> int:
+        if self._count == len(self._nodes):
+            self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
+        self._nodes[self._count] = node
+        self._parents.append(parent)
+        self._count += 1
+        return self._count - 1
+
+    def way(self, node: Array) -> list[Array]:
+        """Returns the nodes from the root to one of the tree."""
+        k = int((self._nodes[: self._count] == node).all(axis=1).argmax())
+        nodes = [self._nodes[k].copy()]
+        while k:
+            k = self._parents[k]
+            nodes.append(self._nodes[k].copy())
+        return nodes[::-1]
+
+
+def connect(
+    start: Array,
+    goal: Array,
+    bounds: tuple[Array, Array],
+    velocity: Array,
+    free: Edge,
+    go_on: GoOn,
+    rng: np.random.Generator,
+) -> list[Array] | None:
+    """Returns (n,) points from `start` to `goal` with free edges between them; `None` when none was found in time.
+
+    Args:
+        start: (n,).
+        goal: (n,).
+        bounds: (n,) lowest and (n,) highest value of each joint.
+        velocity: (n,) of each joint: ways are short in time.
+        free: the test of an edge.
+        go_on: false once the time is up.
+        rng: of the samples.
+    """
+    lower, upper = bounds
+    nearby = np.maximum(lower, np.minimum(start, goal) - NEARBY), np.minimum(upper, np.maximum(start, goal) + NEARBY)
+    trees = [_Tree(start, 1.0 / velocity), _Tree(goal, 1.0 / velocity)]
+    turn = 0
+    while go_on():
+        one, other = trees[turn], trees[1 - turn]
+        reached = one.grow(rng.uniform(*(nearby if rng.random() < 0.5 else bounds)), free)
+        if (other.grow(reached, free) == reached).all():
+            ways = trees[0].way(reached), trees[1].way(reached)
+            return ways[0] + ways[1][-2::-1]
+        turn = 1 - turn
+    return None
+
+
+def shorten(way: list[Array], velocity: Array, free: Edge, go_on: GoOn, rng: np.random.Generator) -> list[Array]:
+    """Returns the way with detours cut off: between points on it that see each other it goes straight."""
+    for _ in range(SHORTCUTS):
+        if len(way) == 2 or not go_on():
+            break
+        i, j = sorted(rng.integers(0, len(way) - 1, 2))  # segments
+        if i == j:
+            continue
+        begin, end = (way[k] + rng.random() * (way[k + 1] - way[k]) for k in (i, j))
+        cut = [*way[: i + 1], begin, end, *way[j + 1 :]]
+        if _duration(cut, velocity) < _duration(way, velocity) and free(begin, end):
+            way = cut
+    kept = [way[0]]
+    for k in range(1, len(way) - 1):  # points that are on nobody's way any more
+        if not free(kept[-1], way[k + 1]):
+            kept.append(way[k])
+    return [*kept, way[-1]]
+
+
+def _duration(way: list[Array], velocity: Array) -> float:
+    """Returns how long the slowest joint takes on each edge, in all [s]."""
+    return float((np.abs(np.diff(way, axis=0)) / velocity).max(axis=1).sum())
