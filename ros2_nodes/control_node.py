@@ -45,6 +45,7 @@ from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import Announcements
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.ros2_nodes.going_home import GoingHome
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10
@@ -112,7 +113,8 @@ class ControlNode(NodeShell):
             take, topic = partial(self._proposed, source), topics.action_chunk(source)
             self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
         Announcements(self, topics.CONTROL_SOURCE, self._selected)
-        self.create_service(Trigger, topics.HOME, self._home)
+        self._going_home = GoingHome(self._controller, self._wishes.append, self._profile_setting, place)
+        self.create_service(Trigger, topics.HOME, self._going_home.answer)
         self._inputs = self.create_publisher(JointTrajectory, topics.FILTER_INPUT, qos.EACH)
         if self.profile.human is not None:
             self.create_subscription(PoseArray, self.profile.human.topic, self._seen, qos.STREAM)
@@ -181,14 +183,6 @@ class ControlNode(NodeShell):
             return
         self._wishes.append(lambda _: self._controller.select(source))
 
-    def _home(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        mode = self._controller.mode
-        response.success = mode.moving
-        response.message = "going home" if response.success else f"home needs an armed robot, mode is {mode.value}"
-        if response.success:
-            self._wishes.append(self._controller.home)
-        return response
-
     def _seen(self, message: PoseArray) -> None:
         people = [np.array([p.position.x, p.position.y, p.position.z]) for p in message.poses]
         if self._zone is not None:
@@ -228,7 +222,7 @@ class ControlNode(NodeShell):
             self._zone.pass_time(now_ns)
         self._follow()
         while self._wishes:
-            self._grant(self._wishes.popleft(), now_ns)
+            self._wishes.popleft()(now_ns)
         if self._chunks:  # one a tick, as each costs time; those that wait are as good in the next
             self._submit(*self._chunks.popleft(), now_ns)
         self._tick = tick = self._controller.tick(now_ns, observation)
@@ -276,12 +270,6 @@ class ControlNode(NodeShell):
             elif demand.arm:
                 self._controller.arm()
                 self._refusal = ""
-        except StoppedError as error:
-            self._refusal = str(error)
-
-    def _grant(self, wish: Callable[[int], None], now_ns: int) -> None:
-        try:
-            wish(now_ns)
         except StoppedError as error:
             self._refusal = str(error)
 
@@ -346,6 +334,7 @@ class ControlNode(NodeShell):
     def close(self) -> None:
         """Ends the loop."""
         self._closing.set()
+        self._going_home.close()
         self.time.close()
         if self._thread.is_alive():
             self._thread.join(1.0)

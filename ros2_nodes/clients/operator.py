@@ -109,11 +109,11 @@ class Operator:
         """
         return self._call(topics.RESET, timeout_s)
 
-    def home(self, timeout_s: float = 5.0) -> str:
-        """Sends the armed robot to its home position; returns the controller's answer at once.
+    def home(self, timeout_s: float = 15.0) -> str:
+        """Sends the armed robot to its home position; returns the controller's answer once it has found a way.
 
         Raises:
-            StoppedError: it is not armed, or the controller does not answer in time.
+            StoppedError: it is not armed, no way was found, or the controller does not answer in time.
         """
         return self._call(topics.HOME, timeout_s)
 

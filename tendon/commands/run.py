@@ -11,7 +11,6 @@ Examples:
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -43,7 +42,7 @@ from tendon.safety.latch import state_folder
 DISCOVERY_S, BUSY_DISCOVERY_S = 1.0, 5.0
 """How long nodes of another graph are looked for; longer where this machine has some in the domain."""
 
-REST_S, HOME_S = 5.0, 30.0
+REST_S, HOME_S = 5.0, 60.0
 
 notes = argument_table
 
@@ -98,9 +97,12 @@ def command(
         output = sys.stdout if log is None else log
 
         def go_home() -> None:
-            with contextlib.suppress(StoppedError):  # not armed: it stays where it is
+            try:
                 output.write(f"{operator.home()}\n")
-                operator.wait(lambda: operator.at_home() or len(interrupts) > 1, HOME_S)
+            except StoppedError as error:  # it stays where it is
+                output.write(f"{error}\n")
+                return
+            operator.wait(lambda: operator.at_home() or len(interrupts) > 1, HOME_S)
 
         def stop_robot() -> bool:
             if values["home_on_exit"] == "true":

@@ -9,13 +9,15 @@ from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.motion import MotionPath, check_separation
 from tendon.core.types import Array
 
-MAX_QUERIES = 400
+MAX_QUERIES = 3000
 """Of one edge. One that needs more runs along something that it all but touches."""
 ESCAPE_STEP = 0.02
 """Largest step [rad or m] of a joint on the way out of a tight place, as gradients are good only nearby."""
 ESCAPE_STEPS = 60
-SAMPLE_STEP = 0.1
-"""Between samples of an edge [rad or m, of all joints together]: clearances bend by a millimetre or so in between."""
+SLIDE_STEP = 0.15
+"""The same on the way along something: what a step comes too near is found out by the check of the edge."""
+MIN_PROGRESS = 0.05
+"""Least part of the way ahead that such a step must make."""
 _SOLVED = 1
 
 
@@ -49,10 +51,13 @@ class FreeSpace:
         c = self._clearance
         return check_separation(edge, c.distances, c.reach, c.margin + spare, c.smooth, most=MAX_QUERIES).kept
 
-    def seems_kept(self, a: Array, b: Array, spare: Array) -> bool:
-        """Returns the same from samples on the edge, without `a`: twenty times as fast, and right but for corners."""
+    def seems_kept(self, a: Array, b: Array, spare: Array, apart: float) -> bool:
+        """Returns the same from samples on the edge `apart` [rad or m, of all joints together], without `a`.
+
+        That is twenty times as fast; between samples clearances bend by about the square of that in metres.
+        """
         needed = self._clearance.margin + spare
-        count = int(np.ceil(np.linalg.norm(b - a) / SAMPLE_STEP))
+        count = int(np.ceil(np.linalg.norm(b - a) / apart))
         shares = (k / count for k in range(count, 0, -1))
         return all((self._clearance.distances(a + share * (b - a)) >= needed).all() for share in shares)
 
@@ -68,7 +73,7 @@ class FreeSpace:
             room = self.room(points[-1])
             if (room >= wanted).all():
                 break
-            step = self._step(points[-1], room, wanted)
+            step = self._step(points[-1], np.zeros_like(q), ESCAPE_STEP, room, wanted)
             if step is None or not self.keeps(points[-1], points[-1] + step, none):
                 break
             points.append(points[-1] + step)
@@ -76,18 +81,27 @@ class FreeSpace:
             return [points[0], points[-1]]
         return points
 
-    def _step(self, q: Array, room: Array, wanted: Array) -> Array | None:
-        """Returns a step out of what is too near; `None` when first order knows none."""
-        near = (room < wanted + self._clearance.reach.sum(axis=1) * ESCAPE_STEP).nonzero()[0]
+    def slide(self, q: Array, target: Array, spare: Array) -> Array | None:
+        """Returns (n,) a step nearer to `target` that keeps (m,) `spare` to first order: along what is in the way."""
+        ahead = target - q
+        ahead *= min(1.0, SLIDE_STEP / float(np.abs(ahead).max()))
+        step = self._step(q, ahead, SLIDE_STEP, self.room(q), spare)
+        return None if step is None or step @ ahead < MIN_PROGRESS * (ahead @ ahead) else q + step
+
+    def _step(self, q: Array, ahead: Array, most: float, room: Array, wanted: Array) -> Array | None:
+        """Returns the step of up to `most` a joint nearest to (n,) `ahead` after which clearances have (m,) `wanted` room,
+        or gain some, to first order; `None` when there is none.
+        """
+        near = (room < wanted + self._clearance.reach.sum(axis=1) * most).nonzero()[0]
         gradients = self._clearance.gradients(q, near.tolist())
         lacking = np.maximum(wanted - room, 0.0)[near]
-        low, high = np.maximum(self.lower - q, -ESCAPE_STEP), np.minimum(self.upper - q, ESCAPE_STEP)
+        low, high = np.maximum(self.lower - q, -most), np.minimum(self.upper - q, most)
         full = np.maximum(gradients, 0.0) @ high + np.minimum(gradients, 0.0) @ low  # the most that each can gain
         for share in (0.5, 0.1):
             floor = np.where(lacking > 0.0, np.minimum(lacking, share * full), wanted[near] - room[near])
             solution, _, status, _ = daqp.solve(
                 np.eye(len(q)),
-                np.zeros(len(q)),
+                -ahead,
                 np.ascontiguousarray(gradients),
                 np.concatenate([high, np.full(len(near), 1e30)]),
                 np.concatenate([low, floor]),

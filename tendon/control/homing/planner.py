@@ -15,9 +15,14 @@ from tendon.core.errors import NoWayError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 
-SPARES_M = {0.01: 0.15, 0.003: 0.4, 0.0005: 1.0}
-"""Room beyond every margin that a way is looked for with, and until which part of the time. With the first the filter has
-nothing to do at the speed of the way home; with the others it may lead around something."""
+SPARES_M = (0.01, 0.003, 0.0005)
+"""Room beyond every margin that a way is looked for with, attempt by attempt, the last one again and again. With the first
+the filter has nothing to do at the speed of the way home; with the others it may lead around something."""
+SHORTEN_S = 0.5
+"""How long a way that was found is made shorter at most."""
+ATTEMPT_S = 0.1
+"""How long the first attempt takes at most; each next one twice as long. Most ways are found in milliseconds, and what
+takes a second with one sequence of samples may take a millisecond with the next."""
 LIMIT_S = 2.0
 """How long a way is looked for."""
 LEAST_ROOM_M = 1e-4
@@ -49,7 +54,7 @@ class HomePlanner:
 
         Args:
             start: where the reference rests.
-            limit_s: wall time after which it gives up.
+            limit_s: wall time after which it gives up; a way that was found by then is made shorter for `SHORTEN_S`.
 
         Raises:
             NoWayError: there is none, or none was found in time; the message says what is nearest.
@@ -66,7 +71,7 @@ class HomePlanner:
                 f"no way home: at home {self._nearest(self._home)}; change home in the profile, or the environment"
             )
         begin = [start] if (inside == start).all() else [start, inside]
-        spare = np.minimum(max(SPARES_M), 0.5 * at_home)
+        spare = np.minimum(SPARES_M[0], 0.5 * at_home)
         room = space.room(inside)
         if room.min() >= LEAST_ROOM_M and space.keeps(inside, self._home, np.minimum(spare, 0.5 * room)):
             return np.array([*begin, self._home])
@@ -75,32 +80,42 @@ class HomePlanner:
             room = space.room(begin[-1])
         if room.min() < LEAST_ROOM_M:
             raise NoWayError(f"no way home: {self._nearest(start)}, and no way out of there; move it by teleoperation")
-        for widest, share in SPARES_M.items():
+        rng = np.random.default_rng(0)  # the same question has the same answer, as far as its time goes
+        attempt, deadline_s = 0, begun_s + limit_s
+        while (now_s := time.monotonic()) < deadline_s:
+            widest = SPARES_M[min(attempt, len(SPARES_M) - 1)]
             spare = np.minimum(widest, 0.5 * np.minimum(room, at_home))
-            found = self._around(space, begin[-1], spare, begun_s + share * limit_s)
+            until_s = min(deadline_s, now_s + ATTEMPT_S * 2**attempt)
+            found = self._around(space, begin[-1], spare, widest**0.5, until_s, rng)
             if found is not None:
                 return np.array([*begin, *found[1:]])
+            attempt += 1
         raise NoWayError(f"no way home found within {limit_s:g} s: {self._nearest(start)}; move it by teleoperation")
 
-    def _around(self, space: FreeSpace, start: Array, spare: Array, deadline_s: float) -> list[Array] | None:
-        """Returns points of a way that keeps at least half of (m,) `spare` [m]; `None` when the time is up."""
+    def _around(
+        self, space: FreeSpace, start: Array, spare: Array, apart: float, until_s: float, rng: np.random.Generator
+    ) -> list[Array] | None:
+        """Returns points of a way that keeps half of (m,) `spare` [m] at least; `None` when the time is up."""
 
-        def free(a: Array, b: Array) -> bool:
-            return space.seems_kept(a, b, spare)
+        def seems_free(a: Array, b: Array) -> bool:
+            return space.seems_kept(a, b, spare, apart)
+
+        def is_free(a: Array, b: Array) -> bool:
+            return seems_free(a, b) and space.keeps(a, b, 0.5 * spare)
+
+        def slide(a: Array, b: Array) -> Array | None:
+            return space.slide(a, b, spare)
 
         def go_on() -> bool:
-            return time.monotonic() < deadline_s
+            return time.monotonic() < until_s
 
         if space.keeps(start, self._home, 0.5 * spare):
             return [start, self._home]
-        rng = np.random.default_rng(0)  # the same question has the same answer, as far as its time goes
         while go_on():
-            found = connect(start, self._home, (space.lower, space.upper), self._velocity, free, go_on, rng)
-            if found is None:
-                break
-            way = shorten(found, self._velocity, free, go_on, rng)
-            if all(space.keeps(a, b, 0.5 * spare) for a, b in itertools.pairwise(way)):
-                return way
+            way = connect(start, self._home, (space.lower, space.upper), self._velocity, seems_free, slide, go_on, rng)
+            if way is not None and all(space.keeps(a, b, 0.5 * spare) for a, b in itertools.pairwise(way)):
+                enough_s = time.monotonic() + SHORTEN_S
+                return shorten(way, self._velocity, is_free, lambda: time.monotonic() < enough_s, rng)
         return None
 
     def _nearest(self, q: Array) -> str:

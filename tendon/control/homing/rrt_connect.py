@@ -8,15 +8,18 @@ import numpy as np
 
 from tendon.core.types import Array
 
-STEP = 0.2
-"""Length of an edge, in seconds at the joints' velocity limits: about half a radian of one joint."""
-NEARBY = 1.0
-"""How far [rad or m] around start and goal half of the samples are taken."""
-SHORTCUTS = 100
+STEP = 0.3
+"""Length of an edge, in seconds at the joints' velocity limits: 2 to 3 rad of one joint. Edges of a sixth of it found ways for
+two starts of 80 fewer."""
+SLIDES = 20
+"""Steps along what is in the way before another direction is tried."""
+SHORTCUTS = 200
 """Attempts to go straight between two points of the way that was found."""
 
 Edge = Callable[[Array, Array], bool]
 """Whether the straight edge between two joint vectors is free."""
+Slide = Callable[[Array, Array], Array | None]
+"""Takes (n,) from where and (n,) where to; returns (n,) a place nearer to that, `None` when it is blocked."""
 GoOn = Callable[[], bool]
 
 
@@ -29,7 +32,7 @@ class _Tree:
         self._nodes[0] = root
         self._parents = [0]
 
-    def grow(self, target: Array, free: Edge) -> Array:
+    def grow(self, target: Array, free: Edge, slide: Slide) -> Array:
         """Goes from the node nearest to (n,) `target` towards it as far as edges are free; returns where that ends."""
         away = (self._nodes[: self._count] - target) * self._scale
         last = int(np.einsum("ij,ij->i", away, away).argmin())
@@ -41,6 +44,11 @@ class _Tree:
             if not free(here, there):
                 break
             last, here = self._add(there, last), there
+        for _ in range(SLIDES):
+            ahead = None if (here == target).all() else slide(here, target)
+            if ahead is None or not free(here, ahead):
+                break
+            last, here = self._add(ahead, last), ahead
         return here
 
     def _add(self, node: Array, parent: int) -> int:
@@ -67,6 +75,7 @@ def connect(
     bounds: tuple[Array, Array],
     velocity: Array,
     free: Edge,
+    slide: Slide,
     go_on: GoOn,
     rng: np.random.Generator,
 ) -> list[Array] | None:
@@ -78,17 +87,16 @@ def connect(
         bounds: (n,) lowest and (n,) highest value of each joint.
         velocity: (n,) of each joint: ways are short in time.
         free: the test of an edge.
+        slide: makes a step along what is in the way.
         go_on: false once the time is up.
         rng: of the samples.
     """
-    lower, upper = bounds
-    nearby = np.maximum(lower, np.minimum(start, goal) - NEARBY), np.minimum(upper, np.maximum(start, goal) + NEARBY)
     trees = [_Tree(start, 1.0 / velocity), _Tree(goal, 1.0 / velocity)]
     turn = 0
     while go_on():
         one, other = trees[turn], trees[1 - turn]
-        reached = one.grow(rng.uniform(*(nearby if rng.random() < 0.5 else bounds)), free)
-        if (other.grow(reached, free) == reached).all():
+        reached = one.grow(rng.uniform(*bounds), free, slide)
+        if (other.grow(reached, free, slide) == reached).all():
             ways = trees[0].way(reached), trees[1].way(reached)
             return ways[0] + ways[1][-2::-1]
         turn = 1 - turn
