@@ -21,7 +21,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.clearance.model import Clearance
@@ -113,8 +112,7 @@ class ControlNode(NodeShell):
             take, topic = partial(self._proposed, source), topics.action_chunk(source)
             self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
         Announcements(self, topics.CONTROL_SOURCE, self._selected)
-        self._going_home = GoingHome(self._controller, self._wishes.append, self._profile_setting, place)
-        self.create_service(Trigger, topics.HOME, self._going_home.answer)
+        self._going_home = GoingHome(self, self._controller, self._wishes.append, self._profile_setting, place)
         self._inputs = self.create_publisher(JointTrajectory, topics.FILTER_INPUT, qos.EACH)
         if self.profile.human is not None:
             self.create_subscription(PoseArray, self.profile.human.topic, self._seen, qos.STREAM)
@@ -126,6 +124,7 @@ class ControlNode(NodeShell):
     def start(self) -> None:
         """Starts the loop."""
         self._thread.start()
+        self._going_home.start()
 
     def health(self) -> tuple[Level, str]:
         """Returns the mode as a level, with what was refused."""

@@ -1,92 +1,107 @@
-"""What the control node does for `control/home`: brake, have a way planned elsewhere, follow it, and answer what became of it."""
+"""What the control node does for `control/home`: brake, have a way planned elsewhere, follow it, say what came of it."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout  # the builtin one from Python 3.11 on
 from typing import TypeVar
 
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from std_srvs.srv import Trigger
 
 from tendon.control.controller import Controller
-from tendon.control.homing.process import PATIENCE_S, plan_apart
+from tendon.control.homing.process import plan_apart
 from tendon.core.errors import StoppedError, TendonError
+from tendon.graph import topics
+from tendon.ros2_nodes.base.guard import GuardedNode
 
 LOOP_S = 5.0
 """How long the control loop may take to grant a wish: in simulated time it waits for others."""
-PAUSE_S = 0.001
-"""Between two looks whether there is an answer: meanwhile this thread takes other messages."""
 
 Answer = TypeVar("Answer")
 Wish = Callable[[int], None]
 
 
-class _Pause:
-    """Lets the executor do something else. Its future would do, but this executor asks it again without a pause."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        time.sleep(PAUSE_S)
-        yield
-
-
 class GoingHome:
-    """Answers requests in the executor's thread, which it does not hold up.
+    """Serves `control/home` in a thread and with a ROS node of its own, as an answer takes as long as planning does.
+
+    The control node's executor answers at once or not at all, and hears no joint states meanwhile.
 
     Args:
+        node: whose namespace and remappings count.
         controller: moved by the control loop's thread alone.
         wish: hands a function to that thread, which calls it with the time.
         robot: name or path of the profile.
         environment: name or path; empty for none.
     """
 
-    def __init__(self, controller: Controller, wish: Callable[[Wish], None], robot: str, environment: str) -> None:
+    def __init__(
+        self, node: GuardedNode, controller: Controller, wish: Callable[[Wish], None], robot: str, environment: str
+    ) -> None:
         self._controller, self._wish = controller, wish
         self._robot, self._environment = robot, environment
-        self._planning = False
-        self._thread = ThreadPoolExecutor(1, "home")
+        self._node = GuardedNode(
+            f"{node.get_name()}_home",
+            namespace=node.get_namespace(),
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._node.create_service(Trigger, node.resolve_service_name(topics.HOME), self._answer)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._spin, name="home", daemon=True)
 
-    async def answer(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Answers once the robot is on its way, or with why it is not."""
-        if self._planning:
-            response.message = "a way home is being planned already"
-            return response
-        self._planning = True
+    def start(self) -> None:
+        """Begins to answer."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends; a way that is still being planned is nobody's any more."""
+        self._executor.shutdown(0.0)
+        self._thread.join(0.5)
+        if not self._thread.is_alive():
+            self._node.destroy_node()
+
+    def _spin(self) -> None:
         try:
-            start = await self._granted(self._controller.begin_home)
-            way = await _result(self._thread.submit(plan_apart, self._robot, self._environment, start), 2 * PATIENCE_S)
-            await self._granted(lambda: self._controller.follow_home(way))
-            response.success = True
-            turns = len(way) - 2
-            response.message = "going home" if not turns else f"going home, around what is in the way ({turns} turns)"
+            self._executor.spin()
+        except ExternalShutdownException:
+            return
+
+    def _answer(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            start = self._granted(self._controller.begin_home)
+            way = plan_apart(self._robot, self._environment, start)
+            self._granted(lambda: self._controller.follow_home(way))
         except TendonError as error:
             response.message = str(error)
-        finally:
-            self._planning = False
+            return response
+        response.success, turns = True, len(way) - 2
+        response.message = "going home" if not turns else f"going home, around what is in the way ({turns} turns)"
         return response
 
-    async def _granted(self, ask: Callable[[], Answer]) -> Answer:
-        """Returns what a function of the controller answers to the control loop's thread."""
+    def _granted(self, ask: Callable[[], Answer]) -> Answer:
+        """Returns what a function of the controller answers to the control loop's thread.
+
+        Raises:
+            StoppedError: it does not move, or the loop does not answer.
+        """
         answered: Future[Answer] = Future()
 
         def grant(_: int) -> None:
+            if not answered.set_running_or_notify_cancel():
+                return
             try:
                 answered.set_result(ask())
             except StoppedError as error:
                 answered.set_exception(error)
 
         self._wish(grant)
-        return await _result(answered, LOOP_S)
-
-    def close(self) -> None:
-        """Ends its thread, once a planning process that runs has ended."""
-        self._thread.shutdown(wait=False)
-
-
-async def _result(future: Future[Answer], patience_s: float) -> Answer:
-    deadline_s = time.monotonic() + patience_s
-    while not future.done():
-        if time.monotonic() > deadline_s:
-            raise StoppedError(f"not going home: no answer within {patience_s:g} s")
-        await _Pause()
-    return future.result()
+        try:
+            return answered.result(LOOP_S)
+        except FutureTimeout as error:
+            answered.cancel()
+            raise StoppedError(f"not going home: the control loop has not answered for {LOOP_S:g} s") from error

@@ -10,7 +10,7 @@ import inspect
 import sys
 import time
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 from rcl_interfaces.msg import ParameterType
@@ -80,22 +80,14 @@ class GuardedNode(Node):
     def create_service(
         self, srv_type: type, srv_name: str, callback: Callable[[Any, Any], Any], **options: Any
     ) -> Service:
-        """Serves requests, by a function or a coroutine; one that cannot be answered gets the response as it was made."""
+        """Serves requests; one that cannot be answered gets the response as it was made."""
 
         def answer(request: Any, response: Any) -> Any:
             try:
                 _check_request(request)
-                answered = callback(request, response)
-                return later(answered, response) if inspect.iscoroutine(answered) else answered
+                return callback(request, response)
             except TendonError as error:
                 self.complain(srv_name, str(error))
-            except Exception as error:  # the top of a node
-                self.count_fault(srv_name, error)
-            return response
-
-        async def later(answered: Coroutine[Any, Any, Any], response: Any) -> Any:
-            try:
-                return await answered
             except Exception as error:  # the top of a node
                 self.count_fault(srv_name, error)
             return response

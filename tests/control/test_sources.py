@@ -87,7 +87,7 @@ def test_slow_scales_the_speed_and_hold_rests_without_latching_and_goes_on() -> 
 def test_home_is_reached_slowly_from_a_motion_and_only_when_armed() -> None:
     robot = Robot()
     with pytest.raises(StoppedError, match="home"):
-        robot.controller.home(robot.now_ns)
+        robot.controller.begin_home()
     robot = armed()
     robot.controller.submit(to(0, 0.8, robot.now_ns), robot.now_ns)
     for _ in range(80):
@@ -95,8 +95,8 @@ def test_home_is_reached_slowly_from_a_motion_and_only_when_armed() -> None:
     moving = robot.velocities[-1][0]
     assert moving > 0.1
     count = len(robot.velocities)
-    robot.controller.home(robot.now_ns)
-    for _ in range(700):
+    robot.controller.follow_home(np.array([robot.controller.begin_home(), HOME]))
+    for _ in range(900):
         tick = robot.tick()
         if robot.controller.at_home():
             break

@@ -41,7 +41,7 @@ class HomingChunks:
             now_ns: its stamp.
         """
         rows = [way[:1]]
-        for a, b in zip(way[:-1], way[1:], strict=True):
+        for a, b in itertools.pairwise(way):
             count = max(1, int(np.ceil(self._duration_s(a, b, speed) * 1e9 / STEP_NS)))
             share = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, count + 1) / count)
             rows.append(a + share[:, None] * (b - a))

@@ -89,8 +89,9 @@ class FreeSpace:
         return None if step is None or step @ ahead < MIN_PROGRESS * (ahead @ ahead) else q + step
 
     def _step(self, q: Array, ahead: Array, most: float, room: Array, wanted: Array) -> Array | None:
-        """Returns the step of up to `most` a joint nearest to (n,) `ahead` after which clearances have (m,) `wanted` room,
-        or gain some, to first order; `None` when there is none.
+        """Returns the step nearest to (n,) `ahead` after which clearances have (m,) `wanted` room, or gain some.
+
+        To first order, and of up to `most` a joint; `None` when there is none.
         """
         near = (room < wanted + self._clearance.reach.sum(axis=1) * most).nonzero()[0]
         gradients = self._clearance.gradients(q, near.tolist())

@@ -16,7 +16,7 @@ from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 
 SPARES_M = (0.01, 0.003, 0.0005)
-"""Room beyond every margin that a way is looked for with, attempt by attempt, the last one again and again. With the first
+"""Room beyond every margin that a way is looked for with: one an attempt, the last one again and again. With the first
 the filter has nothing to do at the speed of the way home; with the others it may lead around something."""
 SHORTEN_S = 0.5
 """How long a way that was found is made shorter at most."""
@@ -114,8 +114,8 @@ class HomePlanner:
         while go_on():
             way = connect(start, self._home, (space.lower, space.upper), self._velocity, seems_free, slide, go_on, rng)
             if way is not None and all(space.keeps(a, b, 0.5 * spare) for a, b in itertools.pairwise(way)):
-                enough_s = time.monotonic() + SHORTEN_S
-                return shorten(way, self._velocity, is_free, lambda: time.monotonic() < enough_s, rng)
+                until_s = time.monotonic() + SHORTEN_S
+                return shorten(way, self._velocity, is_free, go_on, rng)
         return None
 
     def _nearest(self, q: Array) -> str:

@@ -1,4 +1,4 @@
-"""Plans a way home in a process of its own: a second of Python beside the control loop would take its turns (the GIL)."""
+"""Plans a way home in a process of its own: a second of Python beside the control loop would hold that up (the GIL)."""
 
 from __future__ import annotations
 

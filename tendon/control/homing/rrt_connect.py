@@ -9,8 +9,7 @@ import numpy as np
 from tendon.core.types import Array
 
 STEP = 0.3
-"""Length of an edge, in seconds at the joints' velocity limits: 2 to 3 rad of one joint. Edges of a sixth of it found ways for
-two starts of 80 fewer."""
+"""Length of an edge, in seconds at the joints' velocity limits: about 0.7 rad of one joint."""
 SLIDES = 20
 """Steps along what is in the way before another direction is tried."""
 SHORTCUTS = 200
