@@ -1,4 +1,4 @@
-"""What the control node does for `control/home`: brake, have a way planned elsewhere, follow it, say what came of it."""
+"""What `control/home` does: brake, have a way planned in another process, follow it, and say what came of it."""
 
 from __future__ import annotations
 

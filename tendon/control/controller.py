@@ -52,13 +52,12 @@ class Controller:
         held: Array | None = None,
     ) -> None:
         self._profile = profile
-        self._names = profile.joint_names
         self.period_ns = round(1e9 / profile.control_hz)
         self._arrival_ns = round(ARRIVAL_PERIODS * self.period_ns)
         settings = self._settings = profile.safety
         self._invalid_counts_ns = nanoseconds(settings.invalid_s)
         self._residual = residual
-        self._executor = Executor(len(self._names), nanoseconds(settings.chunk_ahead_s))
+        self._executor = Executor(len(profile.joints), nanoseconds(settings.chunk_ahead_s))
         self._filter = SafetyFilter(profile, clearance)
         self._filter.guards = guards
         self._delay_ns = round(self._filter.delay_s * 1e9)
@@ -118,14 +117,14 @@ class Controller:
         """
         if not self.mode.moving:
             raise StoppedError(f"home needs an armed robot, mode is {self.mode.value}")
-        self.select(Source.HOME)
+        self._source = Source.HOME
         self._executor.clear()
         self._homeward.forget()
         self._settling.leave()
-        return self._reference.newest.stop.position[-1]
+        return np.array(self._reference.newest.stop.position[-1])
 
     def follow_home(self, way: Array) -> None:
-        """Moves along a (k, n) way home, slowly, once it rests; after a hold it goes on. Give it after `begin_home`.
+        """Moves along a (k, n) way home from `begin_home`, slowly, once it rests; after a hold it goes on.
 
         Raises:
             StoppedError: since then the robot was stopped, moved or given to another source.
@@ -135,7 +134,7 @@ class Controller:
         self._homeward.follow(way, self._reference.newest.stop.position[-1])
 
     def at_home(self) -> bool:
-        """Returns whether the reference is at rest at the home position."""
+        """Returns whether the reference rests at home."""
         return self._homeward.at_home(self._filter.position) and not self._filter.velocity.any()
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
@@ -189,7 +188,7 @@ class Controller:
         self._modes.arm(self._standing_causes())
         self._reference.start(self._settling.begin(observation.joint_position, now_ns), now_ns)
         self._late_in_a_row = 0
-        self._feedback.largest_error = np.zeros(len(self._names))
+        self._feedback.largest_error = np.zeros(len(self._profile.joints))
         self._standstill.end()
         self._homeward.forget()
         self._stops = (None, None)
@@ -277,7 +276,7 @@ class Controller:
             yielding = self._yielding(notes)
         command = yielding or command
         if command is not None:
-            self._stops = (self._stops[1], self._stop_of(command))
+            self._stops = (self._stops[1], HeldStop.of(command))
         tick = Tick(
             command=command,
             mode=self.mode,
@@ -404,11 +403,10 @@ class Controller:
 
     def _lead_home(self, now_ns: int) -> None:
         """Submits what is left of the way home, from rest."""
-        resting = not self._reference.moving() and now_ns > self._settling.until_ns
-        if self._source is Source.HOME and resting and not self._hold and self._executor.end_ns is None:
+        waits = self._hold or self._reference.moving() or now_ns <= self._settling.until_ns
+        if self._source is Source.HOME and self._executor.end_ns is None and not waits:
             from_ns = self._reference.time_ns(self._reference.committed)
-            chunk = self._homeward.chunk(self._filter.position, self._filter.speed, from_ns, now_ns)
-            if chunk is not None:
+            if chunk := self._homeward.chunk(self._filter.position, self._filter.speed, from_ns, now_ns):
                 self.submit(chunk, now_ns, Source.HOME)
 
     def _standing_causes(self) -> list[Reason]:
@@ -420,12 +418,6 @@ class Controller:
             text = f"{self._invalid_in_a_row} invalid chunks in a row and no valid one since"
             causes.append(Reason(Cause.CHUNKS, text))
         return causes
-
-    def _stop_of(self, command: Command) -> HeldStop:
-        """Returns where and when a command comes to rest."""
-        trajectory = command.trajectory
-        rest_ns = command.stamp_ns + trajectory.time_from_start_ns[-1]
-        return HeldStop(rest_ns=rest_ns, position=trajectory.position[-1])
 
     def _command(self, reasons: tuple[str, ...]) -> Command | None:
         """Returns what to send: the reference, once the robot side has had time to come to its start."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tendon.core.causes import Cause, Reason
-from tendon.core.types import Array
+from tendon.core.types import Array, Command
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
 
@@ -19,6 +19,12 @@ class HeldStop:
 
     rest_ns: int
     position: Array
+
+    @classmethod
+    def of(cls, command: Command) -> HeldStop:
+        """Returns that of a command."""
+        trajectory = command.trajectory
+        return cls(rest_ns=command.stamp_ns + trajectory.time_from_start_ns[-1], position=trajectory.position[-1])
 
 
 class Standstill:

@@ -35,7 +35,7 @@ class _Tree:
         """Goes from the node nearest to (n,) `target` towards it as far as edges are free; returns where that ends."""
         away = (self._nodes[: self._count] - target) * self._scale
         last = int(np.einsum("ij,ij->i", away, away).argmin())
-        begin = self._nodes[last].copy()
+        begin: Array = self._nodes[last].copy()
         steps = int(np.ceil(float(np.linalg.norm(away[last])) / STEP))
         here = begin
         for k in range(1, steps + 1):
