@@ -79,8 +79,8 @@ class GoingHome:
         except TendonError as error:
             response.message = str(error)
             return response
-        response.success, turns = True, len(way) - 2
-        response.message = "going home" if not turns else f"going home, around what is in the way ({turns} turns)"
+        response.success, moves = True, len(way) - 1
+        response.message = "going home" if moves == 1 else f"going home in {moves} moves"
         return response
 
     def _granted(self, ask: Callable[[], Answer]) -> Answer:

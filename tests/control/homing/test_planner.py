@@ -47,7 +47,7 @@ def assert_kept(robot: str, surroundings: str, way: Array, start: Array) -> None
     seed=st.integers(0, 10_000),
     face=st.booleans(),
 )
-@law_settings(max_examples=25)
+@law_settings(max_examples=15)
 def test_a_way_from_a_free_start_keeps_limits_and_clearances_and_ends_at_home(
     robot: str, surroundings: str, seed: int, face: bool
 ) -> None:
@@ -74,10 +74,13 @@ def test_where_the_straight_line_got_stuck_a_way_is_found(start: Array) -> None:
     way = HomePlanner(profile_of("panda"), clearance_of("panda", "none")).plan(start, limit_s=20.0)
     assert len(way) > 2
     assert_kept("panda", "none", way, start)
+    finger, home = start[7], profile_of("panda").vector("home")[7]
+    between = (way[:, 7] >= min(finger, home) - 1e-12) & (way[:, 7] <= max(finger, home) + 1e-12)
+    assert between.all(), "a gripper takes part in no detour: it may hold something"
 
 
 @given(seed=st.integers(0, 10_000), beyond=st.sampled_from([0.0, 0.0, 0.1]))
-@law_settings(max_examples=15)
+@law_settings(max_examples=6)
 def test_a_start_outside_the_workspace_or_a_limit_goes_inwards_first_and_never_deeper(seed: int, beyond: float) -> None:
     """What lacks room at the start only gains it."""
     profile, clearance = profile_of("panda"), clearance_of("panda", "none")
@@ -98,14 +101,6 @@ def test_a_start_outside_the_workspace_or_a_limit_goes_inwards_first_and_never_d
             best = np.maximum(best, here)
     assert (best[outside] > 0.0).all()
     assert_kept("panda", "none", way, start)
-
-
-def test_a_gripper_takes_part_in_no_detour() -> None:
-    """It may hold something: it goes from where it is to home, and no farther."""
-    for start in STUCK:
-        way = HomePlanner(profile_of("panda"), clearance_of("panda", "none")).plan(start, limit_s=20.0)
-        finger, home = start[7], profile_of("panda").vector("home")[7]
-        assert (way[:, 7] >= min(finger, home) - 1e-12).all() and (way[:, 7] <= max(finger, home) + 1e-12).all()
 
 
 def test_a_home_that_is_walled_in_is_said_at_once_with_what_is_there() -> None:
