@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tendon.control.clearance.model import Clearance
-from tendon.control.executor import Executor, Motion, Placement
+from tendon.control.executor import STARVED, Executor, Motion, Placement
 from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing.follower import HomeFollower
@@ -394,7 +394,7 @@ class Controller:
         if self.mode is not Mode.RUNNING:
             return self._settling.motion(due_ns), ()
         if motion is None:
-            return None, ("starved: no action is due",)
+            return None, (self._homeward.idle(self._filter.position) if self._source is Source.HOME else STARVED,)
         # One more step may lengthen the stop by a tick; it must not outlast the plan.
         stop_ns = (int(self._reference.newest.stop.ticks[-1]) + 1) * self.period_ns
         if end_ns is not None and due_ns + stop_ns > end_ns:
@@ -415,8 +415,8 @@ class Controller:
         now_ns = self._feedback.now_ns
         recent = now_ns is not None and now_ns - self._invalid_ns < self._invalid_counts_ns
         if self._invalid_in_a_row >= self._settings.invalid_chunks and recent:
-            text = f"{self._invalid_in_a_row} invalid chunks in a row and no valid one since"
-            causes.append(Reason(Cause.CHUNKS, text))
+            count = self._invalid_in_a_row
+            causes.append(Reason(Cause.CHUNKS, f"{count} invalid chunks in a row and no valid one since"))
         return causes
 
     def _command(self, reasons: tuple[str, ...]) -> Command | None:

@@ -16,6 +16,8 @@ FADE_NS = 150_000_000
 MAX_LEAD_ROWS = 100
 """Rows of what runs that lead into a chunk at most. Each costs the control tick 30 us, so that the 500 of one with rows
 2 ms apart that begins in a second would hold it up. Policies answer rows that begin at once."""
+STARVED = "starved: no action is due"
+"""What is said while there is no plan, or it is over."""
 
 Motion = tuple[Array, Array]
 

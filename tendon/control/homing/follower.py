@@ -43,6 +43,14 @@ class HomeFollower:
         """Forgets it."""
         self._way = None
 
+    def idle(self, position: Array) -> str:
+        """Returns why a reference that rests at (n,) `position` is not under way, in words."""
+        if self.at_home(position):
+            return "at home"
+        if self._way is None:
+            return "waits for its way home"
+        return "did not come home by its way: ask again, or move it by teleoperation"
+
     def chunk(self, position: Array, speed: float, start_ns: int, now_ns: int) -> ActionChunk | None:
         """Returns what is left of the way from (n,) `position`, where the reference rests; `None` without a way."""
         if self._way is None:

@@ -63,7 +63,8 @@ def test_where_a_straight_line_got_stuck_it_gets_home() -> None:
     body = Body(start)
     body.controller.begin_home()
     body.controller.follow_home(np.array([start, HOME]))
-    assert not body.arrives(9.0), "a straight line would do: this start proves nothing"
+    assert not body.arrives(16.0), "a straight line would do: this start proves nothing"
+    assert body.tick().reasons[0].startswith("did not come home by its way: ask again"), "starved says nothing"
     body = Body(start)
     body.go()
     assert body.arrives(), body.tick()
@@ -87,8 +88,11 @@ def test_held_slowed_and_asked_again_on_its_way_it_still_gets_home_along_it() ->
     body.controller.set_speed_scale(1.0)
     foot = rest_of_way(way, body.position)[1]
     assert np.abs(body.position - foot).max() < 0.02, "it has left its way"
+    body.controller.begin_home()
+    assert body.pass_s(1.0).reasons == ("waits for its way home",)
     body.go()
     assert body.arrives() and body.least_m >= 0.0
+    assert body.pass_s(2.0).reasons == ("at home",)
 
 
 def test_a_robot_that_was_stopped_on_its_way_does_not_go_on_when_it_is_armed_again() -> None:
