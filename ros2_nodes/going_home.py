@@ -61,7 +61,8 @@ class GoingHome:
     def close(self) -> None:
         """Ends; a way that is still being planned is nobody's any more."""
         self._executor.shutdown(0.0)
-        self._thread.join(0.5)
+        if self._thread.ident is not None:  # it was started
+            self._thread.join(0.5)
         if not self._thread.is_alive():
             self._node.destroy_node()
 
