@@ -27,11 +27,11 @@ from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
 from tendon.control.controller import Controller
 from tendon.control.executor import Placement
-from tendon.control.reference import LEAD_TICKS
 from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError, StoppedError, TendonError
+from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Mode, Source
 from tendon.core.node_status import ControlStatus, Level, NodeStatus
 from tendon.core.permission import PermissionFollower

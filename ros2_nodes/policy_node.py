@@ -35,8 +35,8 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.continuation import on_plan_tolerance
-from tendon.control.reference import LEAD_TICKS
 from tendon.core.errors import ConfigError, InvalidDataError, TendonError
+from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Source
 from tendon.core.node_status import Level, NodeStatus, PolicyStatus
 from tendon.graph import topics

@@ -6,7 +6,6 @@ import contextlib
 import difflib
 import importlib.util
 from dataclasses import dataclass
-from importlib import metadata
 
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError
@@ -109,6 +108,8 @@ def require(engine: Engine) -> None:
 
 def runtimes() -> list[str]:
     """Returns which of `RUNTIMES` are installed; more than one overwrite each other's files."""
+    from importlib import metadata  # it takes longer to import than all the rest, and the nodes need it not
+
     found = []
     for name in RUNTIMES:
         with contextlib.suppress(metadata.PackageNotFoundError):

@@ -13,10 +13,10 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.control.reference import LEAD_TICKS
 from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock
 from tendon.core.errors import InvalidDataError
+from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Source
 from tendon.core.node_status import ControlStatus
 from tendon.core.types import Array, SentTrajectory

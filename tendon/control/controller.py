@@ -12,13 +12,14 @@ from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing.follower import HomeFollower
 from tendon.control.mode_machine import ModeMachine
-from tendon.control.reference import ARRIVAL_PERIODS, LEAD_TICKS, Reference
+from tendon.control.reference import ARRIVAL_PERIODS, Reference
 from tendon.control.residual import BoundedResidual
 from tendon.control.settling import SENT_TICKS, Settling
 from tendon.control.standstill import HeldStop, Standstill
 from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Array, Command, Observation
 from tendon.robots.profile import RobotProfile

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 
 from tendon.control.filter import SafetyFilter, Verdict
 from tendon.control.stop import Stop
+from tendon.core.filter_input import LEAD_TICKS, FilterInput
 from tendon.core.types import Array, Command, Trajectory
 
-LEAD_TICKS = 4
-"""How far ahead the reference is committed."""
 ARRIVAL_PERIODS = 2.5
 """So many control periods after its tick a command may arrive and the robot does not notice: 1.5 until it is ready
 (`command_late_periods`), and one for its way."""
 HISTORY_TICKS = 20
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class FilterInput:
-    """What the filter was given for one step; with all of them, its answers can be computed again.
-
-    Attributes:
-        reset: (n,) where the reference was put at rest before this step; `None` when it went on.
-        target: (n,) target; `None` for none.
-        velocity: (n,) its velocity; `None` for none.
-        speed: part of the velocity limits in force.
-    """
-
-    reset: Array | None
-    target: Array | None
-    velocity: Array | None
-    speed: float
 
 
 class Reference:

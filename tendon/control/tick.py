@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tendon.control.reference import FilterInput
 from tendon.core.causes import Cause
+from tendon.core.filter_input import FilterInput
 from tendon.core.modes import Mode
 from tendon.core.types import Array, Command
 

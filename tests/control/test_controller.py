@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.executor import Placement
-from tendon.control.reference import ARRIVAL_PERIODS, LEAD_TICKS
+from tendon.control.reference import ARRIVAL_PERIODS
 from tendon.control.residual import BoundedResidual
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Array, Observation
 from tests.control.limits_checker import PROFILE, make_chunk

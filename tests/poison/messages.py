@@ -19,8 +19,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.control.reference import FilterInput
 from tendon.core.causes import Cause
+from tendon.core.filter_input import FilterInput
 from tendon.core.modes import Mode, PermissionState, Source
 from tendon.core.node_status import (
     ControlStatus,

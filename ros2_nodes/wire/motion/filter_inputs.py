@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.control.reference import FilterInput
 from tendon.core.errors import InvalidDataError
+from tendon.core.filter_input import FilterInput
 from tendon.core.types import Array
 from tendon.graph import topics
 from tendon.ros2_nodes.wire.cdr import STAMP_END, WORD, deserialize, gap, strings, strings_pattern, with_stamp

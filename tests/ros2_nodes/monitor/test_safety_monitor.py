@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -325,3 +327,11 @@ def test_the_monitor_takes_no_image_and_whoever_else_tells_it_of_frames_stops_th
     finally:
         node.destroy_publisher(rogue)
     graph.arm()
+
+
+def test_the_process_of_the_monitor_loads_nothing_of_what_it_checks() -> None:
+    """Neither the filter nor the controller, nor the libraries that they compute with."""
+    code = "import sys, tendon.ros2_nodes.safety_monitor; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    shared = [name for name in loaded if name.startswith("tendon.control") or name in ("pinocchio", "coal", "daqp")]
+    assert not shared

@@ -15,8 +15,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
-from tendon.control.reference import FilterInput
 from tendon.core.errors import InvalidDataError, TendonError
+from tendon.core.filter_input import FilterInput
 from tendon.core.modes import PermissionState
 from tendon.core.permission import Permission
 from tendon.core.types import Array

@@ -19,9 +19,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from tendon.control.reference import FilterInput
 from tendon.core.causes import Cause
 from tendon.core.errors import InvalidDataError
+from tendon.core.filter_input import FilterInput
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import (
     ControlStatus,
