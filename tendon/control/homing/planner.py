@@ -70,8 +70,9 @@ class HomePlanner:
             raise NoWayError(
                 f"no way home: at home {self._nearest(self._home)}; change home in the profile, or the environment"
             )
-        begin = [start] if (inside == start).all() else [start, inside]
         spare = np.minimum(SPARES_M[0], 0.5 * at_home)
+        begin = [start] if (inside == start).all() else self._back(start, low, high, 2.0 * spare)
+        inside = begin[-1]
         room = space.room(inside)
         if room.min() >= LEAST_ROOM_M and space.keeps(inside, self._home, np.minimum(spare, 0.5 * room)):
             return np.array([*begin, self._home])
@@ -79,7 +80,7 @@ class HomePlanner:
             begin += space.escape(inside, 2.0 * spare)[1:]
             room = space.room(begin[-1])
         if room.min() < LEAST_ROOM_M:
-            raise NoWayError(f"no way home: {self._nearest(start)}, and no way out of there; move it by teleoperation")
+            raise self._no_way_out(start)
         rng = np.random.default_rng(0)  # the same question has the same answer, as far as its time goes
         attempt, deadline_s = 0, begun_s + limit_s
         while (now_s := time.monotonic()) < deadline_s:
@@ -91,6 +92,22 @@ class HomePlanner:
                 return np.array([*begin, *found[1:]])
             attempt += 1
         raise NoWayError(f"no way home found within {limit_s:g} s: {self._nearest(start)}; move it by teleoperation")
+
+    def _back(self, start: Array, low: Array, high: Array, wanted: Array) -> list[Array]:
+        """Returns points from outside the limits to inside; first out of what is too near, where that is in the way.
+
+        Raises:
+            NoWayError: there is no such way.
+        """
+        space = FreeSpace(self._clearance, np.minimum(low, start), np.maximum(high, start))
+        for begin in ([start], space.escape(start, wanted)):
+            inside = np.clip(begin[-1], low, high)
+            if space.keeps(begin[-1], inside, np.zeros_like(wanted)):
+                return [*begin, inside]
+        raise self._no_way_out(start)
+
+    def _no_way_out(self, start: Array) -> NoWayError:
+        return NoWayError(f"no way home: {self._nearest(start)}, and no way out of there; move it by teleoperation")
 
     def _around(
         self, space: FreeSpace, start: Array, spare: Array, apart: float, until_s: float, rng: np.random.Generator

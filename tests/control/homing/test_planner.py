@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tendon.control.homing.chunk import HomingChunks, rest_of_way
@@ -81,6 +81,7 @@ def test_where_the_straight_line_got_stuck_a_way_is_found(start: Array) -> None:
 
 @given(seed=st.integers(0, 10_000), beyond=st.sampled_from([0.0, 0.0, 0.1]))
 @law_settings(max_examples=6)
+@example(seed=800, beyond=0.1)
 def test_a_start_outside_the_workspace_or_a_limit_goes_inwards_first_and_never_deeper(seed: int, beyond: float) -> None:
     """What lacks room at the start only gains it."""
     profile, clearance = profile_of("panda"), clearance_of("panda", "none")
