@@ -13,6 +13,7 @@ from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing.follower import HomeFollower
 from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import ARRIVAL_PERIODS, Reference
+from tendon.control.rejections import Rejections
 from tendon.control.residual import BoundedResidual
 from tendon.control.settling import SENT_TICKS, Settling
 from tendon.control.standstill import HeldStop, Standstill
@@ -24,9 +25,6 @@ from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Array, Command, Observation
 from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
-
-CONTACTS = (Cause.TRACKING, Cause.EFFORT)
-"""What something in the robot's way shows as."""
 
 
 class Controller:
@@ -56,7 +54,6 @@ class Controller:
         self.period_ns = round(1e9 / profile.control_hz)
         self._arrival_ns = round(ARRIVAL_PERIODS * self.period_ns)
         settings = self._settings = profile.safety
-        self._invalid_counts_ns = nanoseconds(settings.invalid_s)
         self._residual = residual
         self._executor = Executor(len(profile.joints), nanoseconds(settings.chunk_ahead_s))
         self._filter = SafetyFilter(profile, clearance)
@@ -67,7 +64,7 @@ class Controller:
         self._modes = ModeMachine()
         self._reference = Reference(self._filter, self.period_ns)
         self._settling = Settling(profile, held)
-        self._invalid_in_a_row, self._invalid_ns = 0, 0
+        self._rejections = Rejections(settings)
         self._late_in_a_row = 0
         self._yields = all(each.type == "joint_trajectory" for each in profile.controllers)
         self._standstill = Standstill(settings)
@@ -156,23 +153,17 @@ class Controller:
             except InvalidDataError as error:
                 self.reject(str(error))
                 raise
-        self._invalid_in_a_row = 0
+        self._rejections.clear()
         return placement
 
     def reject(self, reason: str) -> None:
         """Counts a message that was no valid chunk; `invalid_chunks` in a row latch a stop."""
-        self._invalid_in_a_row += 1
-        self._invalid_ns = self._feedback.now_ns or 0
-        if self._invalid_in_a_row >= self._settings.invalid_chunks and self.mode.moving:
-            text = f"{self._invalid_in_a_row} invalid chunks in a row, the last: {reason}"
-            self.stop(Reason(Cause.CHUNKS, text))
+        stop = self._rejections.add(reason, self._feedback.now_ns or 0)
+        if stop is not None and self.mode.moving:
+            self.stop(stop)
 
     def arm(self) -> None:
-        """Makes it ready to run from where the robot stands.
-
-        Each joint starts from the setpoint that an earlier motion left it at (`Settling`): measured positions would
-        lead it down a little each time, and let go of what a gripper holds. A joint that was pushed off is led to
-        where it is, through the filter, so that the robot does not press on.
+        """Makes it ready to run from where the robot stands; `Settling` says where each joint starts.
 
         The first chunk from an observation after `arm_settle_s`, or longer where the setpoint is not known, sets it in
         motion; earlier ones are `OLDER`, as the plan would be under way before the robot is.
@@ -239,7 +230,7 @@ class Controller:
         if self._stops[1] is not None:
             self._settling.held = self._stops[1].position
         self._reference.clear()
-        self._invalid_in_a_row = 0
+        self._rejections.clear()
 
     def tick(self, now_ns: int, observation: Observation | None) -> Tick:
         """Advances the reference to `now_ns` plus the lead.
@@ -271,11 +262,9 @@ class Controller:
         if stop is not None:
             notes = (stop.text, *notes)
         newest = self._reference.newest
-        command = self._command(notes) if self.mode is not Mode.LATCHED else None
-        yielding = None
-        if moving and self._yields and any(reason.cause in CONTACTS for reason in off):
-            yielding = self._yielding(notes)
-        command = yielding or command
+        found = self._feedback.held_back(self._reference, off) if moving and self._yields else None
+        yielding = None if found is None else self._reference.retreat(found, notes)
+        command = yielding or (None if self.mode is Mode.LATCHED else self._command(notes))
         if command is not None:
             self._stops = (self._stops[1], HeldStop.of(command))
         tick = Tick(
@@ -292,32 +281,20 @@ class Controller:
             inputs=self._reference.drain(),
         )
         if yielding is not None and self._stops[1] is not None:
+            # Nothing is sent after it: the robot side plays it to its end, with permission or without.
             self._settling.wait(now_ns, self._stops[1].rest_ns)
             self._reference.start(self._stops[1].position, now_ns)
         return tick
-
-    def _yielding(self, reasons: tuple[str, ...]) -> Command | None:
-        """Returns a stop that ends where the robot was found, so that it does not press on; `None` without such a way.
-
-        Nothing is sent after it: the robot side plays it to its end, with permission or without.
-        """
-        goal = self._feedback.held_back(self._reference)
-        stop = None if goal is None else self._reference.retreat(goal)
-        return None if stop is None else self._reference.command(reasons, stop)
 
     def _quiet(self, note: str, position: Array, late: int = 0) -> Tick:
         """Returns a tick that commands nothing, with the robot at (n,) `position`; a stop is said before a note."""
         stop = self._modes.reason
         said = note if stop is None else stop.text
         return Tick(
-            command=None,
             mode=self.mode,
             reasons=(said,) if said else (),
-            target=None,
             reference=position,
             acceleration=np.zeros_like(position),
-            margin=1.0,
-            binding="",
             late_ticks=late,
             cause=None if stop is None else stop.cause,
             inputs=self._reference.drain(),
@@ -412,13 +389,7 @@ class Controller:
 
     def _standing_causes(self) -> list[Reason]:
         """Returns what would stop it again at once, while the reference is at rest."""
-        causes = self._feedback.stale() + self._feedback.moving() + self._feedback.pressed()
-        now_ns = self._feedback.now_ns
-        recent = now_ns is not None and now_ns - self._invalid_ns < self._invalid_counts_ns
-        if self._invalid_in_a_row >= self._settings.invalid_chunks and recent:
-            count = self._invalid_in_a_row
-            causes.append(Reason(Cause.CHUNKS, f"{count} invalid chunks in a row and no valid one since"))
-        return causes
+        return self._feedback.standing() + self._rejections.standing(self._feedback.now_ns)
 
     def _command(self, reasons: tuple[str, ...]) -> Command | None:
         """Returns what to send: the reference, once the robot side has had time to come to its start."""

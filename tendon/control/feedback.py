@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tendon.control.reference import Reference
@@ -13,6 +15,8 @@ from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import nanoseconds
 
+CONTACTS = (Cause.TRACKING, Cause.EFFORT)
+"""What something in the robot's way shows as."""
 BELIEVED = 2.0
 """Tracking tolerances: what a joint is held back by grows from tick to tick, and is seen long before that."""
 
@@ -69,6 +73,10 @@ class Feedback:
         """Returns why something presses on the robot, as far as its joints can tell."""
         return [Reason(Cause.EFFORT, f"contact: {self._contact.problem}")] if self._contact.problem else []
 
+    def standing(self) -> list[Reason]:
+        """Returns what would stop a robot that is armed now."""
+        return self.stale() + self.moving() + self.pressed()
+
     def off(self, reference: Reference) -> list[Reason]:
         """Returns what must stop a robot that may move.
 
@@ -87,13 +95,17 @@ class Feedback:
         )
         return [Reason(Cause.TRACKING, text) for text in texts]
 
-    def held_back(self, reference: Reference) -> Array | None:
-        """Returns (n,) where to hold a robot that is off its reference: each joint that has to follow where it is.
+    def held_back(self, reference: Reference, off: Sequence[Reason]) -> Array | None:
+        """Returns (n,) where to hold a robot that is in contact: each joint that has to follow where it is.
+
+        Args:
+            reference: that it should follow.
+            off: what stops it.
 
         Returns:
-            `None` when it is so far off that the measurement is not believed.
+            `None` without contact, or when it is so far off that the measurement is not believed.
         """
-        if self.observation is None:
+        if self.observation is None or not any(reason.cause in CONTACTS for reason in off):
             return None
         if (self._error(self.observation, reference) > BELIEVED * self._tolerance).any():
             return None

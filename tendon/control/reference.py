@@ -67,9 +67,10 @@ class Reference:
         self._points.append(self._filter.step(target, velocity))
         return self._points[-1]
 
-    def retreat(self, goal: Array) -> Stop | None:
-        """Returns the stop from the newest point, and the way to (n,) `goal` after it; `None` when that is not free."""
-        return self._filter.retreat(self.newest.stop, goal)
+    def retreat(self, goal: Array, reasons: tuple[str, ...]) -> Command | None:
+        """Returns the command of the tick with a stop that then comes to (n,) `goal`; `None` without a free way."""
+        stop = self._filter.retreat(self.newest.stop, goal)
+        return None if stop is None else self.command(reasons, stop)
 
     def drain(self) -> tuple[FilterInput, ...]:
         """Returns what the filter was given since this was called last."""

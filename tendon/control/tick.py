@@ -28,14 +28,14 @@ class Tick:
         inputs: what the filter was given since the last tick, in order.
     """
 
-    command: Command | None
     mode: Mode
-    reasons: tuple[str, ...]
-    target: Array | None
     reference: Array
     acceleration: Array
-    margin: float
-    binding: str
-    late_ticks: int
-    cause: Cause | None
+    command: Command | None = None
+    reasons: tuple[str, ...] = ()
+    target: Array | None = None
+    margin: float = 1.0
+    binding: str = ""
+    late_ticks: int = 0
+    cause: Cause | None = None
     inputs: tuple[FilterInput, ...] = ()
