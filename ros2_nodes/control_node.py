@@ -86,7 +86,7 @@ class ControlNode(NodeShell):
         longest_ns, fresh_ns = map(nanoseconds, (settings.standstill_s, settings.permission_age_s))
         self._late_ns = round(settings.command_late_periods * self._period_ns)
         self._awake = AwakeClock(self.time, self._period_ns, NOTICED_TICKS * self._period_ns, longest_ns)
-        self._permissions = PermissionFollower(self._awake.now_ns, fresh_ns, self.time.now_ns)
+        self._permissions = PermissionFollower(self._awake.now_ns, fresh_ns, time.time_ns)
         self._event = 0
         self._refusal = ""
         self._observation: Observation | None = None

@@ -70,7 +70,9 @@ class SafetyMonitorNode(NodeShell):
         self._inputs = MonitorInputs(self, self.profile, self._log, self._awake)
         inherited = self._file.inherited()
         watches = (*self._inputs.watches, HostWatch(self._awake, self.profile.safety))
-        self._monitor = SafetyMonitor(self.profile, REQUIRED, WATCHED, watches=watches, latched=inherited)
+        self._monitor = SafetyMonitor(
+            self.profile, REQUIRED, WATCHED, watches=watches, latched=inherited, wall_ns=time.time_ns
+        )
         self._log.put("start", latched="" if inherited is None else inherited.text)
         ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)

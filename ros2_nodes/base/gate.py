@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -24,7 +25,7 @@ def listening_gate(node: NodeShell, now_ns: Callable[[], int]) -> PermissionGate
         now_ns: see `PermissionGate`.
     """
     strangers = Strangers(node, topics.PERMISSION, OWNER)
-    gate = PermissionGate(now_ns, node.profile.safety, node.time.now_ns, strangers.all)
+    gate = PermissionGate(now_ns, node.profile.safety, time.time_ns, strangers.all)
 
     def hear(message: DiagnosticArray) -> None:
         gate.receive(wire.PERMISSION.decode(message))  # one that cannot be read is nobody's: that before grows old

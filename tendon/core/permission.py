@@ -102,11 +102,11 @@ class PermissionFollower:
     Args:
         now_ns: the time in which a permission grows old.
         fresh_ns: oldest permission to move on.
-        graph_ns: the time of the graph, of which events are; `now_ns` may have stood still while it went on.
+        wall_ns: the time that events count on from; `now_ns` may have stood still while it went on.
     """
 
-    def __init__(self, now_ns: Callable[[], int], fresh_ns: int, graph_ns: Callable[[], int]) -> None:
-        self._now_ns, self._fresh_ns, self._graph_ns = now_ns, fresh_ns, graph_ns
+    def __init__(self, now_ns: Callable[[], int], fresh_ns: int, wall_ns: Callable[[], int]) -> None:
+        self._now_ns, self._fresh_ns, self._wall_ns = now_ns, fresh_ns, wall_ns
         self._received: tuple[Permission, int] | None = None
         self._event: int | None = None
 
@@ -116,7 +116,7 @@ class PermissionFollower:
         Raises:
             InvalidDataError: its event is out of reach; it is not followed.
         """
-        if permission.event > max(self._graph_ns(), self._event or 0) + EVENT_AHEAD_NS:
+        if permission.event > max(self._wall_ns(), self._event or 0) + EVENT_AHEAD_NS:
             raise InvalidDataError("a permission has an event that no monitor can have come to: it is not followed")
         self._received = (permission, self._now_ns())
 

@@ -31,7 +31,7 @@ class PermissionGate:
     Args:
         now_ns: the time in which a permission grows old.
         settings: how old it may become, and how long a robot settles after arming.
-        graph_ns: the time of the graph, of which events are; `now_ns` may have stood still while it went on.
+        wall_ns: the time that events count on from; `now_ns` may have stood still while it went on.
         rivals: returns who publishes permissions besides the safety monitor; nobody's opens it while there is one.
     """
 
@@ -39,10 +39,10 @@ class PermissionGate:
         self,
         now_ns: Callable[[], int],
         settings: SafetySettings,
-        graph_ns: Callable[[], int],
+        wall_ns: Callable[[], int],
         rivals: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        self._now_ns, self._graph_ns, self._rivals = now_ns, graph_ns, rivals
+        self._now_ns, self._wall_ns, self._rivals = now_ns, wall_ns, rivals
         self._fresh_ns = nanoseconds(settings.permission_age_s)
         self._opens_ns = nanoseconds(settings.arm_settle_s) // 2
         self._lock = threading.Lock()
@@ -65,7 +65,7 @@ class PermissionGate:
             self._heard_ns = now_ns
             if not permission.armed:
                 self._close("", now_ns)
-            if permission.event > max(self._graph_ns(), self._event or 0) + EVENT_AHEAD_NS:
+            if permission.event > max(self._wall_ns(), self._event or 0) + EVENT_AHEAD_NS:
                 self._close(_strange(self._rivals()) or OUT_OF_REACH, now_ns)
             elif self._event is None:
                 self._event = permission.event

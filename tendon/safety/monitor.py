@@ -7,7 +7,7 @@ so a dead monitor stops the robot too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class SafetyMonitor:
             may have another task in mind, a robot that is not real may stand elsewhere.
         watches: what else is looked at; a finding that calls for a stop latches while armed and refuses arm and reset.
         latched: starts latched for this reason, which a monitor before this one had; `None` starts in standby.
+        wall_ns: a clock that nobody on the network sets, which events count on from: after one of a stray `/clock` of
+            another day the true one would follow no later. By default the time of what is done.
     """
 
     def __init__(
@@ -49,7 +51,9 @@ class SafetyMonitor:
         watched: Iterable[str] = (),
         watches: Sequence[Watch] = (),
         latched: Reason | None = None,
+        wall_ns: Callable[[], int] | None = None,
     ) -> None:
+        self._wall_ns = wall_ns
         settings = self._settings = profile.safety
         self._heartbeat_ns, self._silent_ns, self._joint_state_ns, self._follow_ns, self._fast_ns = map(
             nanoseconds,
@@ -260,7 +264,8 @@ class SafetyMonitor:
 
     def _enter(self, state: PermissionState, now_ns: int) -> None:
         self._state, self._latched, self._since_ns = state, None, now_ns
-        self._event = max(self._event + 1, now_ns)  # larger than any event of a monitor that ran before this one
+        time_ns = now_ns if self._wall_ns is None else self._wall_ns()
+        self._event = max(self._event + 1, time_ns)  # larger than any event of a monitor that ran before this one
 
     def _latch(self, reason: Reason) -> None:
         if self._state is not PermissionState.LATCHED:

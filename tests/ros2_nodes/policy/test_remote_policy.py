@@ -190,6 +190,8 @@ def test_a_server_that_dies_in_mid_chunk_is_a_stop_and_is_found_again(graph: Run
     moves(graph, "left")
     lines = graph.log.read_text()[before:].splitlines()
     assert sum("inference failed" in line for line in lines) <= MAX_REASONS, lines
+    graph.wait(lambda: "inference is back after" in graph.log.read_text()[before:], "a line that it is back")
+    lines = graph.log.read_text()[before:].splitlines()
     (back,) = (line for line in lines if "inference is back after" in line)
     assert float(back.partition("back after ")[2].split()[0]) > DEAD_S
 
