@@ -182,6 +182,11 @@ def test_a_command_is_taken_only_under_a_fresh_armed_permission_of_an_arming_tha
             assert not bench.gate.takes()
 
 
+WHOLE_PERIODS = PROFILE.vector("acceleration") * (PERIOD_NS * 1e-9) ** 2 / 8.0
+"""A stop brakes in whole control periods, so from some speeds it goes so much further than `v^2 / 2A`: `f (1 - f) / 2`
+times `A h^2` for the part `f` of a period that is over (`tendon.control.stop`)."""
+
+
 class GatedRobot(Robot):
     """A robot whose side has a gate, and which somebody else commands as soon as it is latched.
 
@@ -267,6 +272,7 @@ def test_an_earlier_arming_than_the_one_it_is_open_for_closes_it() -> None:
 
 @law_settings(max_examples=10)
 @example(seed=0, hop_ms=0)
+@example(seed=44, hop_ms=0)
 @given(seed=st.integers(0, 2**32 - 1), hop_ms=st.integers(0, 25))
 def test_closing_breaks_no_limit_stops_no_later_and_keeps_every_other_sender_out(seed: int, hop_ms: int) -> None:
     """Beside the same motion without a gate and without the other sender. The control node hears the latch up to
@@ -276,7 +282,7 @@ def test_closing_breaks_no_limit_stops_no_later_and_keeps_every_other_sender_out
     robot, rest_ms, way = stopped(True, seed, hop_ms * MS)
     robot.assert_inside()
     assert robot.rogue_taken == 0 and robot.refused > 0
-    assert rest_ms <= free_rest_ms and (way <= free_way + 1e-9).all()
+    assert rest_ms <= free_rest_ms and (way <= free_way + WHOLE_PERIODS).all()
     robot.controller.reset()
     robot.permit(STANDBY)
     robot.pass_time(PERIOD_NS)
