@@ -9,7 +9,7 @@ import pytest
 from tests.ros2_nodes.running_graph import RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
-pytestmark = pytest.mark.graph
+pytestmark = [pytest.mark.graph, pytest.mark.laws]
 
 
 def test_its_engine_is_not_taken_down_under_it(tmp_path: Path) -> None:

@@ -29,7 +29,12 @@ from tests.ros2_nodes.running_graph import RunningGraph
 pytestmark = pytest.mark.graph
 
 EXAMPLE = str(ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml")
-PROFILES = ("panda", "fr3", "ur5e", "so101", "g1_arms", EXAMPLE)
+PROFILES = (
+    "panda",
+    *(pytest.param(name, marks=pytest.mark.laws) for name in ("fr3", "ur5e", "so101", "g1_arms")),
+    EXAMPLE,
+)
+"""One with a gripper and one that is no shipped robot in `make test`; the others in `make test-laws`."""
 
 SWUNG = {"g1_arms": 10}
 """The joint that is swung, by robot: the elbow of group "arm" of the G1, whose shoulder is next to its torso."""
