@@ -44,7 +44,7 @@ from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import Announcements
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
-from tendon.ros2_nodes.going_home import GoingHome
+from tendon.ros2_nodes.control.going_home import GoingHome
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10

@@ -25,6 +25,7 @@ from tendon.graph.description import EXIT_REFUSED
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tests.ros2_nodes.hardware.cell import MANAGED, Cell, write_profile
+from tests.ros2_nodes.repeating import repeating
 
 pytestmark = pytest.mark.graph
 
@@ -57,30 +58,25 @@ def rogue(cell: Cell, goes: Callable[[], bool] = lambda: True) -> Iterator[None]
     """Sends commands that any controller takes, 100 times a second: from how the arm moves, 0.3 rad on and to rest."""
     graph, node = cell.graph, cell.graph.operator.node
     publisher = node.create_publisher(JointTrajectory, topics.commands(cell.profile.controllers[0]), qos.NEWEST)
-    ended = threading.Event()
 
     def send() -> None:
-        while not ended.wait(0.01):
-            if not goes():
-                continue
-            _, position, velocity = graph.states[-1]
-            way = np.where(position > 0, -0.3, 0.3)
-            sent = SentTrajectory(
-                stamp_ns=time.time_ns(),
-                joint_names=cell.profile.joint_names,
-                times_ns=[1_000_000, 400_000_000],
-                position=np.array([position, position + way]),
-                velocity=np.array([velocity, np.zeros(len(way))]),
-            )
-            publisher.publish(wire.write_trajectory(sent))
+        if not goes():
+            return
+        _, position, velocity = graph.states[-1]
+        way = np.where(position > 0, -0.3, 0.3)
+        sent = SentTrajectory(
+            stamp_ns=time.time_ns(),
+            joint_names=cell.profile.joint_names,
+            times_ns=[1_000_000, 400_000_000],
+            position=np.array([position, position + way]),
+            velocity=np.array([velocity, np.zeros(len(way))]),
+        )
+        publisher.publish(wire.write_trajectory(sent))
 
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
     try:
-        yield
+        with repeating(send):
+            yield
     finally:
-        ended.set()
-        thread.join()
         node.destroy_publisher(publisher)
 
 

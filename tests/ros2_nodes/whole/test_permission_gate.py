@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,13 +23,13 @@ from tendon.ros2_nodes.base import qos
 from tests import ROOT
 from tests.faults.limits_check import worst_of
 from tests.faults.witness import PROFILE, Witness
+from tests.ros2_nodes.repeating import repeating
 from tests.ros2_nodes.running_graph import RunningGraph
 
 pytestmark = pytest.mark.graph
 
 ARM = PROFILE.controllers[0]
 COLUMNS = [PROFILE.joint_names.index(name) for name in ARM.joints]
-SEND_S = 0.01
 MOVED = 2e-3
 """What a held joint may sag or tremble [rad]; a rogue command asks for a hundred times as much."""
 EXAMPLE = ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml"
@@ -43,26 +41,6 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
     running.ready()
     yield running
     running.end()
-
-
-@contextmanager
-def repeating(send: Callable[[], None]) -> Iterator[None]:
-    """Does something 100 times a second, in a thread."""
-    going = threading.Event()
-    going.set()
-
-    def run() -> None:
-        while going.is_set():
-            send()
-            time.sleep(SEND_S)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        going.clear()
-        thread.join()
 
 
 def rogue_command(graph: RunningGraph, witness: Witness) -> bytes:

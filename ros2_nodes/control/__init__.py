@@ -1,0 +1,1 @@
+"""What the control node does beside its loop."""
