@@ -67,7 +67,7 @@ class ControlNode(NodeShell):
     """Runs the controller on an absolute-deadline loop in a thread of its own."""
 
     def __init__(self) -> None:
-        super().__init__("control_node")
+        super().__init__("control_node", batched=True)
         self._period_ns = round(wire.SECOND_NS / self.profile.control_hz)
         place = self.setting("environment", "")
         clearance = Clearance(self.profile, load_environment(place) if place else None)
@@ -248,10 +248,13 @@ class ControlNode(NodeShell):
             # The simulator publishes the time before the joint states of that time: wait for them while they come.
             if self.time.simulated and now_ns - self._state_ns <= 2 * self._period_ns:
                 self._arrived.wait_for(lambda: self._state_ns >= now_ns, STATE_WAIT_S)
-            # After a late wake-up what has arrived meanwhile is taken first, then ages are judged.
-            elif late_ns >= NOTICED_TICKS * self._period_ns:
-                self._arrived.wait_for(lambda: self._state_ns >= now_ns - self._period_ns, DRAIN_S)
-            return self._observation
+        self.take_messages()
+        if late_ns >= NOTICED_TICKS * self._period_ns and not self.time.simulated:  # what was held up too comes first
+            end_s = time.monotonic() + DRAIN_S
+            while self._state_ns < now_ns - self._period_ns and time.monotonic() < end_s:
+                time.sleep(DRAIN_S / 12)
+                self.take_messages()
+        return self._observation
 
     def _follow(self) -> None:
         demand = self._permissions.demand()

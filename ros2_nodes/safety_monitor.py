@@ -38,6 +38,8 @@ from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.controller_parameters import ControllerParameters
 from tendon.ros2_nodes.monitor.controller_switch import ControllerSwitch
 from tendon.ros2_nodes.monitor.inputs import MonitorInputs
+from tendon.ros2_nodes.monitor.journal import Journal, why
+from tendon.ros2_nodes.wire.cdr import deserialize
 from tendon.safety.event_log import EventLog, profile_digest
 from tendon.safety.host_watch import HostWatch
 from tendon.safety.latch import LatchFile, LatchRecord, state_folder
@@ -47,6 +49,9 @@ from tendon.safety.response import Response
 
 REQUIRED, WATCHED = ("control_node",), ("policy_node", *STAND_INS)
 PERIOD_S = 0.02
+"""Between two permissions. What came meanwhile is taken before the next: no permission changes between two."""
+TAKEN_PERIODS = 10
+"""Control periods that a batch covers at most: a queue holds twice as many commands."""
 REPORT_EVERY = 5
 REQUESTED = Reason(Cause.REQUESTED, "stop was requested")
 LOOP_NS, HELD_UP_NS = 20_000_000, 45_000_000
@@ -61,12 +66,15 @@ class SafetyMonitorNode(NodeShell):
     """Feeds the monitor and publishes its permission."""
 
     def __init__(self) -> None:
-        super().__init__("safety_monitor")
+        super().__init__("safety_monitor", batched=True)
+        self._turn_ns = nanoseconds(min(PERIOD_S, TAKEN_PERIODS / self.profile.control_hz))
+        self._due_ns = time.monotonic_ns()
         place = place_name(self.profile.name, domain_id(), self.get_namespace())
         self._file = LatchFile(state_folder() / f"latch-{place}.json")
         self._log = EventLog(state_folder() / "log", place, self._header())
         longest_ns = nanoseconds(self.profile.safety.standstill_s)
         self._awake = AwakeClock(self.time, LOOP_NS, HELD_UP_NS, longest_ns)
+        self._journal = Journal(self._log, self._file)
         self._inputs = MonitorInputs(self, self.profile, self._log, self._awake)
         inherited = self._file.inherited()
         watches = (*self._inputs.watches, HostWatch(self._awake, self.profile.safety))
@@ -78,9 +86,6 @@ class SafetyMonitorNode(NodeShell):
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
         self._efforts = wire.EffortReader(self.profile)
         self._permission = self._monitor.permission(self._awake.now_ns())
-        self._kept: LatchRecord | None = None
-        self._noted: Permission | None = None
-        self._found: frozenset[tuple[str, int]] = frozenset()
         self._control: ControlState | None = None
         self._count = 0
         self._last_ns = 0
@@ -90,9 +95,9 @@ class SafetyMonitorNode(NodeShell):
         self._answered = ""
         self._permissions = self.create_publisher(DiagnosticArray, wire.PERMISSION.name, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
-        self.create_subscription(Header, topics.HEARTBEAT, self._beaten, qos.EACH, raw=True)
+        self.create_subscription(Header, topics.HEARTBEAT, self._beaten, qos.EACH_OF_STREAM, raw=True)
         self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True)
-        self.create_subscription(DiagnosticArray, wire.STATE.name, self._reported, qos.EACH)
+        self.create_subscription(DiagnosticArray, wire.STATE.name, self._reported, qos.EACH, raw=True)
         self.create_service(Trigger, topics.STOP, self._stop)
         self.create_service(Trigger, topics.RESET, self._reset)
         self._arming = LateAnswers(self.create_service(Trigger, topics.ARM, self._arm))
@@ -178,23 +183,24 @@ class SafetyMonitorNode(NodeShell):
             if self._switch is not None:
                 self._switch.measured(self._monitor.at_rest, now_ns)
 
-    def _reported(self, message: DiagnosticArray) -> None:
+    def _reported(self, data: bytes) -> None:
         try:
-            state = wire.STATE.decode(message)
+            state = wire.STATE.decode_bytes(data)
         except InvalidDataError as error:
-            self._unreadable(message, str(error))
+            self._unreadable(data, str(error))
             return
         if isinstance(state, ControlState):
             self._inputs.reported(state, self._awake.now_ns())
             self._monitor.report(state.mode, state.event, state.reason, state.obstacle, state.cause)
             if self._control is None or state.mode is not self._control.mode:
-                self._log.put("mode", mode=state.mode.value, **_why(state))
+                self._log.put("mode", mode=state.mode.value, **why(state))
             self._control = state
         elif isinstance(state, ResponseRequest):
             self._inputs.requests.ask(state.node, state.response, state.text, self._awake.now_ns())
 
-    def _unreadable(self, message: DiagnosticArray, problem: str) -> None:
+    def _unreadable(self, data: bytes, problem: str) -> None:
         """Takes a message that cannot be read: a controller that nobody understands, or a wish to restrict."""
+        message = deserialize(data, DiagnosticArray)
         nodes = {str(status.name) for status in message.status}
         self.complain(wire.STATE.name, problem)
         if ControlState.node in nodes:
@@ -212,6 +218,19 @@ class SafetyMonitorNode(NodeShell):
             return
         self._held_ns, self._held_s = None, 0.0
         super().live(now_ns)
+
+    def turn(self) -> float:
+        """Takes, besides, what has come since the last tick, and does what is due."""
+        if self.time.simulated:
+            return super().turn()
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._due_ns:
+            self._inputs.arrivals.ran(self._due_ns)
+            self.take_messages()
+            self.work(now_ns)
+            self._due_ns = now_ns - now_ns % self._turn_ns + self._turn_ns
+        super().turn()
+        return max(0.0, (self._due_ns - time.monotonic_ns()) * 1e-9)
 
     def check(self) -> None:
         """Looks, besides, whether simulated time goes on, and whether it waited long enough for a late message."""
@@ -238,28 +257,8 @@ class SafetyMonitorNode(NodeShell):
         if now_ns != self._last_ns:
             self._still_s, self._last_ns = 0.0, now_ns
         self._permission = self._monitor.permission(self._awake.now_ns())
-        self._note(self._permission)
+        self._journal.note(self._permission, self._monitor.findings)
         self._send(self._permission)
-
-    def _note(self, permission: Permission) -> None:
-        """Logs and keeps what has changed."""
-        found = frozenset((finding.source, int(finding.response)) for finding in self._monitor.findings)
-        if found != self._found:
-            reasons = [(f.source, f.response.word, f.reason, f.cause.value) for f in self._monitor.findings]
-            self._log.put("findings", found=reasons)
-            self._found = found
-        if permission == self._noted:
-            return
-        before, self._noted = self._noted, permission
-        known = before is not None and _without_reason(before) == _without_reason(permission)
-        if known and permission.state is not PermissionState.LATCHED:
-            return  # the reason alone has changed: what was found is logged above
-        values = {"state": permission.state.value, "speed": permission.speed, **_why(permission)}
-        self._log.put("permission", event=permission.event, **values)
-        kept = LatchRecord(state=permission.state, reason=permission.latch)
-        if kept != self._kept:
-            self._kept = kept
-            self._file.save(kept)
 
     def _send(self, permission: Permission) -> None:
         now_ns = self.time.now_ns()
@@ -363,7 +362,7 @@ class SafetyMonitorNode(NodeShell):
                 break
             spin()
         permission = self._permission
-        self._log.put("end", state=permission.state.value, **_why(permission))
+        self._log.put("end", state=permission.state.value, **why(permission))
         if permission.state is PermissionState.STANDBY or permission.cause is Cause.REQUESTED:
             self._file.save(LatchRecord(state=PermissionState.STANDBY))
 
@@ -372,15 +371,6 @@ class SafetyMonitorNode(NodeShell):
         self._file.close()
         self._log.close()
         super().close()
-
-
-def _without_reason(permission: Permission) -> tuple[object, ...]:
-    return permission.state, permission.event, permission.speed, permission.policy
-
-
-def _why(said: Permission | ControlState) -> dict[str, str]:
-    """Returns cause and reason as the event log keeps them."""
-    return {"cause": "" if said.cause is None else said.cause.value, "reason": said.reason}
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ import inspect
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rcl_interfaces.msg import ParameterType
@@ -19,9 +19,10 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from tendon.core.errors import InvalidDataError, TendonError
+from tendon.ros2_nodes.base.batch import Batch
 from tendon.ros2_nodes.base.message_info import MessageInfo, WithInfo
 from tendon.ros2_nodes.wire.cdr import deserialize
-from tendon.ros2_nodes.wire.sizes import check_size
+from tendon.ros2_nodes.wire.sizes import check_length
 
 MAX_ASKED = 64
 """Names, prefixes or parameters in one request to a node; each costs rclpy up to 40 us."""
@@ -35,10 +36,12 @@ class GuardedNode(Node):
     Attributes:
         faults: how many messages and requests raised what nobody expected.
         fault: the last of those, with where it was raised.
+        batch: what subscribes from now on is taken by `take_messages`; `None`: the executor hands it on.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.faults, self.fault = 0, ""
+        self.batch: Batch | None = None
         self._complained_s: dict[str, float] = {}
         super().__init__(*args, **options)
         inspect.getframeinfo(sys._getframe())  # as for each line in the log; the first time takes 50 ms
@@ -67,7 +70,7 @@ class GuardedNode(Node):
 
         def take(data: bytes, *info: MessageInfo) -> None:
             try:
-                check_size(msg_type, data)
+                check_length(msg_type, data)
                 callback(data if raw else deserialize(data, msg_type), *info)
             except TendonError as error:
                 self.complain(topic, str(error))
@@ -75,7 +78,21 @@ class GuardedNode(Node):
                 self.count_fault(topic, error)
 
         guarded = WithInfo(take) if informed else take
-        return super().create_subscription(msg_type, topic, guarded, *args, raw=True, **options)
+        subscription = super().create_subscription(msg_type, topic, guarded, *args, raw=True, **options)
+        if self.batch is not None:
+            self.batch.add(subscription, guarded if informed else lambda message: take(message[0]))
+        return subscription
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """Yields those that the executor serves: all but those of the batch."""
+        batched = () if self.batch is None else self.batch.subscriptions
+        yield from (each for each in super().subscriptions if each not in batched)
+
+    def take_messages(self) -> None:
+        """Takes what has come since the last call, where the executor does not."""
+        if self.batch is not None:
+            self.batch.take()
 
     def create_service(
         self, srv_type: type, srv_name: str, callback: Callable[[Any, Any], Any], **options: Any

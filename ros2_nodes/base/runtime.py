@@ -14,7 +14,6 @@ import re
 import signal
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable
 from enum import Enum
@@ -48,7 +47,6 @@ class Urgency(Enum):
 
 TRANSPORT_VARIABLE = "FASTRTPS_DEFAULT_PROFILES_FILE"
 SHARED_MEMORY = Path("/dev/shm")
-_CHECK_S = 0.02
 _LOCK = re.compile(r"fastrtps_(?:[0-9a-f]{16}|port\d{1,5})_(?:el|sl)")
 _PR_SET_PDEATHSIG = 1
 
@@ -191,13 +189,13 @@ def _spin(make: Callable[[], NodeShell], stopping: Callable[[], bool]) -> int:
             executor.add_node(node)
             node.start()
             node.join_time()
-            checked_s = 0.0
+
+            def turn() -> None:
+                executor.spin_once(node.turn())  # for one event; its spin() runs nothing in the Jazzy wheels
+
             while not stopping():
-                executor.spin_once(_CHECK_S)  # for one event; spin() of this executor runs nothing in the Jazzy wheels
-                if time.monotonic() >= checked_s + _CHECK_S:
-                    checked_s = time.monotonic()
-                    node.check()
-            node.finish(lambda: executor.spin_once(_CHECK_S))
+                turn()
+            node.finish(turn)
         finally:
             node.close()
     finally:

@@ -27,12 +27,14 @@ from tendon.graph.parameters import PARAMETERS, Parameter, find_parameter
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.batch import Batch
 from tendon.ros2_nodes.base.clock import RosClock
 from tendon.ros2_nodes.base.guard import GuardedNode
 from tendon.ros2_nodes.base.meter import Meter
 from tendon.ros2_nodes.base.simulated_time import DonePublisher
 
 BEAT_PERIOD_NS = 20_000_000
+CHECK_S = 0.02
 REPORT_PERIOD_S = 0.5
 REPEAT_S = 30.0
 """Until a problem is logged again that came back without all having been well in between, such as two in turn."""
@@ -51,16 +53,17 @@ class _Periodic:
 
 
 class NodeShell(GuardedNode):
-    """A node of the graph. `runtime.run_node` calls `start`, then `check` 50 times a second, `finish` and `close`.
+    """A node of the graph. `runtime.run_node` calls `start`, then `turn` again and again, `finish` and `close`.
 
     Args:
         name: fixed, whatever a remap says; a namespace may be given.
+        batched: in real time the node calls `take_messages` once a tick; otherwise the executor wakes for each message.
 
     Raises:
         ConfigError: it was renamed, or a parameter does not fit.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, batched: bool = False) -> None:
         super().__init__(name, namespace=own_namespace())
         if self.get_name() != name:
             raise ConfigError(f"this node is called {self.get_name()}, must be {name}: the others know it by that name")
@@ -68,6 +71,7 @@ class NodeShell(GuardedNode):
         self._profile_setting = self.setting("robot", "panda")
         self.profile = load_profile(self._profile_setting)
         self.time = RosClock(self)
+        self.batch = Batch() if batched and not self.time.simulated else None
         backend = self.setting("backend", "hardware")
         if self.time.simulated and backend not in STAND_IN_BACKENDS:
             raise ConfigError(f"use_sim_time is set, but backend is {backend}: a robot does not wait for /clock")
@@ -80,7 +84,7 @@ class NodeShell(GuardedNode):
         self._beats = self.create_publisher(Header, topics.HEARTBEAT, qos.EACH)
         self._next_beat_ns = 0
         self._reports = self.create_publisher(DiagnosticArray, wire.DIAGNOSTICS.name, qos.EACH)
-        self._next_report_s = 0.0
+        self._next_report_s = self._next_check_s = 0.0
         self._said: Health | None = None
         self._logged_s: dict[str, float] = {}
 
@@ -120,19 +124,23 @@ class NodeShell(GuardedNode):
 
     def every(self, period_s: float, work: Callable[[], None]) -> None:
         """Calls a function once a period, in the executor's thread; in simulated time, before that time is over."""
-        if self.time.simulated:
+        if self.time.simulated or self.batch is not None:
             self._periodic.append(_Periodic(period_ns=round(period_s * 1e9), work=work))
         else:
             self.create_timer(period_s, work, clock=self._steady)
 
     def live(self, now_ns: int) -> None:
         """Does what is due at a new simulated time, and says so."""
+        self.work(now_ns)
+        if self.through(now_ns):
+            self.pass_time(now_ns)
+
+    def work(self, now_ns: int) -> None:
+        """Does what is due at a time, of what is to be done every so often."""
         for each in self._periodic:
             if now_ns >= each.due_ns or now_ns < each.due_ns - 2 * each.period_ns:  # the clock went back
                 each.due_ns = now_ns - now_ns % each.period_ns + each.period_ns
                 each.work()
-        if self.through(now_ns):
-            self.pass_time(now_ns)
 
     def through(self, now_ns: int) -> bool:
         """Returns whether all that is due at a simulated time is done; a node that works on calls `pass_time` later."""
@@ -170,6 +178,14 @@ class NodeShell(GuardedNode):
     def join_time(self) -> None:
         """Takes part in simulated time from here on: it waits for this node."""
         self.time.listen(self.live)
+
+    def turn(self) -> float:
+        """Does what is due between two looks of the executor for work; returns how long the next may take, s."""
+        now_s = time.monotonic()
+        if now_s >= self._next_check_s:
+            self._next_check_s = now_s + CHECK_S
+            self.check()
+        return CHECK_S
 
     def check(self) -> None:
         """Publishes diagnostics twice a second, and at once when a problem comes, changes or goes."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 
 from tendon.core.clock import AwakeClock
 from tendon.ros2_nodes.base.clock import RosClock
 from tendon.ros2_nodes.base.message_info import MessageInfo
 
-LOOKS = 64
 PLAUSIBLE_NS = 5_000_000_000
 """No message waits longer in this process; one that seems to was on its way when the system clock was set."""
 
 
 class Arrivals:
-    """Everything in the executor's thread, which `look`s whenever it handles a message.
+    """Everything in the executor's thread, which says until when it `ran` before it takes what has come.
 
     Args:
         clock: of the stamps.
@@ -24,28 +22,26 @@ class Arrivals:
 
     def __init__(self, clock: RosClock, awake: AwakeClock) -> None:
         self._clock, self._awake = clock, awake
-        self._looks: deque[int] = deque(maxlen=LOOKS)
+        self._ran_ns = 0
         self._numbers: dict[str, int] = {}
 
-    def look(self) -> None:
-        """Takes note that this process runs."""
-        self._looks.append(time.monotonic_ns())
+    def ran(self, until_ns: int) -> None:
+        """Takes note that this process ran, or slept by its own will, until a time of `time.monotonic_ns`."""
+        self._ran_ns = until_ns
 
     def earliest_ns(self, info: MessageInfo, stamp_ns: int) -> int:
         """Returns when a message with a stamp arrived, on the clock of the stamp; the earliest that may be true.
 
-        It was not before the message was sent, nor before this process last looked while it was not there yet: what
-        held up this process alone held up no robot. What it slept through does not count either. Simulated time waits
+        It was not before the message was sent, nor before this process was held up: what held up this process alone
+        held up no robot. What it slept through does not count either. Simulated time waits
         until the robot has a command, so there the time at which it was sent counts.
         """
-        now_ns = time.monotonic_ns()
+        held_ns = time.monotonic_ns() - self._ran_ns
         received_ns, sent_ns = (self._age_ns(at_ns) for at_ns in (info.received_ns, info.sent_ns))
         if self._clock.simulated:
             age_ns = sent_ns
         else:
-            before_ns = next((now_ns - at_ns for at_ns in reversed(self._looks) if now_ns - at_ns >= received_ns), None)
-            ages = [age for age in (before_ns, sent_ns) if age]
-            age_ns = max(received_ns, min(ages, default=0))
+            age_ns = max(received_ns, min(held_ns, sent_ns) if sent_ns else held_ns)
         arrived_ns = self._clock.ago_ns(age_ns)
         return arrived_ns - self._awake.slept_ns(stamp_ns, arrived_ns)
 

@@ -57,6 +57,7 @@ class MonitorInputs:
     """The monitor's watches and the subscriptions that feed them. Everything in the executor's thread.
 
     Attributes:
+        arrivals: of commands.
         breaches: how many commands have broken a law; one that was only late has not.
 
     Args:
@@ -76,7 +77,7 @@ class MonitorInputs:
         arm = np.flatnonzero(np.isfinite(profile.tracking_tolerance)).tolist()
         self._poses, self._joints = PoseHistory(arm), JointWatch(profile)
         self.silence, self._longest_ns = SilenceWatch(profile), longest_stop_ns(profile)
-        self._arrivals = Arrivals(node.time, awake)
+        self.arrivals = Arrivals(node.time, awake)
         self._measured: tuple[int, Array] | None = None
         self.breaches = 0
         self._needed = dict.fromkeys((camera.name for camera in profile.cameras), False)
@@ -169,7 +170,6 @@ class MonitorInputs:
 
     def measured(self, stamp_ns: int, position: Array, velocity: Array, now_ns: int) -> bool:
         """Takes a joint state in the profile's order; returns whether it is newer than the one before."""
-        self._arrivals.look()
         fresh = stamp_ns > self._poses.newest_ns
         if fresh or self._measured is None:
             self._measured = stamp_ns, position
@@ -197,12 +197,11 @@ class MonitorInputs:
         apart = last is not None and command.stamp_ns - last.stamp_ns > self._period_ns * 3 // 2
         stamp_ns, position = self._measured or (0, None)
         delivery = Delivery(
-            arrived_ns=self._arrivals.earliest_ns(info, command.stamp_ns),
-            lost=self._arrivals.lost(controller.name, info, apart),
+            arrived_ns=self.arrivals.earliest_ns(info, command.stamp_ns),
+            lost=self.arrivals.lost(controller.name, info, apart),
             measured=None if position is None else position[columns],
             measured_ns=stamp_ns,
         )
-        self._arrivals.look()
         breach = laws.check(command, delivery)
         if breach is not None:
             self._broken(controller, breach)

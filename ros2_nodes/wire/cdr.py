@@ -15,6 +15,7 @@ from typing import TypeVar
 from rclpy.serialization import deserialize_message
 
 from tendon.core.errors import InvalidDataError
+from tendon.ros2_nodes.wire.sizes import check_size
 from tendon.ros2_nodes.wire.times import ENCAPSULATION, SECOND_NS, STAMP_SIZE
 
 STAMP_END = len(ENCAPSULATION) + STAMP_SIZE
@@ -66,8 +67,9 @@ def deserialize(data: bytes, kind: type[Message]) -> Message:
     """Returns the message that bytes are.
 
     Raises:
-        InvalidDataError: they are none of that kind.
+        InvalidDataError: they are none of that kind, or too large a one.
     """
+    check_size(kind, data)
     try:
         message: Message = deserialize_message(data, kind)
     except Exception as error:  # rclpy says with its own types, and with RuntimeError, that bytes are no such message

@@ -36,19 +36,32 @@ STATUSES, PAIRS = 64, 1000
 """Of a DiagnosticArray."""
 
 
-def check_size(kind: Any, data: bytes) -> None:
-    """Checks that a message is no larger than any that is meant well.
+def check_length(kind: Any, data: bytes) -> None:
+    """Checks that a message is no longer than any that is meant well.
 
     Args:
         kind: its type.
         data: it, as it is on the wire.
 
     Raises:
-        InvalidDataError: it is, or it ends too early.
+        InvalidDataError: it is.
     """
     most = SIZES.get(kind, LARGEST)
     if len(data) > most:
         raise InvalidDataError(f"a {kind.__name__} of {len(data)} bytes is refused: at most {most} are read")
+
+
+def check_size(kind: Any, data: bytes) -> None:
+    """Checks that rclpy can be asked to make an object of a message.
+
+    Args:
+        kind: its type.
+        data: it, as it is on the wire.
+
+    Raises:
+        InvalidDataError: it is too long, has too many parts, or ends too early.
+    """
+    check_length(kind, data)
     if kind is DiagnosticArray:
         _check_pairs(data)
     elif kind is JointTrajectory:

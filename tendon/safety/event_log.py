@@ -31,7 +31,7 @@ FILES = 16
 BATCH = 256
 """Lines of one write."""
 SYNC_S = 1.0
-GATHER_S = 0.02
+GATHER_S = 0.05
 """How long lines are gathered before they are written. A moving robot logs 300 a second; a thread that woke up for each
 would take the interpreter from the monitor as often."""
 _MARK = ',"sha256":"'

@@ -84,6 +84,12 @@ class Found:
         return p50, p99, most
 
 
+def subscribed(node: Node) -> list[Subscription]:
+    """Returns every subscription of a node, whoever takes its messages."""
+    batch = getattr(node, "batch", None)
+    return [*node.subscriptions, *(() if batch is None else batch.subscriptions)]
+
+
 def subscriptions(node: Node, makers: Callable[[str], list[Maker]]) -> list[Endpoint]:
     """Returns every subscription of a node, as it is asked."""
     prefix = node.get_namespace().rstrip("/") + "/"
@@ -96,7 +102,7 @@ def subscriptions(node: Node, makers: Callable[[str], list[Maker]]) -> list[Endp
             raw=each.raw,
             makers=makers(topic),
         )
-        for each in node.subscriptions
+        for each in subscribed(node)
     ]
 
 

@@ -23,7 +23,7 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import clock
 from tendon.safety.reports import ControlState
 from tests.poison import messages
-from tests.poison.fuzzing import Endpoint, services, subscriptions, taker
+from tests.poison.fuzzing import Endpoint, services, subscribed, subscriptions, taker
 
 ROUNDS = 400
 """Periods after which a node that still does not do its work counts as locked out."""
@@ -61,7 +61,7 @@ class Subject:
     def give(self, topic: str, message: Any) -> None:
         """Gives a subscription of the node a good message."""
         prefix = self.node.get_namespace().rstrip("/") + "/"
-        for each in self.node.subscriptions:
+        for each in subscribed(self.node):
             if each.topic_name.removeprefix(prefix) == topic:
                 take = self._takers.setdefault(each, taker(each))
                 take(wire_bytes(message) if each.raw else message)

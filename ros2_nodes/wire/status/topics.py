@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -33,6 +34,8 @@ from tendon.ros2_nodes.wire.version import VERSION, check_version
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
 
 MAX_PAIRS, LONGEST_KEY = 1000, 256
+REMEMBERED = 8
+"""Messages whose values are kept: each node says the same again and again, several of them in turn."""
 
 
 class Stated(Protocol):
@@ -70,7 +73,7 @@ class StatusTopic(Generic[T]):
         self.name, self._kinds = name, kinds
         self._words: dict[type, str] = {kind: word for word, kind in kinds.items()}
         self._written: tuple[T, bytes] | None = None
-        self._read_last: tuple[bytes, T] | None = None
+        self._read_before: OrderedDict[bytes, T] = OrderedDict()
 
     def __contains__(self, kind: type) -> bool:
         """Whether values of a type, or of one of its subclasses, are on it."""
@@ -123,15 +126,18 @@ class StatusTopic(Generic[T]):
             raise InvalidDataError(f"{where}: {error}") from None
 
     def decode_bytes(self, data: bytes) -> T:
-        """Returns the value in the bytes of a message, at once for those of the last call; see `decode`."""
-        said, last = without_stamp(data), self._read_last
-        if last is None or last[0] != said:
-            try:
-                message = deserialize(data, DiagnosticArray)
-            except InvalidDataError as error:
-                raise InvalidDataError(f"{self.name}: {error}") from error
-            self._read_last = last = said, self.decode(message)
-        return last[1]
+        """Returns the value in the bytes of a message, at once for those of the last few; see `decode`."""
+        said = without_stamp(data)
+        if (known := self._read_before.get(said)) is not None:
+            return known
+        try:
+            message = deserialize(data, DiagnosticArray)
+        except InvalidDataError as error:
+            raise InvalidDataError(f"{self.name}: {error}") from error
+        self._read_before[said] = value = self.decode(message)
+        if len(self._read_before) > REMEMBERED:
+            self._read_before.popitem(last=False)
+        return value
 
     def _read(self, kind: type[T], status: DiagnosticStatus, pairs: Mapping[str, str]) -> T:
         given: dict[str, Any] = {}
