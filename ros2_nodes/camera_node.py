@@ -25,7 +25,7 @@ SOON = 0.75
 
 
 class CameraNode(NodeShell):
-    """Draws each world state that arrives, at most at each camera's rate."""
+    """Draws each world state that arrives, at most at each camera's rate, for cameras that somebody looks through."""
 
     def __init__(self) -> None:
         super().__init__("camera_node")
@@ -52,7 +52,7 @@ class CameraNode(NodeShell):
         self._problem = ""
         for output in self._outputs:
             name, rate_hz = output.camera.name, output.camera.rate_hz
-            if 0 <= stamp_ns - self._drawn_ns[name] < SOON * 1e9 / rate_hz:
+            if not output.wanted or 0 <= stamp_ns - self._drawn_ns[name] < SOON * 1e9 / rate_hz:
                 continue
             self._drawn_ns[name] = stamp_ns
             output.publish(stamp_ns, world.render(name), world.cameras.intrinsics(name))

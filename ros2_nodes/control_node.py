@@ -57,6 +57,8 @@ NOTICED_TICKS = 3
 """A loop that is later than this many ticks was held up, and so was all that it listens to."""
 DRAIN_S = 0.012
 """How long a loop that was held up waits for the next joint state: one comes every 10 ms at least."""
+LOOK_S = 3e-4
+"""Between two looks for a joint state that is on its way."""
 LISTENERS = 2
 """Who takes every command at least: the robot side and the safety monitor."""
 KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
@@ -91,7 +93,6 @@ class ControlNode(NodeShell):
         self._refusal = ""
         self._observation: Observation | None = None
         self._state_ns = 0
-        self._arrived = threading.Condition()
         self._chunks: deque[tuple[Source, bytes]] = deque(maxlen=4)
         self._wishes: deque[Callable[[int], None]] = deque(maxlen=8)
         self._placed: list[int] = []
@@ -166,9 +167,7 @@ class ControlNode(NodeShell):
             self._refusal = str(error)
             return
         self._state_meter.add(self.time.now_ns() - stamp_ns)
-        with self._arrived:
-            self._observation, self._state_ns = observation, stamp_ns
-            self._arrived.notify_all()
+        self._observation, self._state_ns = observation, stamp_ns
 
     def _proposed(self, source: Source, data: bytes) -> None:
         self._chunks.append((source, data))
@@ -244,17 +243,20 @@ class ControlNode(NodeShell):
         self.pass_time(now_ns, commands=len(messages))
 
     def _newest_observation(self, now_ns: int, late_ns: int) -> Observation | None:
-        with self._arrived:
-            # The simulator publishes the time before the joint states of that time: wait for them while they come.
-            if self.time.simulated and now_ns - self._state_ns <= 2 * self._period_ns:
-                self._arrived.wait_for(lambda: self._state_ns >= now_ns, STATE_WAIT_S)
         self.take_messages()
-        if late_ns >= NOTICED_TICKS * self._period_ns and not self.time.simulated:  # what was held up too comes first
-            end_s = time.monotonic() + DRAIN_S
-            while self._state_ns < now_ns - self._period_ns and time.monotonic() < end_s:
-                time.sleep(DRAIN_S / 12)
-                self.take_messages()
+        # The simulator publishes the time before the joint states of that time: wait for them while they come.
+        if self.time.simulated and now_ns - self._state_ns <= 2 * self._period_ns:
+            self._await_state(now_ns, STATE_WAIT_S)
+        # After a late wake-up what has arrived meanwhile is taken first, then ages are judged.
+        elif not self.time.simulated and late_ns >= NOTICED_TICKS * self._period_ns:
+            self._await_state(now_ns - self._period_ns, DRAIN_S)
         return self._observation
+
+    def _await_state(self, stamp_ns: int, longest_s: float) -> None:
+        end_s = time.monotonic() + longest_s
+        while self._state_ns < stamp_ns and time.monotonic() < end_s:
+            time.sleep(LOOK_S)
+            self.take_messages()
 
     def _follow(self) -> None:
         demand = self._permissions.demand()

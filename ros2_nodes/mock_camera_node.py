@@ -30,6 +30,8 @@ class MockCameraNode(NodeShell):
         return partial(self._show, CameraOutput(self, camera), TestPictures(camera), count())
 
     def _show(self, output: CameraOutput, pictures: TestPictures, numbers: count[int]) -> None:
+        if not output.wanted:
+            return
         stamp_ns = self.time.now_ns()
         output.publish(stamp_ns, pictures.draw(next(numbers), stamp_ns), intrinsics(output.camera))
 

@@ -212,6 +212,7 @@ class SafetyMonitorNode(NodeShell):
 
     def live(self, now_ns: int) -> None:
         """Does what is due at a new simulated time, when what motion needs has arrived or does not come."""
+        self.take_messages()
         overdue = self._permission.armed and self._monitor.overdue(self._awake.now_ns())
         if overdue and self._held_s < self.profile.safety.clock_waits_s:
             self._held_ns = now_ns
@@ -220,16 +221,13 @@ class SafetyMonitorNode(NodeShell):
         super().live(now_ns)
 
     def turn(self) -> float:
-        """Takes, besides, what has come since the last tick, and does what is due."""
-        if self.time.simulated:
-            return super().turn()
+        """Takes first what has come since the last turn."""
         now_ns = time.monotonic_ns()
         if now_ns >= self._due_ns:
             self._inputs.arrivals.ran(self._due_ns)
             self.take_messages()
-            self.work(now_ns)
+            super().turn()
             self._due_ns = now_ns - now_ns % self._turn_ns + self._turn_ns
-        super().turn()
         return max(0.0, (self._due_ns - time.monotonic_ns()) * 1e-9)
 
     def check(self) -> None:

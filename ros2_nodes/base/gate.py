@@ -27,9 +27,9 @@ def listening_gate(node: NodeShell, now_ns: Callable[[], int]) -> PermissionGate
     strangers = Strangers(node, topics.PERMISSION, OWNER)
     gate = PermissionGate(now_ns, node.profile.safety, time.time_ns, strangers.all)
 
-    def hear(message: DiagnosticArray) -> None:
-        gate.receive(wire.PERMISSION.decode(message))  # one that cannot be read is nobody's: that before grows old
+    def hear(data: bytes) -> None:
+        gate.receive(wire.PERMISSION.decode_bytes(data))  # one that cannot be read is nobody's: that before grows old
 
-    node.create_subscription(DiagnosticArray, wire.PERMISSION.name, hear, qos.NEWEST)
+    node.create_subscription(DiagnosticArray, wire.PERMISSION.name, hear, qos.NEWEST, raw=True)
     node.every(LOOK_S, lambda: gate.check(strangers.named()))
     return gate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -39,7 +40,7 @@ REPORT_PERIOD_S = 0.5
 REPEAT_S = 30.0
 """Until a problem is logged again that came back without all having been well in between, such as two in turn."""
 REMEMBERED = 64
-"""Problems of which it is known when they were logged: a peer can cause any number of them."""
+"""Problems that are known to be logged, and complaints that wait to be: a peer can cause any number of them."""
 SKEW_NS = 50_000_000
 
 Value = TypeVar("Value", bool, int, float, str)
@@ -57,7 +58,7 @@ class NodeShell(GuardedNode):
 
     Args:
         name: fixed, whatever a remap says; a namespace may be given.
-        batched: in real time the node calls `take_messages` once a tick; otherwise the executor wakes for each message.
+        batched: the node calls `take_messages` once a tick; otherwise the executor wakes it for each message.
 
     Raises:
         ConfigError: it was renamed, or a parameter does not fit.
@@ -71,7 +72,8 @@ class NodeShell(GuardedNode):
         self._profile_setting = self.setting("robot", "panda")
         self.profile = load_profile(self._profile_setting)
         self.time = RosClock(self)
-        self.batch = Batch() if batched and not self.time.simulated else None
+        self.batch = Batch() if batched else None
+        self._complaints: deque[tuple[str, str]] = deque(maxlen=REMEMBERED)
         backend = self.setting("backend", "hardware")
         if self.time.simulated and backend not in STAND_IN_BACKENDS:
             raise ConfigError(f"use_sim_time is set, but backend is {backend}: a robot does not wait for /clock")
@@ -182,13 +184,24 @@ class NodeShell(GuardedNode):
     def turn(self) -> float:
         """Does what is due between two looks of the executor for work; returns how long the next may take, s."""
         now_s = time.monotonic()
+        if self.batch is not None and not self.time.simulated:
+            self.work(time.monotonic_ns())
         if now_s >= self._next_check_s:
             self._next_check_s = now_s + CHECK_S
             self.check()
         return CHECK_S
 
+    def complain(self, topic: str, text: str) -> None:
+        """Logs what is wrong with what came on a topic; `check` does it where another loop takes the messages."""
+        if self.batch is None:
+            super().complain(topic, text)
+        else:
+            self._complaints.append((topic, text))
+
     def check(self) -> None:
-        """Publishes diagnostics twice a second, and at once when a problem comes, changes or goes."""
+        """Publishes diagnostics twice a second, and at once when a problem comes, changes or goes; logs complaints."""
+        while self._complaints:
+            super().complain(*self._complaints.popleft())
         said = self.health()
         if abs(self.time.jump_ns()) > SKEW_NS and said[0] is Level.OK:
             said = Level.WARN, f"the system clock was set by {self.time.jump_ns() / 1e9:.2f} s: restart the graph"

@@ -30,6 +30,11 @@ class CameraOutput:
         self._infos = node.create_publisher(CameraInfo, topics.camera_info(camera.name), qos.NEWEST)
         self._meter = node.meter(camera.name)
 
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody takes the pictures: drawing them is most of what a simulated robot costs."""
+        return bool(self._images.get_subscription_count())
+
     def publish(self, stamp_ns: int, pixels: npt.NDArray[np.uint8], intrinsics: Array) -> None:
         """Publishes a frame.
 

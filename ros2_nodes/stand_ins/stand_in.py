@@ -35,8 +35,8 @@ from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.base.simulated_time import ClockPublisher, KeptClock
 
 FINISH_S = 2.0
-SLICE_S = 0.02
-"""How long the clock is waited for at once."""
+LOOK_S = 5e-4
+"""Between two looks for who is through with a time."""
 NOTICED_TICKS = 3
 """A loop that is later than this many control ticks was held up, and so was all that it listens to."""
 
@@ -56,7 +56,7 @@ class StandIn(NodeShell):
     """
 
     def __init__(self, name: str, loop: str) -> None:
-        super().__init__(name)
+        super().__init__(name, batched=True)
         self._keeper = self._new_time() if self.setting("simulated_time", False) else None
         if self._keeper is not None:
             self.time = KeptClock(self, self._keeper)
@@ -148,6 +148,7 @@ class StandIn(NodeShell):
         comes without permission is dropped.
         """
         self._awake.now_ns()
+        self.take_messages()
         while self._commands and self._commands[0][0] <= now_ns:
             _, controller, accept, command = self._commands.popleft()
             if not self._gate.takes(self._brakes_ns[controller]):
@@ -185,8 +186,9 @@ class StandIn(NodeShell):
             clock.publish(time.monotonic_ns())  # first, so that no state is ahead of the clock
             self.play(before_ns, now_ns)
             self.late.add()
-            while not keeper.wait(SLICE_S) and not self.closing.is_set():
+            while not keeper.wait(LOOK_S) and not self.closing.is_set():
                 clock.repeat(time.monotonic_ns())
+                self.take_messages()
             self.beat()
 
     def finish(self, spin: Callable[[], None]) -> None:

@@ -20,6 +20,8 @@ SECOND_NS = 1_000_000_000
 CATCH_UP_NS = 20_000_000
 """How much of its delay the clock makes up for, so that it keeps real time although single ticks are late."""
 FACTOR_WINDOW_S = 5.0
+PAUSE_S = 0.02
+"""How long a clock that is ahead of real time waits at once."""
 COMMANDS_S = 1.0
 """Wall time after which a command that was announced and has not arrived counts as lost."""
 LOOK_S = 0.02
@@ -142,7 +144,7 @@ class Timekeeper:
             return self.now_ns
 
     def wait(self, slice_s: float) -> bool:
-        """Waits for at most a slice of wall time; returns whether time may go on.
+        """Waits for at most a slice of wall time, or while time is ahead of real time; returns whether it may go on.
 
         What this process itself slept through counts as one slice at most: when the whole machine stood still,
         nobody else could do anything either.
@@ -151,7 +153,7 @@ class Timekeeper:
         with self._changed:
             pause_s = (self._due_ns - begin_ns) / SECOND_NS if self._speed else 0.0
             if pause_s > 0:
-                self._changed.wait(min(pause_s, slice_s))
+                self._changed.wait(min(pause_s, PAUSE_S))
                 return False
             if self._changed.wait_for(self._over, slice_s):
                 return True

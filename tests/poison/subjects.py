@@ -284,6 +284,8 @@ class CameraSubject(Subject):
             return np.zeros((size.height, size.width, 3), np.uint8)
 
         world.render = draw
+        for output in self.node._outputs:  # as if somebody took its pictures: nobody is beside it
+            output._images.get_subscription_count = lambda: 1
 
     def works(self) -> str:
         """It draws."""
