@@ -23,6 +23,9 @@ BENCH ?=
 # Studies and peers: make bench BENCHMARKS='benchmarks/studies/*.py benchmarks/peers/*.py'
 BENCHMARKS ?= benchmarks/*.py
 
+# A test run starts a thousand processes, and each would compile all of Tendon where this is set.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev setup-train setup-lerobot demo test test-laws test-train test-lerobot faults lint types docs bench results clean
 

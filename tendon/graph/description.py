@@ -156,7 +156,11 @@ def environment_of(values: Mapping[str, str]) -> str:
 
 def _environment(backend: str, simulated_time: bool) -> dict[str, str]:
     """Returns variables the processes need; what the user has set wins."""
-    wanted = {"PYTHONUNBUFFERED": "1", PRIORITY_VARIABLE: "normal" if simulated_time else "high"}
+    wanted = {
+        "PYTHONUNBUFFERED": "1",
+        "OPENBLAS_NUM_THREADS": "1",  # no matrix here is large, and its threads spin when they have nothing to do
+        PRIORITY_VARIABLE: "normal" if simulated_time else "high",
+    }
     if backend != "hardware":  # a robot that is not there must not answer to somebody else's graph on the same network
         wanted[RANGE_VARIABLE] = "LOCALHOST"
     elif RANGE_VARIABLE in os.environ:
