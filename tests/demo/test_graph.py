@@ -55,7 +55,7 @@ def test_tasks_that_are_not_done_make_it_fail_and_everything_is_left_behind(bund
         assert sum(1 for _ in container.decode(video=0)) > 20
 
 
-@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.laws)])
 def test_a_request_to_end_stops_the_robot_first_and_leaves_no_process(
     bundle: str, tmp_path: Path, request_to_end: signal.Signals
 ) -> None:

@@ -1,4 +1,7 @@
-"""A running graph for the tests that only look at one; others have a `graph` of their own, which hides this."""
+"""A running graph for the tests that only look at one; others have a `graph` of their own, which hides this.
+
+What the tests of one file left latched is nothing to the next file.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from tendon.safety.latch import state_folder
 from tests.ros2_nodes.running_graph import RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_latch() -> None:
+    for file in state_folder().glob("latch-*.json"):
+        file.unlink()
 
 
 @pytest.fixture(scope="module")

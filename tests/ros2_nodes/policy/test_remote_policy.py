@@ -196,6 +196,7 @@ def test_a_server_that_dies_in_mid_chunk_is_a_stop_and_is_found_again(graph: Run
     assert float(back.partition("back after ")[2].split()[0]) > DEAD_S
 
 
+@pytest.mark.laws
 def test_another_server_takes_over_in_motion_and_its_death_and_silence_are_stops(
     graph: RunningGraph, tendon_serve: Served
 ) -> None:

@@ -88,7 +88,7 @@ def stated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
     graph.end()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.laws)])
 def test_a_policy_on_the_mock_takes_the_stated_time_at_the_stated_speed_and_dead_or_frozen_does_not_stop_time(
     stated: RunningGraph, number: signal.Signals
 ) -> None:

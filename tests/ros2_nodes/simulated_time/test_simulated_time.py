@@ -33,6 +33,8 @@ NODES = {
 }
 ROBOTS = {"sim": "panda", "mock": "ur5e"}
 HOUR_NS = 3_600_000_000_000
+BOTH_IN_LAWS = pytest.mark.parametrize("backend", ["sim", pytest.param("mock", marks=pytest.mark.laws)], indirect=True)
+"""Both keep time by the same code; `make test-laws` has the second too."""
 
 
 @pytest.fixture(scope="module", params=list(NODES))
@@ -61,6 +63,7 @@ def graph(shared: RunningGraph) -> Iterator[RunningGraph]:
     shared.stop()
 
 
+@BOTH_IN_LAWS
 def test_a_pause_of_every_process_is_nothing_to_the_graph(graph: RunningGraph, backend: str) -> None:
     pids = [pid for node in NODES[backend] if (pid := graph.pid(node)) is not None]
     assert len(pids) == len(NODES[backend])
@@ -76,6 +79,7 @@ def test_a_pause_of_every_process_is_nothing_to_the_graph(graph: RunningGraph, b
     graph.check_limits()
 
 
+@BOTH_IN_LAWS
 @pytest.mark.parametrize("node", ["control_node", "safety_monitor"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_node_that_is_dead_or_frozen_does_not_stop_time_and_the_robot_stops(
@@ -95,6 +99,7 @@ def test_a_node_that_is_dead_or_frozen_does_not_stop_time_and_the_robot_stops(
     graph.wait(lambda: graph.state() in (PermissionState.LATCHED, PermissionState.STANDBY), "no permission")
 
 
+@BOTH_IN_LAWS
 def test_a_robot_whose_process_is_killed_takes_time_along_and_is_not_armed_when_it_is_back(
     graph: RunningGraph, backend: str
 ) -> None:

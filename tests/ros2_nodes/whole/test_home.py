@@ -29,6 +29,7 @@ def test_an_armed_robot_goes_home_before_the_graph_ends(tmp_path: Path) -> None:
     graph.check_limits()
 
 
+@pytest.mark.laws
 def test_a_robot_that_is_walled_in_is_told_why_it_does_not_go_home_and_is_held_up_by_nothing(tmp_path: Path) -> None:
     """A box where the hand is at home: the answer names it, and the robot stays armed, at rest and well listened to."""
     place = tmp_path / "walled.yaml"

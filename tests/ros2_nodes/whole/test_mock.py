@@ -30,11 +30,10 @@ pytestmark = pytest.mark.graph
 
 EXAMPLE = str(ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml")
 PROFILES = (
-    "panda",
-    *(pytest.param(name, marks=pytest.mark.laws) for name in ("fr3", "ur5e", "so101", "g1_arms")),
+    *(pytest.param(name, marks=pytest.mark.laws) for name in ("panda", "fr3", "ur5e", "so101", "g1_arms")),
     EXAMPLE,
 )
-"""One with a gripper and one that is no shipped robot in `make test`; the others in `make test-laws`."""
+"""One that is no shipped robot in `make test`; the others in `make test-laws`."""
 
 SWUNG = {"g1_arms": 10}
 """The joint that is swung, by robot: the elbow of group "arm" of the G1, whose shoulder is next to its torso."""
@@ -100,6 +99,7 @@ def test_cameras_show_test_pictures_at_the_profiles_size_rate_and_frame(graph: R
         assert info.k[0] == info.k[4] == camera.width
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize("graph", ["ur5e"], indirect=True)
 def test_a_lag_set_while_it_runs_is_seen_in_motion_and_a_wild_one_latches(graph: RunningGraph) -> None:
     """Half a second of lag is more than `tracking_tolerance` allows: the control node stops and says why."""

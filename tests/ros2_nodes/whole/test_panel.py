@@ -102,7 +102,9 @@ def test_the_panel_of_a_real_graph(terminal: Terminal, tmp_path: Path) -> None:
     assert "safety_monitor | " in log.read_text()
 
 
-@pytest.mark.parametrize("arguments", [[], ["--plain", "home_on_exit:=true"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [pytest.param([], id="panel"), pytest.param(["--plain", "home_on_exit:=true"], marks=pytest.mark.laws)]
+)
 def test_a_closed_terminal_stops_the_robot_first(terminal: Terminal, tmp_path: Path, arguments: list[str]) -> None:
     """The kernel sends SIGHUP, and every write to the terminal fails from then on."""
     graph = start(terminal, tmp_path, "backend:=mock", "policy:=none", "arm:=true", *arguments)
