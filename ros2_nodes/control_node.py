@@ -57,8 +57,8 @@ NOTICED_TICKS = 3
 """A loop that is later than this many ticks was held up, and so was all that it listens to."""
 DRAIN_S = 0.012
 """How long a loop that was held up waits for the next joint state: one comes every 10 ms at least."""
-LOOK_S = 3e-4
-"""Between two looks for a joint state that is on its way."""
+LOOK_S, LONGEST_LOOK_S = 3e-4, 4e-3
+"""Between two looks for a joint state on its way: each is twice as long as the one before, up to the second."""
 LISTENERS = 2
 """Who takes every command at least: the robot side and the safety monitor."""
 KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
@@ -253,10 +253,11 @@ class ControlNode(NodeShell):
         return self._observation
 
     def _await_state(self, stamp_ns: int, longest_s: float) -> None:
-        end_s = time.monotonic() + longest_s
+        end_s, look_s = time.monotonic() + longest_s, LOOK_S
         while self._state_ns < stamp_ns and time.monotonic() < end_s:
-            time.sleep(LOOK_S)
+            time.sleep(look_s)
             self.take_messages()
+            look_s = min(2 * look_s, LONGEST_LOOK_S)
 
     def _follow(self) -> None:
         demand = self._permissions.demand()

@@ -35,8 +35,8 @@ from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.base.simulated_time import ClockPublisher, KeptClock
 
 FINISH_S = 2.0
-LOOK_S = 5e-4
-"""Between two looks for who is through with a time."""
+LOOK_S, LONGEST_LOOK_S = 5e-4, 4e-3
+"""Between two looks for who is through with a time: each is twice as long as the one before, up to the second."""
 NOTICED_TICKS = 3
 """A loop that is later than this many control ticks was held up, and so was all that it listens to."""
 
@@ -186,9 +186,11 @@ class StandIn(NodeShell):
             clock.publish(time.monotonic_ns())  # first, so that no state is ahead of the clock
             self.play(before_ns, now_ns)
             self.late.add()
-            while not keeper.wait(LOOK_S) and not self.closing.is_set():
+            look_s = LOOK_S
+            while not keeper.wait(look_s) and not self.closing.is_set():
                 clock.repeat(time.monotonic_ns())
                 self.take_messages()
+                look_s = min(2 * look_s, LONGEST_LOOK_S)
             self.beat()
 
     def finish(self, spin: Callable[[], None]) -> None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -95,8 +94,8 @@ def test_each_obeys_its_own_operator_only(graphs: tuple[RunningGraph, RunningGra
 
 
 @pytest.mark.graph
-def test_commands_reach_the_graph_of_their_namespace(graphs: tuple[RunningGraph, RunningGraph], tmp_path: Path) -> None:
-    """`tendon --namespace left safety reset`; without a namespace there is no graph here."""
+def test_commands_reach_the_graph_of_their_namespace(graphs: tuple[RunningGraph, RunningGraph]) -> None:
+    """`tendon --namespace left safety reset`."""
     left, right = graphs
     left.hold_still()
     left.stop()
@@ -104,6 +103,14 @@ def test_commands_reach_the_graph_of_their_namespace(graphs: tuple[RunningGraph,
     left.wait(lambda: tendon("--namespace", "left", "safety", "reset").returncode == 0, "the reset")
     left.wait(lambda: left.mode() is Mode.STANDBY, "standby")
     assert right.mode() == before
+
+
+@pytest.mark.laws
+@pytest.mark.graph
+def test_without_a_namespace_there_is_no_graph_and_a_second_in_one_is_refused(
+    graphs: tuple[RunningGraph, RunningGraph],
+) -> None:
+    assert all(graph.alive() for graph in graphs)
     with ThreadPoolExecutor() as at_once:  # for each looks around for long before it gives up
         reset = at_once.submit(tendon, "safety", "reset")
         again = at_once.submit(tendon, "run", "policy:=none", "namespace:=left")

@@ -127,6 +127,14 @@ def test_a_permission_remembered_from_the_last_message_is_never_taken_for_anothe
         assert wire.PERMISSION.decode_bytes(data) == permission
 
 
+def _has_time(data: bytes) -> bool:
+    try:
+        wire.read_stamp_ns(data)
+    except InvalidDataError:
+        return False
+    return True
+
+
 @given(st.data(), st.lists(st.tuples(ROW, ROW, st.sampled_from([0, 1, 2])), min_size=1, max_size=3), st.booleans())
 @law_settings(max_examples=300)
 def test_filter_inputs_read_from_bytes_are_those_rclpy_reads(
@@ -146,7 +154,7 @@ def test_filter_inputs_read_from_bytes_are_those_rclpy_reads(
         assert filter_inputs._read_usual(by_rclpy, NAMES) is not None
         hostile = data.draw(altered(written))
         usual = filter_inputs._read_usual(hostile, NAMES)
-        if usual is not None:
+        if usual is not None and _has_time(hostile):
             kind, points = filter_inputs._read_any(hostile)
             assert kind == usual[0]
             assert [[row.tobytes() for row in p] for p in points] == [[row.tobytes() for row in p] for p in usual[1]]
