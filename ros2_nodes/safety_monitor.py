@@ -75,6 +75,7 @@ class SafetyMonitorNode(NodeShell):
         longest_ns = nanoseconds(self.profile.safety.standstill_s)
         self._awake = AwakeClock(self.time, LOOP_NS, HELD_UP_NS, longest_ns)
         self._journal = Journal(self._log, self._file)
+        self.every(self._turn_ns * 1e-9, self.take_messages)  # first of all that is due
         self._inputs = MonitorInputs(self, self.profile, self._log, self._awake)
         inherited = self._file.inherited()
         watches = (*self._inputs.watches, HostWatch(self._awake, self.profile.safety))
@@ -96,7 +97,7 @@ class SafetyMonitorNode(NodeShell):
         self._permissions = self.create_publisher(DiagnosticArray, wire.PERMISSION.name, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self.create_subscription(Header, topics.HEARTBEAT, self._beaten, qos.EACH_OF_STREAM, raw=True)
-        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True)
+        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.EACH_OF_STREAM, raw=True)
         self.create_subscription(DiagnosticArray, wire.STATE.name, self._reported, qos.EACH, raw=True)
         self.create_service(Trigger, topics.STOP, self._stop)
         self.create_service(Trigger, topics.RESET, self._reset)
@@ -109,6 +110,11 @@ class SafetyMonitorNode(NodeShell):
                 self._switch = ControllerSwitch(self, self.profile, self._log)
                 self.every(PERIOD_S, self._switch_controllers)
         self.every(PERIOD_S, self._publish)
+
+    def take_messages(self) -> None:
+        """Takes what has come since this process was last known to run."""
+        self._inputs.arrivals.ran(self._due_ns)
+        super().take_messages()
 
     def _header(self) -> dict[str, object]:
         """Returns what a replay needs to know."""
@@ -212,20 +218,21 @@ class SafetyMonitorNode(NodeShell):
 
     def live(self, now_ns: int) -> None:
         """Does what is due at a new simulated time, when what motion needs has arrived or does not come."""
-        self.take_messages()
-        overdue = self._permission.armed and self._monitor.overdue(self._awake.now_ns())
-        if overdue and self._held_s < self.profile.safety.clock_waits_s:
+        if self._overdue():
+            self.take_messages()
+        if self._overdue() and self._held_s < self.profile.safety.clock_waits_s:
             self._held_ns = now_ns
             return
         self._held_ns, self._held_s = None, 0.0
         super().live(now_ns)
 
+    def _overdue(self) -> bool:
+        return self._permission.armed and self._monitor.overdue(self._awake.now_ns())
+
     def turn(self) -> float:
-        """Takes first what has come since the last turn."""
+        """Does what is due at even times."""
         now_ns = time.monotonic_ns()
         if now_ns >= self._due_ns:
-            self._inputs.arrivals.ran(self._due_ns)
-            self.take_messages()
             super().turn()
             self._due_ns = now_ns - now_ns % self._turn_ns + self._turn_ns
         return max(0.0, (self._due_ns - time.monotonic_ns()) * 1e-9)
@@ -333,6 +340,7 @@ class SafetyMonitorNode(NodeShell):
     def _answer(
         self, response: Trigger.Response, request: str, act: Callable[[int], None], done: str
     ) -> Trigger.Response:
+        self.take_messages()
         now_ns = self._awake.now_ns()
         self._monitor.permission(now_ns)
         try:

@@ -25,8 +25,8 @@ EACH = _qos(20)
 """Reports of several publishers on one topic: diagnostics, safety/state, heartbeat."""
 
 EACH_OF_STREAM = _qos(20, reliable=False)
-"""Subscriptions of what is repeated, heartbeats and stop inputs: it matches any driver, none overwrites the one before,
-and nobody has to say that he received it."""
+"""Subscriptions of what is repeated, such as heartbeats and stop inputs: it matches any driver, no value overwrites the
+one before, and nobody has to say that he received it."""
 
 LATCHED = _qos(1, latched=True)
 """Announcements such as the instruction: whoever starts late still hears them (`announcements.py` hears others too)."""
