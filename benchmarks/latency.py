@@ -1,4 +1,4 @@
-"""The real graph, measured: observation stamp to command, control tick jitter and overruns, physics and render rates.
+"""The real graph, measured: observation stamp to command, control tick jitter, cores of each node, physics, rendering.
 
 Starts `tendon run` in a free ROS domain, lets the policy move the simulated robot, and reads what the nodes say of
 themselves in `diagnostics`. p50 is the median over windows of 5 s, p99 the worst window's, max the largest of all.
@@ -20,6 +20,7 @@ import time
 from typing import TYPE_CHECKING
 
 import harness
+import psutil
 from harness import Number
 
 from tendon.core.modes import Mode
@@ -58,7 +59,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "graph/latency", "graph/simulation")
+    bench = harness.begin(args, "graph/latency", "graph/processors", "graph/simulation")
     print(f"bundle {args.bundle}")
     measure_graph(bench, args.bundle, args.instruction, args.scene, args.seconds)
     measure_simulation(bench, args.scene)
@@ -79,7 +80,7 @@ def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: in
         if not operator.wait(lambda: operator.mode() is Mode.RUNNING, READY_S):
             raise SystemExit(f"the robot did not move within {READY_S:.0f} s")
         time.sleep(WINDOW_S + 1.0)
-        before = _overruns(operator)
+        before, used_s, begin_s = _overruns(operator), _processor_s(graph.pid), time.monotonic()
         windows: dict[tuple[str, str], list[tuple[float, ...]]] = {(node, name): [] for _, node, name in STREAMS}
         rates: dict[tuple[str, str], float] = {}
         for _ in range(max(1, round(seconds / WINDOW_S))):
@@ -91,6 +92,8 @@ def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: in
                 if meter is not None and meter.latency is not None:
                     windows[node, name].append((meter.latency.p50_ms, meter.latency.p99_ms, meter.latency.max_ms))
         overruns = _overruns(operator) - before
+        lasted_s = time.monotonic() - begin_s
+        cores = {node: (spent_s - used_s[node]) / lasted_s for node, spent_s in _processor_s(graph.pid).items()}
         state = operator.reports.newest(ControlState)
         mode, reason = ("unknown", "") if state is None else (state.mode.value, state.reason)
     finally:
@@ -107,6 +110,7 @@ def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: in
             spread = {"p50": Number(p50, "ms"), "p99": Number(p99, "ms"), "max": Number(most, "ms")}
             bench.add({"what": text}, {**rate, **spread}, claim="graph/latency")
     print(f"control ticks missed in {seconds:.0f} s: {overruns}; mode at the end: {mode} {reason}")
+    _add_cores(bench, cores)
     missed, ended = Number(overruns, f"in {seconds:.0f} s"), f"ended {mode} {reason}".strip()
     bench.add({"what": "control ticks missed"}, {"missed": missed}, claim="graph/latency", note=ended)
     whole, inference = windows["control_node", "chunk"], windows["policy_node", "inference"]
@@ -119,6 +123,25 @@ def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: in
         )
         values = {"p50": Number(p50, "ms"), "p99": Number(p99, "ms")}
         bench.add({"what": "observation stamp -> command sent, beyond inference"}, values, claim="graph/latency")
+
+
+def _processor_s(pid: int) -> dict[str, float]:
+    """Returns the processor time that each node of a graph has used, by its name."""
+    used = {}
+    for process in psutil.Process(pid).children():
+        module = next((word for word in process.cmdline() if word.startswith("tendon.ros2_nodes.")), "")
+        if name := module.rpartition(".")[2]:
+            times = process.cpu_times()
+            used[name] = times.user + times.system
+    return used
+
+
+def _add_cores(bench: harness.Bench, cores: dict[str, float]) -> None:
+    safety = sum(cores[node] for node in ("control_node", "safety_monitor"))
+    sums = ("control_node and safety_monitor", safety), ("all", sum(cores.values()))
+    for what, share in (*sorted(cores.items()), *sums):
+        print(f"{what}: {share:.3f} cores")
+        bench.add({"what": what}, {"cores": Number(share)}, claim="graph/processors")
 
 
 def _overruns(operator: Operator) -> int:

@@ -16,6 +16,8 @@ from tests.control.robot_side import MS, Robot
 from tests.laws import law_settings
 
 OPERATOR = Reason(Cause.REQUESTED, "operator")
+SETTLED_TICKS = 80
+"""A robot that was stopped on its way to where it was found, 0.3 rad off, is at rest after 64."""
 LEGAL = {
     Mode.STANDBY: {Mode.STANDBY, Mode.ARMED, Mode.STOPPING, Mode.LATCHED},
     Mode.ARMED: {Mode.ARMED, Mode.RUNNING, Mode.STOPPING, Mode.LATCHED},
@@ -57,7 +59,7 @@ class Graph(RuleBasedStateMachine):
         self.fault(stale=False, joint_off=False)
         self.submit(seed)
         self.stop()
-        self.tick(60)
+        self.tick(SETTLED_TICKS)
         self.reset()
         self.tick(1)
         self.arm()
