@@ -218,6 +218,7 @@ class SafetyMonitorNode(NodeShell):
 
     def live(self, now_ns: int) -> None:
         """Does what is due at a new simulated time, when what motion needs has arrived or does not come."""
+        self._awake.now_ns()  # it ran: simulated time may go faster than the wall clock
         if self._overdue():
             self.take_messages()
         if self._overdue() and self._held_s < self.profile.safety.clock_waits_s:
