@@ -34,11 +34,11 @@ class Settling:
         self._least_ns = nanoseconds(profile.safety.arm_settle_s)
         self._sent_ns = SENT_TICKS * round(1e9 / profile.control_hz)
         self._limits = [profile.vector(name) for name in ("velocity", "acceleration", "jerk")]
-        span = profile.vector("upper") - profile.vector("lower")
+        self._range = profile.vector("lower"), profile.vector("upper")
         self._tolerance = profile.tracking_tolerance
         self._followed = np.isfinite(self._tolerance)
         self._near = profile.safety.held_share * self._tolerance
-        self._unknown = np.minimum(self._tolerance, span)
+        self._unknown = np.minimum(self._tolerance, self._range[1] - self._range[0])
         self._way: tuple[Array, Array] | None = None
 
     def begin(self, measured: Array, now_ns: int) -> Array:
@@ -46,7 +46,8 @@ class Settling:
 
         Each joint starts at the setpoint that is held. Each starts where it is measured when nobody knows the setpoint,
         or when one is further off than its tracking tolerance: nothing can be holding it there, so somebody has moved
-        the robot, and the robot side may hold anything.
+        the robot, and the robot side may hold anything. A gripper that is measured beyond its stop, as far as that
+        yields, starts at its limit.
 
         The robot side gets time to come there: it holds another setpoint, too, when the last commands before a stop did
         not reach it.
@@ -57,7 +58,8 @@ class Settling:
         """
         away = self._unknown if self.held is None else np.abs(measured - self.held)
         if self.held is None or (away > self._tolerance).any():
-            start, away = np.array(measured), np.maximum(away, self._unknown)
+            start = np.where(self._followed, measured, np.clip(measured, *self._range))
+            away = np.maximum(away, self._unknown)
         else:
             start, away = self.held, np.where(self._followed, away, 0.0)
         self._began_ns, self.until_ns = now_ns, now_ns + max(self._least_ns, self._sent_ns + self._shortest_ns(away))

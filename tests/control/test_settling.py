@@ -81,6 +81,16 @@ def test_a_start_from_an_unknown_setpoint_keeps_the_limits() -> None:
     robot.assert_inside(since)
 
 
+def test_a_gripper_that_is_measured_beyond_its_stop_starts_at_its_limit() -> None:
+    """It yields by micrometres: once a fault bench heard 0.5 s of commands 2.4 um outside the limits."""
+    robot = Robot(known=False)
+    robot.offset[GRIPPER] = 2.4e-6
+    robot.tick()
+    armed(robot)
+    assert robot.positions[-1][GRIPPER] == PROFILE.vector("upper")[GRIPPER]
+    robot.assert_inside()
+
+
 @pytest.mark.parametrize("push", [0.02, 0.05, 0.9 * TOLERANCE])
 def test_a_joint_that_was_pushed_off_is_led_to_where_it_is_through_the_filter(push: float) -> None:
     robot = armed(Robot())
