@@ -109,6 +109,8 @@ class SafetyFilter:
         self._velocity_limit = profile.vector("velocity")
         self._acceleration_limit, self._jerk_limit = profile.vector("acceleration"), profile.vector("jerk")
         self._step_limit = self._acceleration_limit * self.period_s
+        # What uses up each of `CONSTRAINTS`; the first row is set by `_tighten`.
+        self._whole = np.stack([self._limit_upper, self._velocity_limit, self._step_limit, self._jerk_limit])
         self._periods = averaged_periods(self._acceleration_limit, self._jerk_limit, self.period_s)
         self._clearance = clearance
         holding = np.isinf(profile.tracking_tolerance)
@@ -252,21 +254,21 @@ class SafetyFilter:
         """Returns the step whose averaged motion has (n,) `velocity` at its end."""
         before = self._history.velocity[-1]
         history = self._history.extended(velocity, self.period_s)
-        position, average, acceleration = history.average(self.period_s)
+        position, average, acceleration = now = history.average(self.period_s)
         jerk = (acceleration - self._acceleration) / self.period_s
         rest = history.position[-1] + np.copysign(self._stopping_distance(velocity), velocity)
         usage = np.empty((len(CONSTRAINTS), len(velocity)))
-        usage[0] = np.abs(rest - self._centre) / self._half_range
-        usage[1] = np.abs(velocity) / self._velocity_limit
-        usage[2] = np.abs(velocity - before) / self._step_limit
-        usage[3] = np.abs(jerk) / self._jerk_limit - JERK_TOLERANCE
+        usage[0], usage[1], usage[2], usage[3] = rest - self._centre, velocity, velocity - before, jerk
+        np.abs(usage, out=usage)
+        usage /= self._whole
+        usage[3] -= JERK_TOLERANCE
         return _Step(
             history=history,
             position=position,
             velocity=average,
             acceleration=acceleration,
             jerk=jerk,
-            stop=stop_from(history, self._acceleration_limit, self.period_s),
+            stop=stop_from(history, self._acceleration_limit, self.period_s, now),
             usage=usage,
         )
 
@@ -343,7 +345,8 @@ class SafetyFilter:
         """Sets the limits in force: the profile's, or the position itself where that is outside of them."""
         here = self._history.position[-1]
         self._upper, self._lower = np.maximum(self._limit_upper, here), np.minimum(self._limit_lower, here)
-        self._centre, self._half_range = 0.5 * (self._upper + self._lower), 0.5 * (self._upper - self._lower)
+        self._centre = 0.5 * (self._upper + self._lower)
+        self._whole[0] = 0.5 * (self._upper - self._lower)
 
 
 def _vector(value: object, count: int) -> Array | None:

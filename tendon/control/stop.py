@@ -16,6 +16,8 @@ import numpy.typing as npt
 from tendon.core.types import Array
 
 Ticks = npt.NDArray[np.int64]
+Moment = tuple[Array, Array, Array]
+"""(n,) position, velocity and acceleration."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -66,8 +68,8 @@ class History:
             mean=_shifted(self.mean, mean),
         )
 
-    def average(self, period_s: float) -> tuple[Array, Array, Array]:
-        """Returns (n,) position, velocity and acceleration of the reference now."""
+    def average(self, period_s: float) -> Moment:
+        """Returns where the reference is now."""
         span_s = len(self.mean) * period_s
         return (
             self.mean[0] if len(self.mean) == 1 else np.add.reduce(self.mean) / len(self.mean),
@@ -83,16 +85,23 @@ def _shifted(rows: Array, newest: Array) -> Array:
     return shifted
 
 
-def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
-    """Returns the stop of the reference whose past is `history`, each joint braking by (n,) `acceleration`."""
+def stop_from(history: History, acceleration: Array, period_s: float, now: Moment | None = None) -> Stop:
+    """Returns the stop of the reference whose past is `history`, each joint braking by (n,) `acceleration`.
+
+    Args:
+        history: of the motion that is averaged.
+        acceleration: (n,) largest braking.
+        period_s: control period.
+        now: what `history.average` says, for whoever has it.
+    """
     window, speed = len(history.mean), np.abs(history.velocity[-1])
     full_step = acceleration * period_s
     full = np.floor(speed / full_step)
     rest = np.maximum(speed - full * full_step, 0.0)
     knots = {*full.tolist(), *(full + (rest > 0.0)).tolist()}
-    ticks = sorted({*range(window + 1), *knots, *(knot + window for knot in knots)})
+    ticks = np.array(sorted({*range(window + 1), *knots, *(knot + window for knot in knots)}), dtype=np.float64)
     # What is averaged, at each knot and a window before it.
-    braked = np.array([*ticks, *(max(tick - window, 0.0) for tick in ticks)])[:, None]
+    braked = np.concatenate([ticks, np.maximum(ticks - window, 0.0)])[:, None]
     elapsed = np.minimum(braked, full) * period_s
     over = braked > full
     lost = acceleration * elapsed
@@ -108,7 +117,7 @@ def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
     sign = np.copysign(1.0, history.velocity[-1])
     count = len(ticks)
     way, rate, area = here + sign * travelled, sign * slowed, sign * area
-    now, past, past_rate, past_area = way[:count], way[count:], rate[count:], area[count:]
+    past, past_rate, past_area = way[count:], rate[count:], area[count:]
     # Before the state it is not braked: the history itself. Knots 0 to window are the first rows.
     past[: window + 1] = history.position
     past_rate[: window + 1] = history.velocity
@@ -117,12 +126,13 @@ def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
     span_s = window * period_s
     position, velocity, braking = (
         here + (area[:count] - past_area) / span_s,
-        (now - past) / span_s,
+        (way[:count] - past) / span_s,
         (rate[:count] - past_rate) / span_s,
     )
-    position[0], velocity[0], braking[0] = history.average(period_s)  # not different in the last digit
-    position[-1], velocity[-1], braking[-1] = now[-1], 0.0, 0.0
-    return Stop(ticks=np.array(ticks, dtype=np.int64), position=position, velocity=velocity, acceleration=braking)
+    # Not different in the last digit.
+    position[0], velocity[0], braking[0] = history.average(period_s) if now is None else now
+    position[-1], velocity[-1], braking[-1] = way[count - 1], 0.0, 0.0
+    return Stop(ticks=ticks.astype(np.int64), position=position, velocity=velocity, acceleration=braking)
 
 
 def stopping_distance(speed: Array, acceleration: Array, period_s: float) -> Array:
