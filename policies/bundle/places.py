@@ -41,3 +41,9 @@ def find_policy(policy: str | Path) -> Path:
     if not file.is_file():
         raise ConfigError(f"no file {file}: name a file with kind and url of a policy server, or a bundle")
     return file.resolve()
+
+
+def check_other_folder(source: Path, folder: Path) -> None:
+    """Raises ConfigError when what is made of a bundle would be written over it."""
+    if folder.resolve() == source.resolve():
+        raise ConfigError(f"the variant would replace the bundle it is made from: name another folder than {folder}")

@@ -9,7 +9,7 @@ chunking (Black, Galliker and Levine 2025) with the identity in place of the den
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Literal, Protocol
 
@@ -51,6 +51,10 @@ class Flow:
         check_fields(self, "denoiser schedule")
         if self.start == self.end:
             raise ConfigError(f"denoiser schedule starts and ends at time {self.start}: they must differ")
+
+    def in_steps(self, steps: int) -> Flow:
+        """Returns the same flow in other steps."""
+        return replace(self, steps=steps)
 
     def sample(self, predict: Predict, noise: Array, given: Prefix | None, rng: np.random.Generator) -> Array:
         """See `Schedule`; nothing random but the noise."""
@@ -94,6 +98,23 @@ class Diffusion:
             raise ConfigError("denoiser schedule: timesteps must fall, and alphas rise with them and stay below 1")
         object.__setattr__(self, "timesteps", timesteps)
         object.__setattr__(self, "alphas", alphas)
+
+    def in_steps(self, steps: int) -> Diffusion:
+        """Returns DDIM in fewer of these steps, at the even distances that `diffusers` calls leading.
+
+        Raises:
+            ConfigError: it has fewer.
+        """
+        count = len(self.timesteps)
+        if not 1 <= steps <= count:
+            raise ConfigError(f"denoising in {steps} steps: the policy has {count}, and its graph knows no others")
+        kept = [count - 1 - k * (count // steps) for k in reversed(range(steps))]
+        return replace(
+            self,
+            timesteps=tuple(self.timesteps[k] for k in kept),
+            alphas=tuple(self.alphas[k] for k in kept),
+            stochastic=False,
+        )
 
     def sample(self, predict: Predict, noise: Array, given: Prefix | None, rng: np.random.Generator) -> Array:
         """See `Schedule`; `rng` gives the noise of DDPM."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.bundle.bundle import Bundle, write_bundle
+from tendon.policies.bundle.places import check_other_folder
 from tendon.policies.engines.external_data import listed_locations
 from tendon.policies.engines.loading import Engine, Graph, load_graph
 from tendon.policies.export.convert.half import to_half
@@ -77,8 +78,7 @@ def make_variant(
     """
     if precision not in PRECISIONS:
         raise ConfigError(f"precision is {precision!r}, known: {', '.join(PRECISIONS)}")
-    if folder.resolve() == bundle.folder.resolve():
-        raise ConfigError(f"the variant would replace the bundle it is made from: name another folder than {folder}")
+    check_other_folder(bundle.folder, folder)
     if precision == "int8" and not recorded:
         raise ConfigError(
             "int8 needs recorded inputs, since it takes the ranges of activations from them and other inputs than the "

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
+from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.policies.spec.prefix import Prefix
 from tendon.policies.spec.sampling import Diffusion, Flow, Schedule
@@ -106,3 +107,18 @@ def test_rows_in_the_past_are_left_to_the_model() -> None:
     blended = Prefix(rows=np.ones((3, 2)), frozen=1, past=2).blend(rows)
     assert (blended[:2] == 5.0).all() and (blended[2, :2] == 1.0).all() and (blended[3:5, :2] < 5.0).all()
     np.testing.assert_array_equal(blended[2:], Prefix(rows=np.ones((3, 2)), frozen=1).blend(rows[2:]))
+
+
+@pytest.mark.parametrize(("steps", "kept"), [(20, STEPS), (5, (16, 12, 8, 4, 0)), (3, (12, 6, 0)), (1, (0,))])
+def test_fewer_steps_of_a_diffusion_are_ddim_as_diffusers_spaces_it(steps: int, kept: tuple[int, ...]) -> None:
+    made = SCHEDULES["ddpm"].in_steps(steps)
+    assert (made.timesteps, made.stochastic) == (kept, False)
+    assert made.alphas == tuple(ALPHAS[STEPS.index(step)] for step in kept)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 21])
+def test_steps_that_the_graph_does_not_know_are_refused(steps: int) -> None:
+    with pytest.raises(ConfigError, match=f"denoising in {steps} steps: the policy has 20"):
+        SCHEDULES["ddim"].in_steps(steps)
+    with pytest.raises(ConfigError):
+        SCHEDULES["flow to 1"].in_steps(min(steps, 0))

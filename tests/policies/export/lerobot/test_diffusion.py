@@ -86,6 +86,19 @@ def test_the_graphs_answer_what_lerobot_answers_from_raw_observations_to_robot_u
     assert difference(wanted, found[diffusion_graphs.first_row :][: diffusion_graphs.execute_rows])[2] < BOUND
 
 
+@pytest.mark.parametrize("steps", [20, 10, 3])
+def test_fewer_steps_are_those_that_lerobot_itself_would_take_with_ddim(diffusion_folder: Path, steps: int) -> None:
+    network = loaded("diffusion", "Diffusion", diffusion_folder)[0].diffusion
+    make = lerobot_module("policies.diffusion.modeling_diffusion")._make_noise_scheduler
+
+    def schedule(name: str, count: int) -> Any:
+        network.noise_scheduler = make(name, num_train_timesteps=20, beta_schedule="squaredcos_cap_v2")
+        network.config.noise_scheduler_type, network.num_inference_steps = name, count
+        return diffusion_schedule(network)
+
+    assert schedule("DDPM", 20).in_steps(steps) == schedule("DDIM", steps)
+
+
 def test_the_export_says_how_the_policy_is_run(diffusion_graphs: ExportedPolicy) -> None:
     assert (
         diffusion_graphs.rows,
