@@ -164,8 +164,8 @@ def test_a_server_that_becomes_late_slows_simulated_time_and_not_the_robot(graph
     [
         ("slow", r"policy server ws://127.0.0.1:\d+ did not answer in 1 s"),
         ("keys", "the answer lacks actions, it has: action"),
-        ("narrow", r"actions of the answer has shape \(10, 7\), expected 10x8"),
-        ("huge", "a message is too large"),
+        pytest.param("narrow", r"actions of the answer has shape \(10, 7\), expected 10x8", marks=pytest.mark.laws),
+        pytest.param("huge", "a message is too large", marks=pytest.mark.laws),
     ],
 )
 def test_a_bad_answer_is_a_stop_and_a_good_one_goes_on(graph: RunningGraph, mood: str, why: str) -> None:

@@ -80,8 +80,15 @@ def test_a_pause_of_every_process_is_nothing_to_the_graph(graph: RunningGraph, b
 
 
 @BOTH_IN_LAWS
-@pytest.mark.parametrize("node", ["control_node", "safety_monitor"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize(
+    ("node", "number"),
+    [
+        ("control_node", signal.SIGKILL),
+        ("safety_monitor", signal.SIGSTOP),
+        pytest.param("control_node", signal.SIGSTOP, marks=pytest.mark.laws),
+        pytest.param("safety_monitor", signal.SIGKILL, marks=pytest.mark.laws),
+    ],
+)
 def test_a_node_that_is_dead_or_frozen_does_not_stop_time_and_the_robot_stops(
     graph: RunningGraph, node: str, number: signal.Signals
 ) -> None:

@@ -77,6 +77,7 @@ def test_when_chunks_end_the_robot_comes_to_rest_and_goes_on_with_the_next(stopp
     graph.wait(graph.moving, "motion again")
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize("victim", ["control_node", "safety_monitor"])
 def test_killed_in_motion_the_robot_comes_to_rest_and_no_restart_moves_it(stopped: RunningGraph, victim: str) -> None:
     graph = stopped
