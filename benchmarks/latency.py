@@ -155,7 +155,7 @@ def _overruns(operator: Operator) -> int:
 def measure_simulation(bench: harness.Bench, scene: int) -> None:
     """Prints and adds how fast physics and rendering go when nothing waits for them."""
     from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
-    from tendon.sim.pybullet.world import PHYSICS_HZ
+    from tendon.sim.engine import PHYSICS_HZ
     from tendon.sim.tabletop.scene import sample_scene
 
     robot = SimulatedRobot(load_profile("panda"), sample_scene(scene))

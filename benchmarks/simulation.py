@@ -20,13 +20,14 @@ import numpy as np
 import pybullet_data
 from harness import Number
 
-from tendon.robots.profile import load_profile
+from tendon.robots.profile import RobotProfile, load_profile
+from tendon.sim.engine import PHYSICS_HZ
+from tendon.sim.panda import STOCK_URDF, panda
 from tendon.sim.pybullet.client import pybullet
-from tendon.sim.pybullet.panda import STOCK_URDF, Panda
-from tendon.sim.pybullet.world import PHYSICS_HZ
+from tendon.sim.pybullet.engine import BulletEngine
 from tendon.sim.tabletop.env import TabletopEnv
 from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
-from tendon.sim.tabletop.scene import FAMILIES, sample_scene
+from tendon.sim.tabletop.scene import FAMILIES, Scene, sample_scene
 from tendon.sim.tabletop.world import World
 
 FIRST_SEED = 100_000
@@ -36,11 +37,16 @@ STOCK = Path(pybullet_data.getDataPath())
 class StockWorld(World):
     """A world that looks like PyBullet's examples."""
 
-    def _robot(self) -> Panda:
-        return Panda(self.client, self.profile.joint_names[:-1], str(STOCK_URDF))
+    def __init__(self, scene: Scene, profile: RobotProfile) -> None:
+        self._bullet = BulletEngine(panda(profile.joint_names[:-1], str(STOCK_URDF)))
+        super().__init__(scene, profile, self._bullet)
 
-    def _table(self) -> int:
-        return int(pybullet.loadURDF(str(STOCK / "plane.urdf"), physicsClientId=self.client))
+    def reset(self, scene: Scene) -> None:
+        """Replaces the table's box by a plane."""
+        super().reset(scene)
+        client = self._bullet.client
+        pybullet.removeBody(self._bullet.surroundings[0], physicsClientId=client)
+        pybullet.loadURDF(str(STOCK / "plane.urdf"), physicsClientId=client)
 
 
 class Stopwatch:

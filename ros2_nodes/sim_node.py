@@ -34,7 +34,7 @@ from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
 from tendon.ros2_nodes.stand_ins.stand_in import StandIn
 from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
 from tendon.safety.reports import TaskState
-from tendon.sim.pybullet.world import PHYSICS_HZ
+from tendon.sim.engine import PHYSICS_HZ
 from tendon.sim.tabletop.scene import Scene, sample_scene
 
 STATE_HZ = 100

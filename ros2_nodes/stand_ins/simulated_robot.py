@@ -11,6 +11,8 @@ from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import STILL_SPEED
 from tendon.robots.trajectory_controller import TrajectoryController
+from tendon.sim.panda import panda
+from tendon.sim.simulators import open_engine
 from tendon.sim.tabletop.phrases import parse_instruction
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.world import World
@@ -29,7 +31,7 @@ class SimulatedRobot:
     """
 
     def __init__(self, profile: RobotProfile, scene: Scene, gui: bool = False) -> None:
-        self.world = World(scene, profile, gui=gui)
+        self.world = World(scene, profile, open_engine(panda(profile.joint_names[:-1]), gui=gui))
         position, _ = self.world.joint_state()
         self._columns = {c.name: [profile.joint_names.index(n) for n in c.joints] for c in profile.controllers}
         self._controllers = {

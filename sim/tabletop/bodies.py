@@ -1,4 +1,4 @@
-"""PyBullet bodies of a scene, made of boxes and cylinders only: what TinyRenderer draws fast."""
+"""What the things of a scene are made of: boxes and cylinders only, which every simulator draws fast."""
 
 from __future__ import annotations
 
@@ -10,40 +10,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from tendon.sim.pybullet.client import pybullet
+from tendon.sim.bodies import Body, Part, Slide, Surface, Vector
 from tendon.sim.tabletop.items import DRAWER_TRAVEL, HANDLE_STANDOFF, Item
-
-Part = tuple[tuple[float, float, float], tuple[float, float, float], float]
-"""Half extents, centre and yaw of a box in the body frame."""
+from tendon.sim.tabletop.scene import Look
 
 WALL_HALF_THICKNESS = 0.004
 """Of bowls and bins [m]."""
-
-
-def _boxes(client: int, parts: list[Part], rgb: tuple[float, float, float], mass: float, position: tuple) -> int:
-    """Creates one body from several boxes; a compound may not use more than one collision array call."""
-    halves = [list(half) for half, _, _ in parts]
-    centres = [list(centre) for _, centre, _ in parts]
-    turns = [list(pybullet.getQuaternionFromEuler((0, 0, yaw))) for _, _, yaw in parts]
-    box = [pybullet.GEOM_BOX] * len(parts)
-    collision = pybullet.createCollisionShapeArray(
-        shapeTypes=box,
-        halfExtents=halves,
-        collisionFramePositions=centres,
-        collisionFrameOrientations=turns,
-        physicsClientId=client,
-    )
-    visual = pybullet.createVisualShapeArray(
-        shapeTypes=box,
-        halfExtents=halves,
-        visualFramePositions=centres,
-        visualFrameOrientations=turns,
-        rgbaColors=[[*rgb, 1.0]] * len(parts),
-        physicsClientId=client,
-    )
-    body = pybullet.createMultiBody(mass, collision, visual, position, physicsClientId=client)
-    pybullet.changeVisualShape(body, -1, rgbaColor=[*rgb, 1.0], physicsClientId=client)
-    return body
 
 
 def container_ring(item: Item) -> tuple[int, float]:
@@ -51,115 +23,84 @@ def container_ring(item: Item) -> tuple[int, float]:
     return (8, item.size / 2 - 0.006) if item.kind == "bowl" else (4, item.size / 2 - 0.005)
 
 
+def _box(half: Vector, centre: Vector = (0.0, 0.0, 0.0), yaw: float = 0.0) -> Part:
+    return Part(kind="box", half=half, centre=centre, yaw=yaw)
+
+
 def _ring(radius: float, height: float, sides: int) -> list[Part]:
     length = radius * math.tan(math.pi / sides)
     angles = [2 * math.pi * k / sides for k in range(sides)]
-    thickness = WALL_HALF_THICKNESS
-    return [
-        ((thickness, length + 0.003, height / 2), (radius * math.cos(a), radius * math.sin(a), height / 2), a)
-        for a in angles
-    ]
+    half = (WALL_HALF_THICKNESS, length + 0.003, height / 2)
+    return [_box(half, (radius * math.cos(a), radius * math.sin(a), height / 2), a) for a in angles]
 
 
-def make_body(client: int, item: Item) -> int:
-    """Creates the body of an item at its place and returns its PyBullet id."""
+def body_of(item: Item) -> Body:
+    """Returns the body of an item at its place."""
     if item.kind == "drawer":
-        return _drawer(client, item)
-    half, rgba = item.size / 2, [*item.rgb, 1.0]
+        return _drawer(item)
+    half = item.size / 2
     if item.kind in ("bowl", "bin"):
         sides, radius = container_ring(item)
-        base = ((half - 0.012, half - 0.012, 0.003), (0.0, 0.0, 0.003), 0.0)
-        if item.kind == "bowl":
-            base = ((half * 0.66, half * 0.66, 0.003), (0.0, 0.0, 0.003), 0.0)
+        reach = half * 0.66 if item.kind == "bowl" else half - 0.012
+        base = _box((reach, reach, 0.003), (0.0, 0.0, 0.003))
         x, y, _ = item.position
-        return _boxes(client, [base, *_ring(radius, item.height, sides)], item.rgb, 0.0, (x, y, 0.0))
-    if item.kind in ("cylinder", "plate"):
-        shape = {"radius": half, "physicsClientId": client}
-        collision = pybullet.createCollisionShape(pybullet.GEOM_CYLINDER, height=item.height, **shape)
-        visual = pybullet.createVisualShape(pybullet.GEOM_CYLINDER, length=item.height, rgbaColor=rgba, **shape)
-    else:
-        extents = {"halfExtents": [half, half, item.height / 2], "physicsClientId": client}
-        solid = item.kind != "zone"
-        collision = pybullet.createCollisionShape(pybullet.GEOM_BOX, **extents) if solid else -1
-        visual = pybullet.createVisualShape(pybullet.GEOM_BOX, rgbaColor=rgba, **extents)
-    turn = pybullet.getQuaternionFromEuler((0, 0, item.yaw))
-    body = pybullet.createMultiBody(item.mass, collision, visual, item.position, turn, physicsClientId=client)
-    pybullet.changeDynamics(
-        body,
-        -1,
-        lateralFriction=item.friction,
-        spinningFriction=0.005,
-        rollingFriction=0.002 if item.kind == "cylinder" else 0.0,
-        linearDamping=0.05,
-        angularDamping=0.3,
-        physicsClientId=client,
+        return Body(parts=(base, *_ring(radius, item.height, sides)), rgb=item.rgb, position=(x, y, 0.0))
+    round_ = item.kind in ("cylinder", "plate")
+    return Body(
+        parts=(Part(kind="cylinder" if round_ else "box", half=(half, half, item.height / 2)),),
+        rgb=item.rgb,
+        position=item.position,
+        yaw=item.yaw,
+        mass=item.mass,
+        solid=item.kind != "zone",
+        surface=Surface(
+            friction=item.friction,
+            spinning=0.005,
+            rolling=0.002 if item.kind == "cylinder" else 0.0,
+            damping=(0.05, 0.3),
+        ),
     )
-    return body
 
 
-def _drawer(client: int, item: Item) -> int:
-    """Creates a cabinet whose drawer slides along -x; its handle is a post that a gripper can straddle."""
+def _drawer(item: Item) -> Body:
+    """Returns a cabinet whose drawer slides along -x; its handle is a post that a gripper can straddle."""
     width, height, depth = item.size, item.height, 0.16
-    shell: list[Part] = [
-        ((depth / 2, width / 2, 0.005), (depth / 2, 0.0, height - 0.005), 0.0),
-        ((depth / 2, 0.005, height / 2), (depth / 2, width / 2 - 0.005, height / 2), 0.0),
-        ((depth / 2, 0.005, height / 2), (depth / 2, -width / 2 + 0.005, height / 2), 0.0),
-    ]
-    slide: list[Part] = [
-        ((0.005, width / 2 - 0.012, height / 2 - 0.01), (-0.005, 0.0, height / 2 - 0.002), 0.0),
-        ((depth / 2 - 0.01, width / 2 - 0.016, 0.003), (depth / 2 - 0.01, 0.0, 0.012), 0.0),
-        ((HANDLE_STANDOFF / 2, 0.007, 0.007), (-HANDLE_STANDOFF / 2, 0.0, 0.02), 0.0),
-        ((0.008, 0.008, 0.036), (-HANDLE_STANDOFF, 0.0, 0.048), 0.0),
-    ]
-    shapes = {}
-    for name, parts, rgb in (("shell", shell, item.rgb), ("slide", slide, tuple(0.6 * c for c in item.rgb))):
-        halves, centres = [list(p[0]) for p in parts], [list(p[1]) for p in parts]
-        box = [pybullet.GEOM_BOX] * len(parts)
-        shapes[name] = (
-            pybullet.createCollisionShapeArray(
-                shapeTypes=box, halfExtents=halves, collisionFramePositions=centres, physicsClientId=client
+    return Body(
+        parts=(
+            _box((depth / 2, width / 2, 0.005), (depth / 2, 0.0, height - 0.005)),
+            _box((depth / 2, 0.005, height / 2), (depth / 2, width / 2 - 0.005, height / 2)),
+            _box((depth / 2, 0.005, height / 2), (depth / 2, -width / 2 + 0.005, height / 2)),
+        ),
+        rgb=item.rgb,
+        position=item.position,
+        slide=Slide(
+            parts=(
+                _box((0.005, width / 2 - 0.012, height / 2 - 0.01), (-0.005, 0.0, height / 2 - 0.002)),
+                _box((depth / 2 - 0.01, width / 2 - 0.016, 0.003), (depth / 2 - 0.01, 0.0, 0.012)),
+                _box((HANDLE_STANDOFF / 2, 0.007, 0.007), (-HANDLE_STANDOFF / 2, 0.0, 0.02)),
+                _box((0.008, 0.008, 0.036), (-HANDLE_STANDOFF, 0.0, 0.048)),
             ),
-            pybullet.createVisualShapeArray(
-                shapeTypes=box,
-                halfExtents=halves,
-                visualFramePositions=centres,
-                rgbaColors=[[*rgb, 1.0]] * len(parts),
-                physicsClientId=client,
-            ),
-        )
-    body = pybullet.createMultiBody(
-        baseMass=0.0,
-        baseCollisionShapeIndex=shapes["shell"][0],
-        baseVisualShapeIndex=shapes["shell"][1],
-        basePosition=item.position,
-        linkMasses=[0.3],
-        linkCollisionShapeIndices=[shapes["slide"][0]],
-        linkVisualShapeIndices=[shapes["slide"][1]],
-        linkPositions=[[0, 0, 0]],
-        linkOrientations=[[0, 0, 0, 1]],
-        linkInertialFramePositions=[[0, 0, 0.04]],
-        linkInertialFrameOrientations=[[0, 0, 0, 1]],
-        linkParentIndices=[0],
-        linkJointTypes=[pybullet.JOINT_PRISMATIC],
-        linkJointAxis=[[-1, 0, 0]],
-        physicsClientId=client,
+            rgb=(0.6 * item.rgb[0], 0.6 * item.rgb[1], 0.6 * item.rgb[2]),
+            axis=(-1.0, 0.0, 0.0),
+            travel=DRAWER_TRAVEL,
+            opening=item.opening,
+            mass=0.3,
+            centre_of_mass=(0.0, 0.0, 0.04),
+            resistance=1.5,
+            friction=1.0,
+        ),
     )
-    pybullet.changeVisualShape(body, -1, rgbaColor=[*item.rgb, 1.0], physicsClientId=client)
-    pybullet.changeVisualShape(body, 0, rgbaColor=[*(0.6 * c for c in item.rgb), 1.0], physicsClientId=client)
-    pybullet.changeDynamics(
-        body,
-        0,
-        jointLowerLimit=0.0,
-        jointUpperLimit=DRAWER_TRAVEL,
-        lateralFriction=1.0,
-        physicsClientId=client,
+
+
+def table(look: Look) -> Body:
+    """Returns the table, its top at z = 0."""
+    return Body(
+        parts=(_box((0.5, 0.7, 0.02)),),
+        rgb=look.table_rgb,
+        position=(0.55, 0.0, -0.02),
+        surface=Surface(friction=0.7),
+        texture=texture_files()[look.texture - 1] if look.texture else None,
     )
-    pybullet.setCollisionFilterPair(body, body, -1, 0, 0, physicsClientId=client)
-    pybullet.resetJointState(body, 0, item.opening, physicsClientId=client)
-    pybullet.setJointMotorControl2(
-        body, 0, pybullet.VELOCITY_CONTROL, targetVelocity=0.0, force=1.5, physicsClientId=client
-    )
-    return body
 
 
 @functools.cache

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.sim.pybullet.client import pybullet
-from tendon.sim.pybullet.panda import HAND, TOOL_DOWN, TOOL_OFFSET_Z, Panda
+from tendon.sim.engine import Engine, Light, View
+from tendon.sim.panda import HAND, TOOL_DOWN, TOOL_OFFSET_Z
 from tendon.sim.tabletop.scene import CAMERAS, Look
 
 SCENE_EYE = (1.02, 0.0, 0.72)
@@ -20,7 +20,6 @@ SCENE_LOOKS_AT = (0.45, 0.0, 0.02)
 WRIST_EYE = (0.055, 0.0, 0.02)
 WRIST_LOOKS_AT = (0.045, 0.0, 0.12)
 FIELD_OF_VIEW = dict(zip(CAMERAS, map(math.radians, (39.0, 80.0)), strict=True))
-NEAR, FAR = 0.02, 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +71,15 @@ def check_cameras(profile: RobotProfile) -> None:
 
 
 class CameraRig:
-    """Draws what the profile's cameras see. PyBullet holds the GIL meanwhile: in a graph, give it a process.
+    """Draws what the profile's cameras see.
 
     Args:
-        robot: in whose world the cameras are; one of them is on its hand.
+        engine: in whose world the cameras are; one of them is on the robot's hand.
         profile: says which cameras there are, see `check_cameras`.
     """
 
-    def __init__(self, robot: Panda, profile: RobotProfile) -> None:
-        self._robot, self._profile = robot, profile
+    def __init__(self, engine: Engine, profile: RobotProfile) -> None:
+        self._engine, self._profile = engine, profile
 
     def intrinsics(self, name: str) -> Array:
         """Returns the camera matrix (3, 3) [px]: square pixels, centre of the image, no distortion."""
@@ -88,18 +87,18 @@ class CameraRig:
         focal = camera.height / 2 / math.tan(FIELD_OF_VIEW[name] / 2)
         return np.array([[focal, 0, camera.width / 2], [0, focal, camera.height / 2], [0, 0, 1.0]])
 
-    def _view(self, name: str, look: Look) -> list[float]:
+    def _view(self, name: str, look: Look) -> View:
         if name == "scene":
             eye = np.add(SCENE_EYE, look.camera_offset)
             at = np.add(SCENE_LOOKS_AT, (look.camera_tilt[0], look.camera_tilt[1], 0.0))
-            return pybullet.computeViewMatrix(eye.tolist(), at.tolist(), [0, 0, 1])
-        robot = self._robot
-        state = pybullet.getLinkState(
-            robot.body, robot.links[HAND], computeForwardKinematics=True, physicsClientId=robot.client
+            up = np.array([0.0, 0.0, 1.0])
+        else:
+            origin, rotation = self._engine.link_pose(HAND)
+            eye, at = origin + rotation @ np.array(WRIST_EYE), origin + rotation @ np.array(WRIST_LOOKS_AT)
+            up = rotation[:, 0]
+        return View(
+            eye=tuple(eye.tolist()), at=tuple(at.tolist()), up=tuple(up.tolist()), height_rad=FIELD_OF_VIEW[name]
         )
-        origin, rotation = np.array(state[4]), np.array(pybullet.getMatrixFromQuaternion(state[5])).reshape(3, 3)
-        eye, at = origin + rotation @ np.array(WRIST_EYE), origin + rotation @ np.array(WRIST_LOOKS_AT)
-        return pybullet.computeViewMatrix(eye.tolist(), at.tolist(), rotation[:, 0].tolist())
 
     def render(
         self, name: str, look: Look, width: int | None = None, height: int | None = None
@@ -113,22 +112,6 @@ class CameraRig:
             height: likewise.
         """
         camera = self._profile.camera(name)
-        width, height = width or camera.width, height or camera.height
-        projection = pybullet.computeProjectionMatrixFOV(math.degrees(FIELD_OF_VIEW[name]), width / height, NEAR, FAR)
-        _, _, rgba, _, _ = pybullet.getCameraImage(
-            width,
-            height,
-            self._view(name, look),
-            projection,
-            lightDirection=look.light_direction,
-            lightColor=look.light_rgb,
-            lightDistance=2.0,
-            lightAmbientCoeff=look.ambient,
-            lightDiffuseCoeff=1.0 - look.ambient,
-            lightSpecularCoeff=0.05,
-            shadow=0,
-            renderer=pybullet.ER_TINY_RENDERER,
-            flags=pybullet.ER_NO_SEGMENTATION_MASK,
-            physicsClientId=self._robot.client,
-        )
-        return np.ascontiguousarray(np.asarray(rgba, dtype=np.uint8).reshape(height, width, 4)[..., :3])
+        light = Light(direction=look.light_direction, rgb=look.light_rgb, ambient=look.ambient)
+        size = (width or camera.width, height or camera.height)
+        return self._engine.render(self._view(name, look), light, *size)

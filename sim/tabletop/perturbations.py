@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tendon.sim.perturbation import Blur, Noise, Occlusion, Perturbation, SwappedCameras, WrongJoints
-from tendon.sim.pybullet.client import pybullet
 from tendon.sim.tabletop.items import AREA, MOVABLE, Item
 from tendon.sim.tabletop.scene import Look, Scene
 from tendon.sim.tabletop.world import World
@@ -72,8 +71,7 @@ class MovedObject(Perturbation):
             there = np.array([x + MOVE_M * math.cos(angle), y + MOVE_M * math.sin(angle), z])
             inside = all(low <= v <= high for v, (low, high) in zip(there[:2], AREA, strict=True))
             if inside and all(np.hypot(*(there - p)[:2]) > 0.09 for p in others):
-                body = world.bodies[target]
-                pybullet.resetBasePositionAndOrientation(body, there, (0, 0, 0, 1), physicsClientId=world.client)
+                world.engine.move(target, (*there.tolist(), 0.0, 0.0, 0.0, 1.0))
                 return
 
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from tendon.core.types import ActionChunk, Observation
 from tendon.robots.profile import RobotProfile
-from tendon.sim.pybullet.robot import Robot
-from tendon.sim.pybullet.world import BulletWorld
+from tendon.sim.engine_world import EngineWorld
+from tendon.sim.pybullet.engine import BulletEngine
+from tendon.sim.robot_body import RobotBody
 from tendon.sim.suite import Suite
 
 NEAR_RAD, STILL_RAD_S = 0.02, 0.02
@@ -47,25 +48,23 @@ def draw(seed: int) -> TurningScene:
     return TurningScene(seed=seed, task=Turn(family="left" if left else "right", degrees=degrees if left else -degrees))
 
 
-class TurningWorld(BulletWorld):
+class TurningWorld(EngineWorld):
     """The robot as its own URDF has it, alone; its cameras see black."""
 
     def __init__(self, profile: RobotProfile) -> None:
-        super().__init__(profile)
         count = len(profile.joint_names)
-        self.robot = Robot(
-            self.client,
+        robot = RobotBody(
             urdf=str(profile.urdf),
             joints=profile.joint_names,
-            columns=range(count),
-            forces=[500.0] * count,
-            position_gains=[0.4] * count,
+            columns=tuple(range(count)),
+            forces=(500.0,) * count,
+            position_gains=(0.4,) * count,
         )
+        super().__init__(profile, BulletEngine(robot))
         self.reset(draw(0))
 
     def reset(self, scene: TurningScene) -> None:
-        self.clear()
-        self.robot.load()
+        self.engine.load([], [])
         self.reset_joints(self.profile.vector("home"))
 
     def render(self, camera: str) -> npt.NDArray[np.uint8]:

@@ -8,6 +8,8 @@ import numpy as np
 import pybullet
 
 from tendon.core.types import Array
+from tendon.sim.panda import panda
+from tendon.sim.pybullet.engine import BulletEngine
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.world import World
 from tests.faults.witness import PROFILE, Motion
@@ -69,15 +71,16 @@ class Table:
     """The distance of the arm to the table, by PyBullet's own geometry."""
 
     def __init__(self) -> None:
-        self._world = World(sample_scene(100_003), PROFILE)
+        self._engine = BulletEngine(panda(PROFILE.joint_names[:-1]))
+        self._world = World(sample_scene(100_003), PROFILE, self._engine)
 
     def least_m(self, positions: list[Array]) -> float:
         """Returns the smallest distance of any link but the base; `NEAR_M` when it never came nearer."""
         least = NEAR_M
-        world, client = self._world, self._world.client
+        client, robot, table = self._engine.client, self._engine.robot.body, self._engine.surroundings[0]
         for position in positions:
-            world.reset_joints(position)
+            self._world.reset_joints(position)
             pybullet.performCollisionDetection(physicsClientId=client)
-            points = pybullet.getClosestPoints(world.robot.body, world.table, NEAR_M, physicsClientId=client)
+            points = pybullet.getClosestPoints(robot, table, NEAR_M, physicsClientId=client)
             least = min([least, *(point[8] for point in points if point[3] not in BASE_LINKS)])
         return least

@@ -22,8 +22,8 @@ from tendon.core.protocols import Policy
 from tendon.core.types import Array, Image, Observation
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
-from tendon.sim.pybullet.panda import TOOL_DOWN
-from tendon.sim.pybullet.world import PHYSICS_HZ
+from tendon.sim.engine import PHYSICS_HZ
+from tendon.sim.panda import TOOL_DOWN
 from tendon.sim.tabletop.cameras import viewpoints
 from tendon.sim.tabletop.expert.decide import ExpertState, observe_state, to_vector
 from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot

@@ -8,7 +8,7 @@ from tendon.core.errors import KinematicsError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
-from tendon.sim.pybullet.panda import TOOL_DOWN
+from tendon.sim.panda import TOOL_DOWN
 from tendon.sim.tabletop.expert.decide import observe_state
 from tendon.sim.tabletop.expert.rollout import rollout
 from tendon.sim.tabletop.world import World

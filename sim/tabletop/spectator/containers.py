@@ -12,7 +12,7 @@ from tendon.sim.tabletop.bodies import WALL_HALF_THICKNESS, container_ring
 from tendon.sim.tabletop.items import Item
 
 FLOOR_M = 0.006
-"""Height of the floor's upper side, as in `bodies.make_body`."""
+"""Height of the floor's upper side, as in `bodies.body_of`."""
 
 
 def draw_container(client: int, item: Item) -> int:
@@ -33,7 +33,7 @@ def draw_container(client: int, item: Item) -> int:
 def container_mesh(item: Item) -> tuple[Array, list[int], Array]:
     """Returns (k, 3) corners [m] of flat faces, three indices a triangle, and (k, 3) normals, in the item's frame.
 
-    The walls are the boxes of `bodies.make_body`, mitred at the corners; the floor reaches them everywhere.
+    The walls are the boxes of `bodies.body_of`, mitred at the corners; the floor reaches them everywhere.
     """
     sides, radius = container_ring(item)
     middles = np.arange(sides) * 2 * math.pi / sides

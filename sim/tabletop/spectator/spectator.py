@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.robots.profile import RobotProfile
+from tendon.sim.panda import STOCK_URDF, panda
 from tendon.sim.pybullet.client import pybullet
-from tendon.sim.pybullet.panda import STOCK_URDF
+from tendon.sim.pybullet.engine import BulletEngine
 from tendon.sim.tabletop.items import CONTAINERS
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.spectator.containers import draw_container
@@ -33,14 +34,15 @@ class Spectator:
 
     def __init__(self, scene: Scene, profile: RobotProfile, width: int, height: int) -> None:
         self._size = (width, height)
-        self._world = World(scene, profile)
-        client = self._world.client
+        engine = BulletEngine(panda(profile.joint_names[:-1]))
+        self._world = World(scene, profile, engine)
+        client = self._client = engine.client
         # The world draws what physics and policies use: boxes with gaps between them, the robot's collision meshes.
         for i, item in enumerate(scene.items):
             if item.kind in CONTAINERS:
-                pybullet.removeBody(self._world.bodies[i], physicsClientId=client)
-                self._world.bodies[i] = draw_container(client, item)
-        robot = self._world.robot
+                pybullet.removeBody(engine.things[i], physicsClientId=client)
+                engine.things[i] = draw_container(client, item)
+        robot = engine.robot
         pybullet.removeBody(robot.body, physicsClientId=client)
         robot.body = pybullet.loadURDF(str(STOCK_URDF), useFixedBase=True, physicsClientId=client)
         self._view = pybullet.computeViewMatrix(EYE, LOOKS_AT, (0, 0, 1))
@@ -67,7 +69,7 @@ class Spectator:
             shadow=1,
             renderer=pybullet.ER_TINY_RENDERER,
             flags=pybullet.ER_NO_SEGMENTATION_MASK,
-            physicsClientId=self._world.client,
+            physicsClientId=self._client,
         )
         pixels = np.asarray(rgba, dtype=np.uint8).reshape(height, width, 4)[..., :3]
         empty = np.asarray(depth).reshape(height, width, 1) >= 1.0

@@ -9,7 +9,7 @@ import pytest
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
-from tendon.sim.pybullet.panda import TOOL_DOWN
+from tendon.sim.panda import TOOL_DOWN
 from tendon.sim.tabletop.cameras import CameraRig, viewpoints
 from tendon.sim.tabletop.scene import Look, Scene, sample_scene
 from tendon.sim.tabletop.world import World
