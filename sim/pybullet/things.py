@@ -43,7 +43,7 @@ def add_body(client: int, body: Body) -> int:
 def _shapes(client: int, parts: Sequence[Part], rgb: Rgb, solid: bool = True) -> tuple[int, int]:
     """Returns collision and visual shape; a compound may not use more than one collision array call."""
     rgba = [*rgb, 1.0]
-    if len(parts) == 1:
+    if len(parts) == 1 and (parts[0].centre, parts[0].yaw) == ((0.0, 0.0, 0.0), 0.0):
         (part,) = parts
         kind, size = SHAPES[part.kind], {"physicsClientId": client}
         if part.kind == "cylinder":

@@ -43,6 +43,7 @@ OPTIONAL: Mapping[str, tuple[str, str]] = {
     "gymnasium": ("gymnasium", "sim"),
     "matplotlib": ("matplotlib", "sim"),
     "msgpack": ("msgpack", "remote"),
+    "mujoco": ("mujoco", "mujoco"),
     "onnx": ("onnx", "train"),
     "openvino": ("openvino", "openvino"),
     "pybullet": ("pybullet", "sim"),

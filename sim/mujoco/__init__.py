@@ -1,0 +1,1 @@
+"""MuJoCo as a simulator. Needs the extra `mujoco`."""

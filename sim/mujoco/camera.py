@@ -1,0 +1,83 @@
+"""A camera in a MuJoCo model that is put where it is to look from, picture by picture."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.sim.engine import Light, View
+from tendon.sim.mujoco.client import mujoco
+
+EYE, LAMP = "eye", "lamp"
+MAX_PX = 1280
+"""Of a picture's side: the size of the buffer that is drawn into."""
+GEOMS = 2000
+
+
+def add_camera(spec: Any) -> None:
+    """Adds camera and lamp. No shadows and no smoothed edges: a processor takes ten times as long for them."""
+    spec.worldbody.add_camera(name=EYE)
+    lamp = spec.worldbody.add_light(name=LAMP, castshadow=False)
+    lamp.type = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
+    spec.stat.extent = 1.0  # of the model otherwise, which changes with what is in it
+    spec.visual.headlight.active = 0
+    sky = spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, width=4, height=24)
+    sky.builtin, sky.rgb1, sky.rgb2 = mujoco.mjtBuiltin.mjBUILTIN_FLAT, [1, 1, 1], [1, 1, 1]
+    spec.visual.quality.offsamples, spec.visual.quality.shadowsize = 0, 0
+    spec.visual.global_.offwidth = spec.visual.global_.offheight = MAX_PX
+
+
+class Camera:
+    """Draws a model. It belongs to the thread that made it.
+
+    Args:
+        model: compiled, with what `add_camera` adds.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._gl = mujoco.GLContext(MAX_PX, MAX_PX)
+        self._gl.make_current()
+        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self._scene = mujoco.MjvScene(model, maxgeom=GEOMS)
+        self._options = mujoco.MjvOption()
+        self._view = mujoco.MjvCamera()
+        self._view.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        self._view.fixedcamid = self._eye = model.camera(EYE).id
+        self._lamp = model.light(LAMP).id
+
+    def draw(self, data: Any, view: View, light: Light, width: int, height: int) -> npt.NDArray[np.uint8]:
+        """Returns a picture, (height, width, 3) RGB."""
+        model = self._model
+        eye, at, up = (np.array(each, dtype=np.float64) for each in (view.eye, view.at, view.up))
+        back = (eye - at) / np.linalg.norm(eye - at)
+        right = np.cross(up, back)
+        right /= np.linalg.norm(right)
+        data.cam_xpos[self._eye] = eye
+        data.cam_xmat[self._eye] = np.stack([right, np.cross(back, right), back], axis=1).ravel()
+        model.cam_fovy[self._eye] = math.degrees(view.height_rad)
+        model.vis.map.znear, model.vis.map.zfar = view.near, view.far
+        way = -np.array(light.direction)
+        data.light_xdir[self._lamp] = way / np.linalg.norm(way)
+        data.light_xpos[self._lamp] = light.direction
+        model.light_ambient[self._lamp] = light.ambient * np.array(light.rgb)
+        model.light_diffuse[self._lamp] = (1.0 - light.ambient) * np.array(light.rgb)
+        model.light_specular[self._lamp] = 0.05
+        self._gl.make_current()
+        everything = mujoco.mjtCatBit.mjCAT_ALL
+        mujoco.mjv_updateScene(model, data, self._options, None, self._view, everything, self._scene)
+        frame = mujoco.MjrRect(0, 0, width, height)
+        mujoco.mjr_render(frame, self._scene, self._context)
+        pixels = np.empty((height, width, 3), np.uint8)
+        mujoco.mjr_readPixels(pixels, None, frame, self._context)
+        return np.ascontiguousarray(pixels[::-1])
+
+    def close(self) -> None:
+        """Frees what the graphics library holds."""
+        self._gl.make_current()
+        self._context.free()
+        self._gl.free()
