@@ -13,9 +13,11 @@ ROS = [
 ]
 # PyBullet has no wheels beyond Python 3.11, and there pip would build it for ten minutes or fail: all else installs.
 PYBULLET = "pybullet>=3.2.6; python_version < '3.12'"
-# 4.0.0 has a wrong Hessian (its release notes). Where PyBullet has no wheels, MuJoCo is the simulator.
-MUJOCO = "mujoco>=3.17,!=4.0.0"
-SIM = [PYBULLET, f"{MUJOCO}; python_version >= '3.12'", "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
+# MuJoCo 4.0.0 has a wrong Hessian. Where PyBullet has no wheels, MuJoCo is the simulator; the Panda's meshes, which
+# PyBullet brings along, are then those of example-robot-data.
+MUJOCO = ["mujoco>=3.17,!=4.0.0", "example-robot-data>=4.1"]
+NEWER_PYTHON = [f"{each}; python_version >= '3.12'" for each in MUJOCO]
+SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
 VIEW = ["rerun-sdk>=0.41"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
@@ -27,13 +29,12 @@ GPU = ["onnxruntime-gpu[cuda,cudnn]>=1.21", "tensorrt>=10"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.30"]
 DEV = [
     *OPENVINO,
-    MUJOCO,
+    *MUJOCO,
     "pytest>=8",
     "pytest-timeout>=2.4",
     "pytest-xdist>=3.6",
     "hypothesis>=6.100",
     "jsonschema>=4.20",
-    "example-robot-data>=4.1",
     "onnx>=1.17",
     "ruff>=0.8",
     "mypy>=1.13",
@@ -94,7 +95,7 @@ setup(
     extras_require={
         "ros": ROS,
         "sim": SIM,
-        "mujoco": [MUJOCO],
+        "mujoco": MUJOCO,
         "remote": REMOTE,
         "view": VIEW,
         "train": SIM + TRAIN,

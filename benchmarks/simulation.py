@@ -22,7 +22,7 @@ from harness import Number
 
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.engine import PHYSICS_HZ
-from tendon.sim.panda import STOCK_URDF, panda
+from tendon.sim.panda import panda, stock_urdf
 from tendon.sim.pybullet.client import pybullet
 from tendon.sim.pybullet.engine import BulletEngine
 from tendon.sim.tabletop.env import TabletopEnv
@@ -38,8 +38,8 @@ class StockWorld(World):
     """A world that looks like PyBullet's examples."""
 
     def __init__(self, scene: Scene, profile: RobotProfile) -> None:
-        self._bullet = BulletEngine(panda(profile.joint_names[:-1], str(STOCK_URDF)))
-        super().__init__(scene, profile, self._bullet)
+        self._bullet = BulletEngine(panda(profile.joint_names[:-1], str(stock_urdf()[0])))
+        super().__init__(scene, profile, engine=self._bullet)
 
     def reset(self, scene: Scene) -> None:
         """Replaces the table's box by a plane."""

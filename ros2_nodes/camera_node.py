@@ -18,6 +18,7 @@ from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.stand_ins.camera_output import CameraOutput
 from tendon.ros2_nodes.wire.world_state import scene_of, world_state
+from tendon.sim.simulators import AUTO
 from tendon.sim.tabletop.world import World, WorldState
 
 SOON = 0.75
@@ -30,6 +31,7 @@ class CameraNode(NodeShell):
     def __init__(self) -> None:
         super().__init__("camera_node")
         self._label, self._problem = "", ""
+        self._simulator = self.setting("simulator", AUTO)
         self._world: World | None = None
         self._outputs = [CameraOutput(self, camera) for camera in self.profile.cameras]
         self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}
@@ -60,7 +62,7 @@ class CameraNode(NodeShell):
 
     def _show(self, label: str, state: WorldState) -> World:
         if self._world is None:
-            self._world = World(scene_of(label), self.profile)
+            self._world = World(scene_of(label), self.profile, self._simulator)
         elif label != self._label:
             self._world.reset(scene_of(label))
         self._label = label
@@ -68,7 +70,7 @@ class CameraNode(NodeShell):
         return self._world
 
     def close(self) -> None:
-        """Disconnects from PyBullet."""
+        """Frees the world."""
         if self._world is not None:
             self._world.close()
         super().close()

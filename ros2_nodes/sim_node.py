@@ -35,6 +35,7 @@ from tendon.ros2_nodes.stand_ins.stand_in import StandIn
 from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
 from tendon.safety.reports import TaskState
 from tendon.sim.engine import PHYSICS_HZ
+from tendon.sim.simulators import AUTO
 from tendon.sim.tabletop.scene import Scene, sample_scene
 
 STATE_HZ = 100
@@ -54,7 +55,8 @@ class SimNode(StandIn):
     def __init__(self) -> None:
         super().__init__("sim_node", loop="physics")
         scene = _scene(self.setting("scene", 0), self.setting("family", ""))
-        self._robot = SimulatedRobot(self.profile, scene, gui=self.setting("gui", False))
+        simulator = self.setting("simulator", AUTO)
+        self._robot = SimulatedRobot(self.profile, scene, simulator, gui=self.setting("gui", False))
         self._label = scene_label(scene)
         self._camera_hz = max((camera.rate_hz for camera in self.profile.cameras), default=1.0)
         self._next_scene: Scene | None = None

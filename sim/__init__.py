@@ -17,7 +17,8 @@ def require_sim() -> None:
     Raises:
         MissingDependencyError: it is not; the message says how to get it.
     """
-    import tendon.sim.pybullet.client  # noqa: F401
+    from tendon.sim.simulators import choose
 
+    choose()
     if importlib.util.find_spec("gymnasium") is None:
         raise MissingDependencyError(f"the simulator needs gymnasium: {pip_install('sim')}")

@@ -1,8 +1,9 @@
-"""The Franka Panda with gripper whose meshes come with PyBullet."""
+"""The Franka Panda with gripper. Its meshes come with PyBullet, and with example-robot-data."""
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
@@ -10,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tendon.sim.pybullet.client import pybullet_data
+from tendon.core.distribution import pip_install
+from tendon.core.errors import MissingDependencyError
 from tendon.sim.robot_body import RobotBody
 
-STOCK_URDF = Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 HAND = "panda_hand"
 TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
@@ -42,14 +43,35 @@ def panda(arm_joints: Sequence[str], urdf: str | None = None) -> RobotBody:
     )
 
 
+def stock_urdf() -> tuple[Path, Path]:
+    """Returns the URDF as its makers have it, and the folder that `package://` is in it.
+
+    Raises:
+        MissingDependencyError: neither package is installed.
+    """
+    if (bullet := _folder("pybullet_data")) is not None:
+        return bullet / "franka_panda" / "panda.urdf", bullet / "franka_panda"
+    if (data := _folder("cmeel")) is not None:
+        share = data.parent / "cmeel.prefix" / "share"
+        urdf = share / "example-robot-data" / "robots" / "panda_description" / "urdf" / "panda.urdf"
+        if urdf.is_file():
+            return urdf, share
+    raise MissingDependencyError(f"the meshes of the simulated Panda are missing: {pip_install('sim')}")
+
+
+def _folder(module: str) -> Path | None:
+    found = importlib.util.find_spec(module)
+    return None if found is None or found.origin is None else Path(found.origin).parent
+
+
 @functools.cache
 def robot_urdf() -> str:
     """Returns the path of a Panda URDF that is drawn with its collision meshes.
 
     They have a tenth of the triangles: 1.6 ms a view instead of 20 (docs/results/simulation.md).
     """
-    folder = STOCK_URDF.parent
-    tree = ElementTree.parse(STOCK_URDF)
+    stock, folder = stock_urdf()
+    tree = ElementTree.parse(stock)
     for link in tree.getroot().iter("link"):
         for visual in link.findall("visual"):
             link.remove(visual)

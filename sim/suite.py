@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tendon.core.types import Array
 from tendon.robots.environment import Environment, load_environment
 from tendon.robots.profile import RobotProfile
+from tendon.sim.simulators import AUTO
 
 
 class Task(Protocol):
@@ -98,6 +99,13 @@ class TaskSwitching(Protocol):
         """Returns which thing the robot holds, if any."""
 
 
+class OpenWorld(Protocol):
+    """Opens a world, see `Suite.world`."""
+
+    def __call__(self, profile: RobotProfile, simulator: str = AUTO) -> World:
+        """Returns the world."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Suite:
     """Scenes with tasks, and the world to try them in.
@@ -106,14 +114,15 @@ class Suite:
         families: of its tasks, in the order of tables.
         scene: the scene of a seed: 0-99 999 are for training, 100 000-199 999 for trying things, 200 000-299 999 for
             reported results only.
-        world: opens a world for a robot; it raises MismatchError for one that it cannot have.
+        world: opens a world for a robot, in the simulator of a name (`tendon.sim.simulators`) or in the one that it
+            likes best; it raises MismatchError for a robot that it cannot have.
         environment: what stands around the robot in every scene, for the safety filter: a file in `environments/` or a
             path of one; `None` is nothing.
     """
 
     families: tuple[str, ...]
     scene: Callable[[int], Scene]
-    world: Callable[[RobotProfile], World]
+    world: OpenWorld
     environment: str | None = None
 
     def load_environment(self) -> Environment | None:

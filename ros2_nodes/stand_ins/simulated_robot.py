@@ -12,7 +12,7 @@ from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import STILL_SPEED
 from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.sim.panda import panda
-from tendon.sim.simulators import open_engine
+from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.tabletop.phrases import parse_instruction
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.world import World
@@ -27,11 +27,12 @@ class SimulatedRobot:
     Args:
         profile: the robot.
         scene: what stands on its table.
-        gui: open PyBullet's window.
+        simulator: see `tendon.sim.simulators`.
+        gui: open its window.
     """
 
-    def __init__(self, profile: RobotProfile, scene: Scene, gui: bool = False) -> None:
-        self.world = World(scene, profile, open_engine(panda(profile.joint_names[:-1]), gui=gui))
+    def __init__(self, profile: RobotProfile, scene: Scene, simulator: str = AUTO, gui: bool = False) -> None:
+        self.world = World(scene, profile, engine=open_engine(panda(profile.joint_names[:-1]), simulator, gui))
         position, _ = self.world.joint_state()
         self._columns = {c.name: [profile.joint_names.index(n) for n in c.joints] for c in profile.controllers}
         self._controllers = {

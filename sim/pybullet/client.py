@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from tendon.core.distribution import install_simulator
+from tendon.core.distribution import pip_install
 from tendon.core.errors import MissingDependencyError
 
 NOISE = b"pybullet build time"
@@ -41,7 +41,8 @@ try:
         import pybullet_data
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
-        f"the simulator needs PyBullet: {install_simulator()}; `tendon run backend:=mock` needs none"
+        f"this simulator needs PyBullet, which has wheels up to Python 3.11: {pip_install('sim')}, which brings MuJoCo "
+        "where there is none; `tendon run backend:=mock` needs no simulator"
     ) from error
 
 __all__ = ["pybullet", "pybullet_data"]

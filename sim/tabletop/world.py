@@ -14,7 +14,7 @@ from tendon.robots.profile import RobotProfile
 from tendon.sim.engine import Engine, Pose
 from tendon.sim.engine_world import EngineWorld
 from tendon.sim.panda import TOOL_DOWN, panda
-from tendon.sim.simulators import open_engine
+from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.tabletop.bodies import body_of, table
 from tendon.sim.tabletop.cameras import CameraRig, check_cameras
 from tendon.sim.tabletop.items import HANDLE_STANDOFF, MOVABLE, Item
@@ -46,18 +46,21 @@ class World(EngineWorld):
     Args:
         scene: what stands there.
         profile: the robot; only a Panda is modelled.
-        engine: the simulator, with a Panda; `None` opens PyBullet's.
+        simulator: see `tendon.sim.simulators`.
+        engine: a simulator that is open, with a Panda, in place of that.
 
     Raises:
         MismatchError: the profile is of another robot.
         ConfigError: it names a camera that is not modelled.
     """
 
-    def __init__(self, scene: Scene, profile: RobotProfile, engine: Engine | None = None) -> None:
+    def __init__(
+        self, scene: Scene, profile: RobotProfile, simulator: str = AUTO, engine: Engine | None = None
+    ) -> None:
         if profile.name != ROBOT:
             raise MismatchError(f"the simulated robot is a {ROBOT}, the profile is for {profile.name}")
         check_cameras(profile)
-        super().__init__(profile, engine or open_engine(panda(profile.joint_names[:-1])))
+        super().__init__(profile, engine or open_engine(panda(profile.joint_names[:-1]), simulator))
         self.cameras = CameraRig(self.engine, profile)
         self._kinematics = Kinematics(profile)
         self.reset(scene)

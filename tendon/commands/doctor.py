@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tendon.cli.survey import report, take_survey
-from tendon.core.distribution import DISTRIBUTION, install_simulator, pip_install
+from tendon.core.distribution import DISTRIBUTION, pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError, TendonError
 from tendon.core.paths import share_folder
 from tendon.graph.domain import domain_id, free_domain, in_use
@@ -70,7 +70,8 @@ class Finding:
 PACKAGES = (
     ("numpy", "numpy", "everything", pip_install(), True),
     ("pin", "pinocchio", "kinematics", pip_install(), True),
-    ("pybullet", "pybullet", "backend:=sim, demos, evaluation", install_simulator(), False),
+    ("pybullet", "pybullet", "backend:=sim, demos, evaluation", pip_install("sim"), False),
+    ("mujoco", "mujoco", "the same, beyond Python 3.11", pip_install("mujoco"), False),
     ("gymnasium", "gymnasium", "the Gymnasium env", pip_install("sim"), False),
     ("av", "av", "videos", pip_install("sim"), False),
     ("torch", "torch", "training and export only", pip_install("train"), False),
@@ -179,7 +180,7 @@ def _nodes() -> Iterator[Finding]:
     for node, (said, distribution) in failures.items():
         advice = f"pip install {distribution}" if distribution else "see docs/how-to/robot.md, The machine"
         if node in BACKEND_NODES["sim"]:
-            advice = install_simulator()
+            advice = pip_install("sim")
         user = needed.get(node, "the graph")
         yield Finding(what=node, found="", advice=f"{advice} ({said})", needed=user, required=user == "the graph")
     if not failures:

@@ -51,6 +51,7 @@ def evaluate(
     *,
     suite: str | Suite = "tabletop",
     robot: str = "panda",
+    simulator: str = "auto",
     timing: str = "trained_prefix",
     delay_s: float = 0.0,
     blank: bool = False,
@@ -66,6 +67,8 @@ def evaluate(
         seeds: of scenes: 100 000-199 999 for trying things, 200 000-299 999 for reported results only.
         suite: name of one of `tendon.evaluation.suites`, or one that you made: `tendon.sim.suite` says what it is.
         robot: profile; the tabletop has a Panda only.
+        simulator: "pybullet" or "mujoco"; "auto" takes the first that is installed. The same policy differs a little
+            between them, as contacts and light do.
         timing: how a chunk meets the running plan, see `tendon.evaluation.episode.Timing`.
         delay_s: how long an inference takes in simulated time; what it takes really does not count.
         blank: leave the instruction empty: the control run that shows that language matters.
@@ -88,7 +91,9 @@ def evaluate(
     """
     from tendon.evaluation.episode import Setting, Timing
     from tendon.evaluation.suites import load_suite
+    from tendon.sim.simulators import choose
 
+    simulator = choose(simulator)
     chosen = load_suite(suite) if isinstance(suite, str) else suite
     from tendon.evaluation.pool import Job, run_here, run_jobs
     from tendon.policies.bundle.places import find_bundle
@@ -102,14 +107,16 @@ def evaluate(
     setting = Setting(timing=Timing(timing), delay_ns=round(delay_s * 1e9), blank=blank)
     named = find_bundle(policy) if isinstance(policy, str | Path) else policy
     if workers == 1:
-        episodes = run_here(chosen, named, robot, scenes, setting)
+        episodes = run_here(chosen, named, robot, scenes, setting, simulator)
         return Evaluation(episodes=tuple(episodes), families=chosen.families)
     here = f"workers is {workers}, must be 1 for a {{}}: it is in this process only"
     if not isinstance(named, Path):
         raise ConfigError(here.format("policy that is no bundle"))
     if not isinstance(suite, str):
         raise ConfigError(here.format("suite that has no name"))
-    jobs = [Job(bundle=named, robot=robot, seed=seed, setting=setting, suite=suite) for seed in scenes]
+    jobs = [
+        Job(bundle=named, robot=robot, seed=seed, setting=setting, suite=suite, simulator=simulator) for seed in scenes
+    ]
     done = {job.seed: episode for job, episode in run_jobs(jobs, workers)}
     return Evaluation(episodes=tuple(done[seed] for seed in scenes), families=chosen.families)
 

@@ -20,6 +20,7 @@ from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.spec.manifest import Continuation
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.backend import SimBackend
+from tendon.sim.simulators import AUTO
 from tendon.sim.suite import Suite
 
 
@@ -32,9 +33,12 @@ class Job:
     seed: int
     setting: Setting
     suite: str = DEFAULT_SUITE
+    simulator: str = AUTO
 
 
-def run_here(suite: Suite, policy: Policy | Path, robot: str, seeds: Sequence[int], setting: Setting) -> list[Episode]:
+def run_here(
+    suite: Suite, policy: Policy | Path, robot: str, seeds: Sequence[int], setting: Setting, simulator: str = AUTO
+) -> list[Episode]:
     """Returns an episode for each scene, run one after the other in this process.
 
     Args:
@@ -43,10 +47,11 @@ def run_here(suite: Suite, policy: Policy | Path, robot: str, seeds: Sequence[in
         robot: profile.
         seeds: of the scenes.
         setting: of all episodes.
+        simulator: see `tendon.sim.simulators`.
     """
     profile = load_profile(robot)
     loaded = _load(policy, profile, setting.timing) if isinstance(policy, Path) else policy
-    backend = SimBackend(suite.world(profile))
+    backend = SimBackend(suite.world(profile, simulator))
     try:
         runner = Runner(backend, loaded, suite.load_environment())
         return [runner.run(suite.scene(seed), setting) for seed in seeds]
@@ -62,13 +67,14 @@ def _load(bundle: Path, profile: RobotProfile, timing: Timing) -> BundlePolicy:
 
 
 @functools.lru_cache(maxsize=1)
-def _runner(name: str, bundle: Path, robot: str, timing: Timing) -> tuple[Suite, Runner]:
+def _runner(name: str, bundle: Path, robot: str, timing: Timing, simulator: str) -> tuple[Suite, Runner]:
     suite, profile = load_suite(name), load_profile(robot)
-    return suite, Runner(SimBackend(suite.world(profile)), _load(bundle, profile, timing), suite.load_environment())
+    backend = SimBackend(suite.world(profile, simulator))
+    return suite, Runner(backend, _load(bundle, profile, timing), suite.load_environment())
 
 
 def _run(job: Job) -> tuple[Job, Episode]:
-    suite, runner = _runner(job.suite, job.bundle, job.robot, job.setting.timing)
+    suite, runner = _runner(job.suite, job.bundle, job.robot, job.setting.timing, job.simulator)
     return job, runner.run(suite.scene(job.seed), job.setting)
 
 

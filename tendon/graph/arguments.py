@@ -71,6 +71,12 @@ ARGUMENTS = (
         description="arm once when all is ready; never again after a stop or restart",
         choices=BOOLEAN,
     ),
+    Argument(
+        name="simulator",
+        default="auto",
+        description="pybullet or mujoco; auto: the first of them that is installed",
+        choices=("auto", "pybullet", "mujoco"),
+    ),
     Argument(name="scene", default="100003", description="seed of the simulated scene", whole=True),
     Argument(name="family", default="", description="task family of the simulated scene; by default the seed decides"),
     Argument(

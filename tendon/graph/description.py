@@ -94,15 +94,16 @@ def describe(given: Mapping[str, str]) -> Graph:
     time: dict[str, Value] = {"simulated_time": simulated_time, "speed": float(values["speed"])}
     processes = []
     if backend == "sim":
+        simulator: dict[str, Value] = {"simulator": values["simulator"]}
         scene: dict[str, Value] = {"scene": int(values["scene"]), "family": values["family"]}
         shown: dict[str, Value] = {"gui": values["gui"] == "true"}
         processes += [
             Process(
                 name="sim_node",
                 module=f"{nodes}.sim_node",
-                parameters={**robot, **scene, **shown, **time},
+                parameters={**robot, **simulator, **scene, **shown, **time},
             ),
-            Process(name="camera_node", module=f"{nodes}.camera_node", parameters=common),
+            Process(name="camera_node", module=f"{nodes}.camera_node", parameters={**common, **simulator}),
         ]
     if backend == "mock":
         processes.append(Process(name="mock_node", module=f"{nodes}.mock_node", parameters={**robot, **time}))

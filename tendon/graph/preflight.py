@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
-from tendon.core.distribution import install_simulator
-from tendon.core.errors import ConfigError, IntegrityError, MismatchError, MissingDependencyError
+from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.graph.arguments import ARGUMENTS, complete
 from tendon.graph.description import Graph, describe, environment_of
 from tendon.policies.adapter.matching import check_profile
@@ -21,9 +19,10 @@ from tendon.policies.engines.engine import engine_named, require
 from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
+from tendon.sim.simulators import choose
 from tendon.sim.tabletop.scene import CAMERAS, ROBOT, sample_scene
 
-OF_SIMULATION = ("scene", "family", "gui")
+OF_SIMULATION = ("simulator", "scene", "family", "gui")
 """Arguments that mean nothing to another backend."""
 
 
@@ -65,8 +64,8 @@ def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
                 f"backend:=sim has the cameras {' and '.join(CAMERAS)}, profile {profile.name} names {camera.name}: "
                 f"leave it out of the profile, or {others}"
             )
-    if importlib.util.find_spec("pybullet") is None:
-        raise MissingDependencyError(f"backend:=sim needs PyBullet: {install_simulator()}; or {others}")
+    if choose(values["simulator"]) == "mujoco" and values["gui"] == "true":
+        raise ConfigError("gui:=true opens PyBullet's window: take simulator:=pybullet, or look with `tendon view`")
     try:
         sample_scene(int(values["scene"]), values["family"] or None)
     except ValueError as error:

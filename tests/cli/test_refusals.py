@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tendon.core.distribution import PYBULLET_END, install_simulator
 from tendon.graph.domain import (
     PORT_BASE,
     PORTS_A_DOMAIN,
@@ -102,29 +100,17 @@ def test_the_doctor_of_a_complete_machine_succeeds() -> None:
 @pytest.mark.parametrize(
     "words", ["demo", "eval run tabletop --seeds 100000:100001", "data demos --out x --seeds 0:1", "run"]
 )
-def test_without_pybullet_a_command_that_simulates_is_one_line(words: str, tmp_path: Path) -> None:
-    """As on a Python that PyBullet has no wheels for; the line says what works all the same."""
-    code = f"import sys; sys.modules['pybullet'] = None; from tendon.cli import main; sys.exit(main({words.split()!r}))"
+def test_without_a_simulator_a_command_that_simulates_is_one_line(words: str, tmp_path: Path) -> None:
+    """The line says what works all the same."""
+    hidden = "import sys; sys.modules.update(pybullet=None, mujoco=None)"
+    code = f"{hidden}; from tendon.cli import main; sys.exit(main({words.split()!r}))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment
     )
     assert result.returncode == 2, result.stdout + result.stderr
-    assert "needs PyBullet: " in result.stderr and "backend:=mock" in result.stderr
+    assert "this needs a simulator: " in result.stderr and "backend:=mock" in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("python", "advice"),
-    [((3, 11, 9), r'pip install "tendon-vla\[sim\]"'), ((3, 12, 0), "wheels up to Python 3.11, .*3.11, or")],
-)
-def test_how_to_get_pybullet_depends_on_the_python(
-    python: tuple[int, int, int], advice: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "version_info", python)
-    assert re.match(rf"(PyBullet has )?{advice}", install_simulator())
-    end = ".".join(map(str, PYBULLET_END))
-    assert f"python_version < '{end}'" in (ROOT / "setup.py").read_text()
 
 
 def test_help_imports_no_subcommand() -> None:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from tendon.core.types import ActionChunk, Observation
 from tendon.robots.profile import RobotProfile
 from tendon.sim.engine_world import EngineWorld
-from tendon.sim.pybullet.engine import BulletEngine
 from tendon.sim.robot_body import RobotBody
+from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.suite import Suite
 
 NEAR_RAD, STILL_RAD_S = 0.02, 0.02
@@ -51,7 +51,7 @@ def draw(seed: int) -> TurningScene:
 class TurningWorld(EngineWorld):
     """The robot as its own URDF has it, alone; its cameras see black."""
 
-    def __init__(self, profile: RobotProfile) -> None:
+    def __init__(self, profile: RobotProfile, simulator: str = AUTO) -> None:
         count = len(profile.joint_names)
         robot = RobotBody(
             urdf=str(profile.urdf),
@@ -60,7 +60,7 @@ class TurningWorld(EngineWorld):
             forces=(500.0,) * count,
             position_gains=(0.4,) * count,
         )
-        super().__init__(profile, BulletEngine(robot))
+        super().__init__(profile, open_engine(robot, simulator))
         self.reset(draw(0))
 
     def reset(self, scene: TurningScene) -> None:

@@ -72,7 +72,7 @@ class Table:
 
     def __init__(self) -> None:
         self._engine = BulletEngine(panda(PROFILE.joint_names[:-1]))
-        self._world = World(sample_scene(100_003), PROFILE, self._engine)
+        self._world = World(sample_scene(100_003), PROFILE, engine=self._engine)
 
     def least_m(self, positions: list[Array]) -> float:
         """Returns the smallest distance of any link but the base; `NEAR_M` when it never came nearer."""

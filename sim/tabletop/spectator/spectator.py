@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.robots.profile import RobotProfile
-from tendon.sim.panda import STOCK_URDF, panda
+from tendon.sim.panda import panda, stock_urdf
 from tendon.sim.pybullet.client import pybullet
 from tendon.sim.pybullet.engine import BulletEngine
 from tendon.sim.tabletop.items import CONTAINERS
@@ -35,7 +35,7 @@ class Spectator:
     def __init__(self, scene: Scene, profile: RobotProfile, width: int, height: int) -> None:
         self._size = (width, height)
         engine = BulletEngine(panda(profile.joint_names[:-1]))
-        self._world = World(scene, profile, engine)
+        self._world = World(scene, profile, engine=engine)
         client = self._client = engine.client
         # The world draws what physics and policies use: boxes with gaps between them, the robot's collision meshes.
         for i, item in enumerate(scene.items):
@@ -44,7 +44,7 @@ class Spectator:
                 engine.things[i] = draw_container(client, item)
         robot = engine.robot
         pybullet.removeBody(robot.body, physicsClientId=client)
-        robot.body = pybullet.loadURDF(str(STOCK_URDF), useFixedBase=True, physicsClientId=client)
+        robot.body = pybullet.loadURDF(str(stock_urdf()[0]), useFixedBase=True, physicsClientId=client)
         self._view = pybullet.computeViewMatrix(EYE, LOOKS_AT, (0, 0, 1))
         self._projection = pybullet.computeProjectionMatrixFOV(FIELD_OF_VIEW_DEG, width / height, NEAR, FAR)
         rows = np.linspace(0.0, 1.0, height)[:, None, None]

@@ -35,10 +35,12 @@ def command(
 ) -> int:
     """Collects every shard that is missing."""
     from tendon.policies.bundle.places import find_bundle
+    from tendon.sim import require_sim
     from tendon.sim.tabletop.expert.demonstrations import SHARD_SEEDS
 
     scenes = parse_seeds(seeds, 0, TRAINING_SEEDS)
     require_folder(out)
+    require_sim()
     load_profile(robot)  # a wrong name is one line here, not one a process
     acting = find_bundle(learner) if learner else None
     firsts = list(scenes[::SHARD_SEEDS])

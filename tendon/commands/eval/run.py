@@ -45,6 +45,7 @@ def command(
     blank: Annotated[bool, typer.Option("--blank", help="Leave the instruction empty: a control run.")] = False,
     suite: Annotated[str, typer.Option(metavar="NAME", help="Of scenes, tasks and their world.")] = "tabletop",
     robot: RobotOption = "panda",
+    simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
     workers: WorkersOption = 2,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the summary and every episode.")] = None,
 ) -> int:
@@ -57,6 +58,7 @@ def command(
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.bundle.places import find_bundle
     from tendon.robots.profile import load_profile
+    from tendon.sim.simulators import SIMULATORS, choose
 
     scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
     check_delay(delay_ms)
@@ -64,10 +66,12 @@ def command(
         require_file(out)
     folder = find_bundle(bundle)
     load_profile(robot)  # a wrong name is one line here, not one a process
-    families = load_suite(suite).families
+    families, chosen = load_suite(suite).families, choose(simulator)
     digest = load_bundle(folder).digest
     setting = Setting(timing=Timing(timing.value), delay_ns=round(delay_ms * 1e6), blank=blank)
-    jobs = [Job(bundle=folder, robot=robot, seed=seed, setting=setting, suite=suite) for seed in scenes]
+    jobs = [
+        Job(bundle=folder, robot=robot, seed=seed, setting=setting, suite=suite, simulator=chosen) for seed in scenes
+    ]
     episodes: list[Episode] = []
     with CountingBar("eval", len(jobs)) as bar:
         for _, episode in run_jobs(jobs, workers):
@@ -75,13 +79,14 @@ def command(
             bar.advance(1, f"{sum(e.success for e in episodes)} succeeded")
     summary = summarise(episodes, families)
     print(
-        f"{bundle} ({digest[:12]}) on scenes {seeds}, {timing.value}, delay {delay_ms:g} ms"
+        f"{bundle} ({digest[:12]}) on scenes {seeds} in {SIMULATORS[chosen]}, {timing.value}, delay {delay_ms:g} ms"
         + (", instruction blanked" if blank else "")
     )
     print("\n".join(lines(summary)))
     if out:
-        record = {"bundle": digest, "suite": suite, "timing": timing.value, "delay_ms": delay_ms, "blank": blank}
+        where = {"bundle": digest, "suite": suite, "simulator": chosen}
+        how = {"timing": timing.value, "delay_ms": delay_ms, "blank": blank}
         rows = [asdict(e) for e in sorted(episodes, key=lambda e: e.seed)]
         with writing(out):
-            out.write_text(json.dumps({**record, "summary": summary, "episodes": rows}, indent=1))
+            out.write_text(json.dumps({**where, **how, "summary": summary, "episodes": rows}, indent=1))
     return 0
