@@ -28,15 +28,16 @@ class MujocoEngine:
     Args:
         robot: what it loads.
         gui: is refused: MuJoCo's window needs a process of its own.
+        fine: draw for people: slower, with shadows and smooth edges.
 
     Raises:
         ConfigError: a window was asked for.
     """
 
-    def __init__(self, robot: RobotBody, gui: bool = False) -> None:
+    def __init__(self, robot: RobotBody, gui: bool = False, fine: bool = False) -> None:
         if gui:
             raise ConfigError("gui:=true needs PyBullet's window: take simulator:=pybullet, or look with `tendon view`")
-        self._robot = robot
+        self._robot, self._fine = robot, fine
         self._camera: Camera | None = None
         self._steps = 0
         self.load([], [])
@@ -55,7 +56,7 @@ class MujocoEngine:
         for kind, bodies in (("surrounding", surroundings), ("thing", things)):
             for number, body in enumerate(bodies):
                 add_body(spec, f"{kind}{number}", body)
-        add_camera(spec)
+        add_camera(spec, self._fine)
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         self._steps = 0

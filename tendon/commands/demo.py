@@ -49,6 +49,7 @@ def command(
     bundle: Annotated[str, typer.Option(metavar="BUNDLE", help="Folder or name of the policy.")] = BUNDLE,
     seed: Annotated[int, typer.Option(help=f"The scene, {FIRST_SEED}-{END_SEED - 1}.")] = SEED,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for what it leaves behind.")] = OUT,
+    simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
     gui: Annotated[bool, typer.Option("--gui", help="Open PyBullet's window.")] = False,
     limit_s: Annotated[float, typer.Option(help="Longest time for one task.")] = LIMIT_S,
 ) -> int:
@@ -79,7 +80,7 @@ def command(
     scene = sample_scene(seed, FAMILY)
     story = tell_story(scene)
     given = {"robot": ROBOT, "policy": str(loaded.folder), "scene": str(seed), "family": FAMILY}
-    graph = preflight({**given, "gui": str(gui).lower()})
+    graph = preflight({**given, "simulator": simulator, "gui": str(gui).lower()})
     os.environ.update(graph.environment)
     prepare_process()
     clean_shared_memory()
@@ -98,7 +99,7 @@ def command(
         console.print(f"DEMO FAILED: {performance.problem} (all that the nodes said: {log_file})", style="bold red")
         return INTERRUPTED if performance.interrupted else 1
     with writing(out):
-        return _leave_behind(performance.recording, scene, loaded, out, console)
+        return _leave_behind(performance.recording, scene, loaded, simulator, out, console)
 
 
 @contextmanager
@@ -118,7 +119,9 @@ def _own_domain() -> Iterator[None]:
         yield
 
 
-def _leave_behind(recording: Recording, scene: Scene, bundle: Bundle, out: Path, console: Console) -> int:
+def _leave_behind(
+    recording: Recording, scene: Scene, bundle: Bundle, simulator: str, out: Path, console: Console
+) -> int:
     """Writes summary, timeline and video, and says how it went."""
     from tendon.demo.live import closing
     from tendon.demo.summary import summarise_run
@@ -138,6 +141,7 @@ def _leave_behind(recording: Recording, scene: Scene, bundle: Bundle, out: Path,
             load_profile(ROBOT),
             out / "demo.mp4",
             lambda done, total: bar.update(task, completed=done, total=total),
+            simulator=simulator,
         )
     console.print(closing(recording, summary, out))
     return 0 if summary["done"] else 1

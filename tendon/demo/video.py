@@ -16,8 +16,9 @@ from tendon.core.errors import InvalidDataError
 from tendon.demo.caption import SIZE, VIEW, Caption, Frame, Pixels, caption_at
 from tendon.demo.recording import Recording
 from tendon.robots.profile import RobotProfile
+from tendon.sim.simulators import AUTO
 from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.spectator.spectator import Spectator
+from tendon.sim.tabletop.spectator.spectator import open_spectator
 from tendon.sim.tabletop.world import World, WorldState
 
 FRAME_HZ = 20
@@ -48,9 +49,9 @@ def moments(recording: Recording) -> list[Moment]:
 class Painter:
     """Draws frames: the spectator's view, and the policy's pictures as its camera process draws them."""
 
-    def __init__(self, scene: Scene, profile: RobotProfile) -> None:
-        self._spectator = Spectator(scene, profile, *VIEW)
-        self._world = World(scene, profile)
+    def __init__(self, scene: Scene, profile: RobotProfile, simulator: str) -> None:
+        self._spectator = open_spectator(scene, profile, *VIEW, simulator)
+        self._world = World(scene, profile, simulator)
         self._cameras = [camera.name for camera in profile.cameras]
         self._frame = Frame()
 
@@ -70,10 +71,10 @@ class Painter:
 _painter: Painter
 
 
-def _start(scene: Scene, profile: RobotProfile) -> None:
+def _start(scene: Scene, profile: RobotProfile, simulator: str) -> None:
     global _painter
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal; the parent ends these
-    _painter = Painter(scene, profile)
+    _painter = Painter(scene, profile, simulator)
 
 
 def _paint(moment: Moment) -> Pixels:
@@ -87,6 +88,7 @@ def write_video(
     path: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
     workers: int | None = None,
+    simulator: str = AUTO,
 ) -> None:
     """Writes an H.264 file, drawn by as many processes as there are cores.
 
@@ -97,13 +99,14 @@ def write_video(
         path: of the .mp4 file.
         progress: called with the number of frames that are drawn, and of all.
         workers: processes; by default one a core.
+        simulator: that drew what the policy saw.
 
     Raises:
         InvalidDataError: the recording has no state of the world.
     """
     frames = moments(recording)
     context = multiprocessing.get_context("spawn")
-    with context.Pool(workers or os.cpu_count(), initializer=_start, initargs=(scene, profile)) as pool:
+    with context.Pool(workers or os.cpu_count(), initializer=_start, initargs=(scene, profile, simulator)) as pool:
         encode(pool.imap(_paint, frames, chunksize=4), path, lambda done: progress(done, len(frames)))
 
 

@@ -20,7 +20,7 @@ from tendon.demo.video import FRAME_HZ, LAST_FRAME_S, moments, write_video
 from tendon.pictures.palette import joint_colour, pastel_colour
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.spectator.spectator import Spectator
+from tendon.sim.tabletop.spectator.spectator import open_spectator
 
 LONGEST = "set the purple cylinder on the left side of the green cylinder"
 """Of the simulator's instructions."""
@@ -130,7 +130,7 @@ def test_a_run_without_states_has_no_video_and_says_so(empty_recording: Recordin
 def test_the_spectator_sees_the_red_cube_and_the_robot(
     make_recording: Callable[..., Recording], scene: Scene, profile: RobotProfile
 ) -> None:
-    spectator = Spectator(scene, profile, *VIEW)
+    spectator = open_spectator(scene, profile, *VIEW)
     view = spectator.draw(make_recording().worlds[0]).astype(int)
     spectator.close()
     red = (view[..., 0] > 120) & (view[..., 1] < 70) & (view[..., 2] < 70)

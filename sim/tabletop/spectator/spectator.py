@@ -1,80 +1,42 @@
-"""A camera for people: the whole scene from the side, with the robot's real shapes and shadows. Not for policies."""
+"""A camera for people: the whole scene from the side. Not for policies, and not during a run: 0.1-0.2 s a picture."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tendon.robots.profile import RobotProfile
-from tendon.sim.panda import panda, stock_urdf
-from tendon.sim.pybullet.client import pybullet
-from tendon.sim.pybullet.engine import BulletEngine
-from tendon.sim.tabletop.items import CONTAINERS
+from tendon.sim.simulators import AUTO, choose
 from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.spectator.containers import draw_container
-from tendon.sim.tabletop.world import World, WorldState
-
-EYE = (1.55, -0.85, 0.95)
-LOOKS_AT = (0.36, 0.0, 0.31)
-FIELD_OF_VIEW_DEG = 43.0
-NEAR, FAR = 0.05, 5.0
-LIGHT = (0.5, -0.8, 1.6)
-SKY_TOP, SKY_BOTTOM = (203, 213, 224), (240, 243, 247)
+from tendon.sim.tabletop.world import WorldState
 
 
-class Spectator:
-    """Draws states of a world, 0.1-0.2 s each: for videos after a run, not during one.
+class Spectator(Protocol):
+    """Draws states of a world."""
+
+    def draw(self, state: WorldState) -> npt.NDArray[np.uint8]:
+        """Returns a picture of a state, (height, width, 3) uint8 RGB."""
+
+    def close(self) -> None:
+        """Frees its world."""
+
+
+def open_spectator(scene: Scene, profile: RobotProfile, width: int, height: int, simulator: str = AUTO) -> Spectator:
+    """Returns a spectator.
 
     Args:
         scene: what stands on the table.
         profile: the robot.
         width: of the pictures [px].
         height: likewise.
+        simulator: see `tendon.sim.simulators`.
     """
+    if choose(simulator) == "mujoco":
+        from tendon.sim.tabletop.spectator.mujoco_view import MujocoView
 
-    def __init__(self, scene: Scene, profile: RobotProfile, width: int, height: int) -> None:
-        self._size = (width, height)
-        engine = BulletEngine(panda(profile.joint_names[:-1]))
-        self._world = World(scene, profile, engine=engine)
-        client = self._client = engine.client
-        # The world draws what physics and policies use: boxes with gaps between them, the robot's collision meshes.
-        for i, item in enumerate(scene.items):
-            if item.kind in CONTAINERS:
-                pybullet.removeBody(engine.things[i], physicsClientId=client)
-                engine.things[i] = draw_container(client, item)
-        robot = engine.robot
-        pybullet.removeBody(robot.body, physicsClientId=client)
-        robot.body = pybullet.loadURDF(str(stock_urdf()[0]), useFixedBase=True, physicsClientId=client)
-        self._view = pybullet.computeViewMatrix(EYE, LOOKS_AT, (0, 0, 1))
-        self._projection = pybullet.computeProjectionMatrixFOV(FIELD_OF_VIEW_DEG, width / height, NEAR, FAR)
-        rows = np.linspace(0.0, 1.0, height)[:, None, None]
-        sky = (1 - rows) * np.array(SKY_TOP) + rows * np.array(SKY_BOTTOM)
-        self._sky = np.broadcast_to(sky, (height, width, 3)).astype(np.uint8)
+        return MujocoView(scene, profile, width, height)
+    from tendon.sim.tabletop.spectator.bullet_view import BulletView
 
-    def draw(self, state: WorldState) -> npt.NDArray[np.uint8]:
-        """Returns a picture of a state, (height, width, 3) uint8 RGB."""
-        width, height = self._size
-        self._world.set_state(state)
-        _, _, rgba, depth, _ = pybullet.getCameraImage(
-            width,
-            height,
-            self._view,
-            self._projection,
-            lightDirection=LIGHT,
-            lightColor=(1, 1, 1),
-            lightDistance=3.0,
-            lightAmbientCoeff=0.58,
-            lightDiffuseCoeff=0.44,
-            lightSpecularCoeff=0.06,
-            shadow=1,
-            renderer=pybullet.ER_TINY_RENDERER,
-            flags=pybullet.ER_NO_SEGMENTATION_MASK,
-            physicsClientId=self._client,
-        )
-        pixels = np.asarray(rgba, dtype=np.uint8).reshape(height, width, 4)[..., :3]
-        empty = np.asarray(depth).reshape(height, width, 1) >= 1.0
-        return np.where(empty, self._sky, pixels)
-
-    def close(self) -> None:
-        """Frees the world."""
-        self._world.close()
+    return BulletView(scene, profile, width, height)

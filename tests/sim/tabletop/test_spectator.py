@@ -12,7 +12,7 @@ from tendon.robots.profile import RobotProfile
 from tendon.sim.tabletop.items import CONTAINERS, make_item
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.spectator.containers import container_mesh
-from tendon.sim.tabletop.spectator.spectator import Spectator
+from tendon.sim.tabletop.spectator.spectator import open_spectator
 from tendon.sim.tabletop.world import World
 
 WIDTH, HEIGHT = 360, 270
@@ -53,7 +53,7 @@ def test_a_containers_faces_look_away_from_its_walls(kind: str) -> None:
 def test_the_whole_robot_is_in_the_picture(seed: int, profile: RobotProfile) -> None:
     """Between two poses far apart, nothing changes near the picture's edges: no part of the arm is beyond them."""
     scene = sample_scene(seed)
-    spectator = Spectator(scene, profile, WIDTH, HEIGHT)
+    spectator = open_spectator(scene, profile, WIDTH, HEIGHT)
     world = World(scene, profile)
     pictures = []
     for side in (-0.6, 0.0, 0.6):
@@ -75,7 +75,7 @@ def test_policies_see_the_same_with_and_without_a_spectator(profile: RobotProfil
     scene = sample_scene(SEED, "put_in")
     world = World(scene, profile)
     before = [world.render(camera.name) for camera in profile.cameras]
-    spectator = Spectator(scene, profile, WIDTH, HEIGHT)
+    spectator = open_spectator(scene, profile, WIDTH, HEIGHT)
     spectator.draw(world.state())
     after = [world.render(camera.name) for camera in profile.cameras]
     spectator.close()

@@ -1,0 +1,38 @@
+"""The camera for people in MuJoCo: smooth edges and shadows."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.robots.profile import RobotProfile
+from tendon.sim.mujoco.engine import MujocoEngine
+from tendon.sim.panda import panda
+from tendon.sim.tabletop.scene import Scene
+from tendon.sim.tabletop.spectator.look import SUN, VIEW
+from tendon.sim.tabletop.world import World, WorldState
+
+
+class MujocoView:
+    """Draws states of a world.
+
+    Args:
+        scene: what stands on the table.
+        profile: the robot.
+        width: of the pictures [px].
+        height: likewise.
+    """
+
+    def __init__(self, scene: Scene, profile: RobotProfile, width: int, height: int) -> None:
+        self._size = (width, height)
+        engine = MujocoEngine(panda(profile.joint_names[:-1]), fine=True)
+        self._world = World(scene, profile, engine=engine)
+
+    def draw(self, state: WorldState) -> npt.NDArray[np.uint8]:
+        """Returns a picture of a state, (height, width, 3) uint8 RGB."""
+        self._world.set_state(state)
+        return self._world.engine.render(VIEW, SUN, *self._size)
+
+    def close(self) -> None:
+        """Frees the world."""
+        self._world.close()
