@@ -61,6 +61,7 @@ PARAMETERS = (
         description="a joint that does not follow any more, to see what stops the robot; empty frees it",
         tunable=True,
     ),
+    Parameter(name="simulator", nodes=("sim_node", "camera_node"), description=_as_argument("simulator")),
     Parameter(name="gui", nodes=("sim_node",), description=_as_argument("gui")),
     Parameter(
         name="muted",

@@ -34,7 +34,7 @@ def performed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Performance], None]:
     monkeypatch.setattr(demo, "_own_domain", contextlib.nullcontext)
     monkeypatch.setattr(demo, "prepare_process", lambda: None)
     monkeypatch.setattr(demo, "clean_shared_memory", lambda: None)
-    monkeypatch.setattr(video, "write_video", lambda recording, scene, profile, path, progress: path.touch())
+    monkeypatch.setattr(video, "write_video", lambda recording, scene, profile, path, *_, **__: path.touch())
 
     def perform(performance: Performance) -> None:
         def performing(*args: object) -> Performance:
