@@ -44,7 +44,8 @@ class ObservationInputs:
         self._refused: dict[str, tuple[str, int]] = {}
         # /clock and what is stamped with it come by different ways, so either may be first.
         ahead_ns = nanoseconds(settings.state_ahead_s)
-        tolerances = Tolerances(ahead_ns=ahead_ns) if self._time.simulated else Tolerances()
+        # Simulated time waits for what is on its way: the same run is the same then, whatever comes first.
+        tolerances = Tolerances(ahead_ns=ahead_ns, joint_ahead_ns=0) if self._time.simulated else Tolerances()
         self._buffer = ObservationBuffer(node.profile, tuple(self._periods_ns), tolerances)
         self._camera_meters = {name: node.meter(f"camera {name}") for name in self._periods_ns}
         self._meter = node.meter("observation")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Image, Observation
-from tendon.observation.buffer import ObservationBuffer
+from tendon.observation.buffer import ObservationBuffer, Tolerances
 from tendon.robots.profile import RobotProfile, load_profile
 from tests.laws import law_settings
 
@@ -31,15 +31,18 @@ def frame(camera: str, stamp_ms: float) -> Image:
 class Feed:
     """A buffer whose now is the stamp of what arrives."""
 
-    def __init__(self, profile: RobotProfile = PROFILE) -> None:
-        self.buffer = ObservationBuffer(profile, ["scene", "wrist"])
-        self.names = profile.joint_names
+    def __init__(
+        self, profile: RobotProfile = PROFILE, tolerances: Tolerances | None = None, velocity: float | None = None
+    ) -> None:
+        self.buffer = ObservationBuffer(profile, ["scene", "wrist"], tolerances)
+        self.names, self.velocity = profile.joint_names, velocity
 
     def image(self, camera: str, stamp_ms: float) -> None:
         self.buffer.add_image(camera, frame(camera, stamp_ms), round(stamp_ms * MS))
 
     def joints(self, stamp_ms: float, value: float = 0.0) -> None:
-        self.buffer.add_joints(round(stamp_ms * MS), self.names, [value] * 8, [2 * value] * 8, round(stamp_ms * MS))
+        velocity = 2 * value if self.velocity is None else self.velocity
+        self.buffer.add_joints(round(stamp_ms * MS), self.names, [value] * 8, [velocity] * 8, round(stamp_ms * MS))
 
     def take(self) -> Observation | None:
         return self.buffer.observation("put")
@@ -123,8 +126,9 @@ class TestAlignment:
         assert seen.stamp_ns == 200 * MS
         assert feed.take() is None
 
-    def test_joints_are_never_extrapolated(self, feed: Feed) -> None:
-        """Before the first and after the last joint state there is no observation, an older complete one is used."""
+    def test_before_the_first_joint_state_and_long_after_the_last_an_older_observation_is_used(
+        self, feed: Feed
+    ) -> None:
         feed.image("scene", 100)
         feed.image("wrist", 100)
         assert feed.take() is None
@@ -138,6 +142,27 @@ class TestAlignment:
         seen = feed.take()
         assert seen is not None
         assert seen.stamp_ns == 108 * MS
+
+    @pytest.mark.parametrize("ahead_ms", [1, 9, 10])
+    def test_a_frame_does_not_wait_for_the_next_joint_state(self, feed: Feed, ahead_ms: int) -> None:
+        """The velocity of the newest lasts until then."""
+        feed.joints(100, 0.5)
+        feed.image("scene", 100 + ahead_ms)
+        feed.image("wrist", 100 + ahead_ms)
+        seen = feed.take()
+        assert seen is not None
+        np.testing.assert_allclose(seen.joint_position, 0.5 + ahead_ms * 1e-3 * 1.0, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(seen.joint_velocity, 1.0)
+
+    @pytest.mark.parametrize("bound_ms", [0, 5])
+    def test_it_waits_beyond_the_bound(self, bound_ms: int) -> None:
+        feed = Feed(tolerances=Tolerances(joint_ahead_ns=bound_ms * MS))
+        feed.joints(100)
+        feed.image("scene", 100 + bound_ms + 1)
+        feed.image("wrist", 100 + bound_ms + 1)
+        assert feed.take() is None
+        feed.joints(110)
+        assert feed.take() is not None
 
     def test_a_gap_in_the_joint_states_is_not_bridged(self, feed: Feed) -> None:
         feed.joints(100)
@@ -156,8 +181,8 @@ class TestAlignment:
         st.lists(st.tuples(st.sampled_from(["scene", "wrist", "joints"]), st.integers(1, 30)), max_size=60),
     )
     def test_whatever_arrives_what_is_returned_is_aligned_and_newer(self, events: list[tuple[str, int]]) -> None:
-        """For a joint that moves at a constant rate the interpolation is exact."""
-        feed, now, last = Feed(), 0, -1
+        """A joint that moves at a constant rate is exactly where it was, between joint states and after the last."""
+        feed, now, last = Feed(velocity=1.0), 0, -1
         for kind, wait_ms in events:
             now += wait_ms
             if kind == "joints":
@@ -256,7 +281,7 @@ class TestFreeRunningCameras:
     def test_joint_states_that_do_not_fit_are_named(self, feed: Feed, joints_ms: Iterable[int], message: str) -> None:
         events = [
             *((t, "joints") for t in joints_ms),
-            *((t, c) for t in range(15, 1500, 50) for c in ("scene", "wrist")),
+            *((t, c) for t in range(25, 1500, 60) for c in ("scene", "wrist")),
         ]
         for stamp, what in sorted(events):
             if what == "joints":
