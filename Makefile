@@ -1,10 +1,11 @@
 # Every target but `help` and `clean` installs what it needs first, so nothing else has to be typed.
-# PYTHON picks the interpreter of the virtual environment: 3.10 to 3.14, where ROS 2 wheels exist. RUNTIME is cpu, or gpu for
-# CUDA and TensorRT: `make setup RUNTIME=gpu`.
+# PYTHON picks the interpreter of the virtual environment VENV: 3.10 to 3.14, where ROS 2 wheels exist. RUNTIME is cpu, or gpu
+# for CUDA and TensorRT: `make setup RUNTIME=gpu`. SIM picks the simulator: `make demo SIM=mujoco`.
 
 PYTHON ?= python3
 RUNTIME ?= cpu
-VENV := .venv
+SIM ?= auto
+VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --disable-pip-version-check
 INSTALLED := $(VENV)/installed
@@ -12,6 +13,7 @@ DEVELOPING := $(VENV)/installed-dev
 TRAINING := $(VENV)/installed-train
 LEROBOT := $(VENV)/installed-lerobot
 DOCS := $(VENV)/installed-docs
+MUJOCO := $(VENV)/installed-mujoco
 METADATA := setup.py setup.cfg pyproject.toml
 REPEATS ?= 5
 KILLS ?= 300
@@ -43,8 +45,8 @@ setup-train: $(TRAINING)  ## add torch 2.13.0, for `tendon policy train` and `te
 
 setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters only
 
-demo: $(INSTALLED)  ## a simulated Panda does what it is told; leaves a video, a timeline and a summary
-	$(BIN)/tendon demo
+demo: $(INSTALLED) $(if $(filter mujoco,$(SIM)),$(MUJOCO))  ## a simulated Panda does what it is told; leaves a video, a timeline and a summary
+	$(BIN)/tendon demo --simulator $(SIM)
 
 test: $(DEVELOPING)  ## run every test, on three processes: two with running graphs, one that computes
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
@@ -116,6 +118,11 @@ $(TRAINING): $(INSTALLED)
 $(LEROBOT): $(TRAINING) requirements-lerobot.txt
 	@echo "== adding LeRobot, for its exporters"
 	@$(PIP) --no-deps --requirement requirements-lerobot.txt
+	@touch $@
+
+$(MUJOCO): $(INSTALLED)
+	@echo "== adding MuJoCo"
+	@$(PIP) --editable ".[mujoco]"
 	@touch $@
 
 $(DOCS): $(INSTALLED)

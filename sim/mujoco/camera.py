@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import atexit
 import math
+import os
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.errors import MissingDependencyError
 from tendon.sim.engine import Light, View
-from tendon.sim.mujoco.client import mujoco
+from tendon.sim.mujoco.client import GL_VARIABLE, mujoco
 
 EYE, LAMP = "eye", "lamp"
 MAX_PX = 1280
@@ -43,9 +45,17 @@ class Camera:
 
     Args:
         model: compiled, with what `add_camera` adds.
+
+    Raises:
+        MissingDependencyError: there is no EGL.
     """
 
     def __init__(self, model: Any) -> None:
+        if not hasattr(mujoco, "GLContext"):
+            raise MissingDependencyError(
+                "MuJoCo draws by EGL, which is not installed here: apt install libegl1 libgl1-mesa-dri "
+                f"({GL_VARIABLE} is {os.environ[GL_VARIABLE]}); simulator:=pybullet needs no graphics library"
+            )
         self._model = model
         self._gl = mujoco.GLContext(MAX_PX, MAX_PX)
         self._gl.make_current()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, MissingDependencyError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import load_profile
@@ -16,6 +19,7 @@ from tendon.sim.bodies import Body, Part, Slide, Surface
 from tendon.sim.engine import PERIOD_NS, PHYSICS_HZ, Engine, Light, View
 from tendon.sim.panda import HAND, TOOL_DOWN, panda
 from tendon.sim.simulators import SIMULATORS, open_engine
+from tests import ROOT
 
 PROFILE = load_profile("panda")
 ROBOT = panda(PROFILE.joint_names[:-1])
@@ -64,6 +68,17 @@ def engine(simulator: str) -> Iterator[Engine]:
     opened = open_engine(ROBOT, simulator)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def drawing(engine: Engine) -> Engine:
+    """A simulator that can draw here: MuJoCo needs EGL, which a bare machine has not."""
+    load(engine)
+    try:
+        engine.render(ABOVE, LIGHT, 8, 8)
+    except MissingDependencyError as error:
+        pytest.skip(str(error))
+    return engine
 
 
 def load(engine: Engine, *things: Body, joints: Array = HOME) -> None:
@@ -190,8 +205,9 @@ def test_things_are_put_where_they_are_said_to_be(engine: Engine) -> None:
     assert engine.opening(1) == pytest.approx(0.04)
 
 
-def test_a_camera_sees_a_cube_where_it_is_and_in_its_colour(engine: Engine) -> None:
+def test_a_camera_sees_a_cube_where_it_is_and_in_its_colour(drawing: Engine) -> None:
     """From above, x is up in the picture and y to its left."""
+    engine = drawing
     load(engine, cube(x=0.6, y=0.2), joints=at((0.35, -0.3, 0.3), OPEN))
     picture = engine.render(ABOVE, LIGHT, 160, 120).astype(int)
     assert picture.shape == (120, 160, 3)
@@ -204,7 +220,8 @@ def test_a_camera_sees_a_cube_where_it_is_and_in_its_colour(engine: Engine) -> N
     assert len(rows) == pytest.approx((focal * 0.04 / distance) ** 2, rel=0.35)
 
 
-def test_another_world_that_gets_the_state_draws_the_same(engine: Engine, simulator: str) -> None:
+def test_another_world_that_gets_the_state_draws_the_same(drawing: Engine, simulator: str) -> None:
+    engine = drawing
     load(engine, cube())
     lead(engine, at((0.45, 0.1, 0.2), 0.02), 0.3)
     other = open_engine(ROBOT, simulator)
@@ -242,3 +259,14 @@ def test_worlds_in_one_process_do_not_meet_and_repeat_bit_by_bit(engine: Engine,
 def test_a_simulator_that_does_not_exist_is_named_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match="simulator is 'mujocu'; did you mean mujoco"):
         open_engine(ROBOT, "mujocu")
+
+
+def test_without_a_graphics_library_mujoco_simulates_and_says_what_drawing_needs() -> None:
+    code = (
+        "from tests.sim.test_engines import *; e = open_engine(ROBOT, 'mujoco'); load(e, cube()); e.step(); "
+        "print(e.time_ns); e.render(ABOVE, LIGHT, 8, 8)"
+    )
+    environment = {**os.environ, "MUJOCO_GL": "disabled", "PYTHONPATH": str(ROOT)}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment)
+    assert result.stdout == f"{PERIOD_NS}\n", result.stderr
+    assert "MuJoCo draws by EGL, which is not installed here: apt install libegl1" in result.stderr
