@@ -48,8 +48,8 @@ setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters o
 demo: $(INSTALLED) $(if $(filter mujoco,$(SIM)),$(MUJOCO))  ## a simulated Panda does what it is told; leaves a video, a timeline and a summary
 	$(BIN)/tendon demo --simulator $(SIM)
 
-test: $(DEVELOPING)  ## run every test, on three processes: two with running graphs, one that computes
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+test: $(DEVELOPING)  ## run every test, on four processes: three with running graphs, one that computes
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test-laws: $(DEVELOPING)  ## the laws with ten times as many examples, and those that take long; before an issue is resolved
 	$(BIN)/python -m pytest -n 2 --max-worker-restart 0 --timeout 3600 -m "hypothesis or laws" --hypothesis-profile laws

@@ -20,6 +20,7 @@ from tendon.core.types import Array, Command, Trajectory, freeze
 from tendon.robots.environment import load_environment
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
+from tendon.sim.simulators import AUTO
 from tendon.sim.tabletop.expert.pilot import STEP_S
 from tendon.sim.tabletop.scene import ENVIRONMENT, ROBOT, sample_scene
 from tendon.sim.tabletop.world import World
@@ -51,16 +52,19 @@ class TabletopEnv(gymnasium.Env[dict[str, Any], Array]):
         family: of `tendon.sim.tabletop.scene.FAMILIES`; by default the seed of a scene decides.
         images: whether observations have images; without, a step costs a third.
         render_mode: "rgb_array" for videos.
+        simulator: see `tendon.sim.simulators`.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 (Gymnasium's own declaration)
 
-    def __init__(self, family: str | None = None, images: bool = True, render_mode: str | None = None) -> None:
+    def __init__(
+        self, family: str | None = None, images: bool = True, render_mode: str | None = None, simulator: str = AUTO
+    ) -> None:
         self.render_mode = render_mode
         self._family = family
         profile = load_profile(ROBOT)
         self._cameras = profile.cameras if images else ()
-        self.backend = SimBackend(World(sample_scene(0, family), profile))
+        self.backend = SimBackend(World(sample_scene(0, family), profile, simulator))
         self._filter = SafetyFilter(profile, Clearance(profile, load_environment(ENVIRONMENT)))
         self._period_ns = round(1e9 / profile.control_hz)
         joints = (len(profile.joint_names),)

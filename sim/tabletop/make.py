@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def make_env(
-    family: str | None = None, *, images: bool = True, render_mode: str | None = None
+    family: str | None = None, *, images: bool = True, render_mode: str | None = None, simulator: str = "auto"
 ) -> gymnasium.Env[dict[str, Any], Array]:
     """Returns the simulated tabletop with a Panda as a Gymnasium environment: one language task in a random scene.
 
@@ -34,6 +34,7 @@ def make_env(
         family: of tasks: pick, put_in, put_by, push, stack or drawer; by default the seed decides.
         images: whether observations have images; without, a step costs a third.
         render_mode: "rgb_array" makes `render()` return a picture (384, 384, 3).
+        simulator: "pybullet" or "mujoco"; "auto" takes the first that is installed.
 
     Raises:
         MissingDependencyError: the simulator is not installed.
@@ -55,4 +56,4 @@ def make_env(
 
     from tendon.sim.tabletop.env import ENV_ID
 
-    return gymnasium.make(ENV_ID, family=family, images=images, render_mode=render_mode)
+    return gymnasium.make(ENV_ID, family=family, images=images, render_mode=render_mode, simulator=simulator)

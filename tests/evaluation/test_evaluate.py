@@ -32,12 +32,26 @@ def test_processes_make_no_difference() -> None:
         ({"delay_s": math.nan}, "delay_s is nan"),
         ({"workers": 0}, "workers is 0"),
         ({"robot": "pandaa"}, "did you mean panda"),
+        ({"simulator": "mujocu"}, "did you mean mujoco"),
     ],
 )
 def test_what_cannot_be_evaluated_is_said(changes: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"policy": "tabletop", "seeds": SCENES, **changes}
     with pytest.raises(tendon.ConfigError, match=message):
         tendon.evaluate(**arguments)
+
+
+def test_in_another_simulator_the_same_scene_goes_another_way_and_the_same_every_time() -> None:
+    """The same seed and words; contacts and light differ."""
+    scene = [100_004]
+    try:
+        found = tendon.evaluate("tabletop", scene, simulator="mujoco")
+    except tendon.MissingDependencyError as error:
+        pytest.skip(str(error))
+    (there,), (here,) = found.episodes, tendon.evaluate("tabletop", scene, simulator="pybullet").episodes
+    assert there.instruction == here.instruction and there != here
+    assert there.success
+    assert tendon.evaluate("tabletop", scene, simulator="mujoco").episodes == (there,)
 
 
 def test_a_policy_that_is_no_bundle_stays_in_this_process() -> None:

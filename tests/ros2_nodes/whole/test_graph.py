@@ -99,6 +99,7 @@ def test_another_scene_is_loaded_by_parameter_at_rest(stopped: RunningGraph) -> 
     operator = stopped.operator
     client = operator.node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
     stopped.wait(client.service_is_ready, "parameter service")
+    stopped.wait(operator.at_rest, "rest")
     request = SetParametersAtomically.Request()
     value = ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=100_008)
     request.parameters = [Parameter(name="scene", value=value)]
