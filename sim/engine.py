@@ -19,6 +19,8 @@ from tendon.sim.bodies import Body, Rgb, Vector
 PHYSICS_HZ = 300
 """Three whole steps in a control period (docs/adr/0006-physics-at-300-hz.md)."""
 PERIOD_NS = 1_000_000_000 // PHYSICS_HZ
+GRIP_N = 0.5
+"""Of a finger: with less it only touches."""
 
 Pose = tuple[float, float, float, float, float, float, float]
 """x, y, z [m] and the quaternion x, y, z, w of a frame in the world."""
@@ -43,6 +45,14 @@ class View:
     height_rad: float
     near: float = 0.02
     far: float = 3.0
+
+
+def camera_axes(eye: Array, at: Array, up: Array) -> Array:
+    """Returns (3, 3): rows are right, up and backward of a camera at `eye` that looks at `at`, in the world."""
+    back = (eye - at) / np.linalg.norm(eye - at)
+    right = np.cross(up, back)
+    right /= np.linalg.norm(right)
+    return np.stack([right, np.cross(back, right), back])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +119,7 @@ class Engine(Protocol):
         """Opens it so far, at rest."""
 
     def gripped(self, thing: int) -> bool:
-        """Returns whether every finger presses on a thing, by more than 0.5 N."""
+        """Returns whether every finger presses on a thing, by more than `GRIP_N`."""
 
     def driven(self) -> tuple[float, ...]:
         """Returns the positions of all driven joints, of coupled ones too: with the things' poses, all that moves."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.core.errors import MissingDependencyError
-from tendon.sim.engine import Light, View
+from tendon.sim.engine import Light, View, camera_axes
 from tendon.sim.mujoco.client import GL_VARIABLE, mujoco
 
 EYE, LAMP = "eye", "lamp"
@@ -73,11 +73,8 @@ class Camera:
         """Returns a picture, (height, width, 3) RGB."""
         model = self._model
         eye, at, up = (np.array(each, dtype=np.float64) for each in (view.eye, view.at, view.up))
-        back = (eye - at) / np.linalg.norm(eye - at)
-        right = np.cross(up, back)
-        right /= np.linalg.norm(right)
         data.cam_xpos[self._eye] = eye
-        data.cam_xmat[self._eye] = np.stack([right, np.cross(back, right), back], axis=1).ravel()
+        data.cam_xmat[self._eye] = camera_axes(eye, at, up).T.ravel()
         model.cam_fovy[self._eye] = math.degrees(view.height_rad)
         model.vis.map.znear, model.vis.map.zfar = view.near, view.far
         way = -np.array(light.direction)

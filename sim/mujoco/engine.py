@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array, freeze
 from tendon.sim.bodies import Body
-from tendon.sim.engine import PHYSICS_HZ, Light, Pose, View
+from tendon.sim.engine import GRIP_N, PHYSICS_HZ, Light, Pose, View
 from tendon.sim.mujoco.camera import Camera, add_camera
 from tendon.sim.mujoco.client import mujoco
 from tendon.sim.mujoco.robot import Servos, add_robot
@@ -19,7 +19,6 @@ from tendon.sim.robot_body import RobotBody
 
 SUBSTEPS = 2
 """Steps of MuJoCo in one of ours: contacts of things that are held need less than 3 ms."""
-GRIP_N = 0.5
 
 
 class MujocoEngine:
@@ -40,7 +39,6 @@ class MujocoEngine:
         self._robot, self._fine = robot, fine
         self._camera: Camera | None = None
         self._steps = 0
-        self.load([], [])
 
     @property
     def time_ns(self) -> int:
@@ -60,9 +58,7 @@ class MujocoEngine:
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         self._steps = 0
-        if self._camera is not None:
-            self._camera.close()
-            self._camera = None
+        self.close()  # its camera draws the model before
         self._bodies = [self.model.body(f"thing{k}").id for k in range(len(things))]
         self._slides = {
             k: self.model.joint(f"thing{k}/slide") for k, body in enumerate(things) if body.slide is not None

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tendon.core.types import Array
 from tendon.sim.bodies import Body
-from tendon.sim.engine import PHYSICS_HZ, Light, Pose, View
+from tendon.sim.engine import GRIP_N, PHYSICS_HZ, Light, Pose, View
 from tendon.sim.pybullet.client import pybullet
 from tendon.sim.pybullet.robot import Robot
 from tendon.sim.pybullet.things import SLIDING, add_body
@@ -18,7 +18,6 @@ from tendon.sim.robot_body import RobotBody
 
 WINDOW_VIEW = (1.7, 60.0, -28.0, (0.35, 0.0, 0.25))
 """Of the window: distance [m], yaw and pitch [deg], and what it looks at [m]."""
-GRIP_N = 0.5
 
 
 class BulletEngine:

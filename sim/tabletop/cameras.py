@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.sim.engine import Engine, Light, View
+from tendon.sim.engine import Engine, Light, View, camera_axes
 from tendon.sim.panda import HAND, TOOL_DOWN, TOOL_OFFSET_Z
 from tendon.sim.tabletop.scene import CAMERAS, Look
 
@@ -49,10 +49,7 @@ def viewpoints() -> dict[str, Viewpoint]:
     }
     found = {}
     for name, (eye, at, up, on_tool) in placed.items():
-        back = (eye - at) / np.linalg.norm(eye - at)
-        right = np.cross(up, back)
-        right /= np.linalg.norm(right)
-        rotation = np.stack([right, np.cross(back, right), back])
+        rotation = camera_axes(eye, at, up)
         found[name] = Viewpoint(
             rotation=tuple(map(tuple, rotation.tolist())),
             eye=tuple(eye.tolist()),

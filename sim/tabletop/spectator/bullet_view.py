@@ -19,14 +19,7 @@ from tendon.sim.tabletop.world import World, WorldState
 
 
 class BulletView:
-    """Draws states of a world, 0.1-0.2 s each: for videos after a run, not during one.
-
-    Args:
-        scene: what stands on the table.
-        profile: the robot.
-        width: of the pictures [px].
-        height: likewise.
-    """
+    """A `Spectator`, see `open_spectator`."""
 
     def __init__(self, scene: Scene, profile: RobotProfile, width: int, height: int) -> None:
         self._size = (width, height)

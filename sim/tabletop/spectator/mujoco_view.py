@@ -14,14 +14,7 @@ from tendon.sim.tabletop.world import World, WorldState
 
 
 class MujocoView:
-    """Draws states of a world.
-
-    Args:
-        scene: what stands on the table.
-        profile: the robot.
-        width: of the pictures [px].
-        height: likewise.
-    """
+    """A `Spectator`, see `open_spectator`."""
 
     def __init__(self, scene: Scene, profile: RobotProfile, width: int, height: int) -> None:
         self._size = (width, height)
