@@ -18,7 +18,7 @@ import harness
 from tendon.evaluation.statistics import wilson
 from tendon.sim.tabletop.env import EPISODE_STEPS, TabletopEnv
 from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
-from tendon.sim.tabletop.scene import FAMILIES
+from tendon.sim.tabletop.layout import FAMILIES
 
 
 def run(env: TabletopEnv, pilot: ExpertPilot, seed: int) -> tuple[bool, float]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import harness
@@ -22,12 +23,13 @@ from harness import Number
 
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.engine import PHYSICS_HZ
-from tendon.sim.panda import panda, stock_urdf
 from tendon.sim.pybullet.client import pybullet
 from tendon.sim.pybullet.engine import BulletEngine
+from tendon.sim.robot_body import robot_body
 from tendon.sim.tabletop.env import TabletopEnv
 from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
-from tendon.sim.tabletop.scene import FAMILIES, Scene, sample_scene
+from tendon.sim.tabletop.layout import FAMILIES
+from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.world import World
 
 FIRST_SEED = 100_000
@@ -38,7 +40,7 @@ class StockWorld(World):
     """A world that looks like PyBullet's examples."""
 
     def __init__(self, scene: Scene, profile: RobotProfile) -> None:
-        self._bullet = BulletEngine(panda(profile.joint_names[:-1], str(stock_urdf()[0])))
+        self._bullet = BulletEngine(replace(robot_body(profile), urdf=str(STOCK / "franka_panda" / "panda.urdf")))
         super().__init__(scene, profile, engine=self._bullet)
 
     def reset(self, scene: Scene) -> None:

@@ -29,7 +29,8 @@ from tendon.robots.profile import load_profile
 from tendon.sim.engine import PHYSICS_HZ
 from tendon.sim.simulators import SIMULATORS
 from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
-from tendon.sim.tabletop.scene import FAMILIES, sample_scene
+from tendon.sim.tabletop.layout import FAMILIES
+from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.world import World
 
 SPEED_SEED = 100_000

@@ -25,7 +25,7 @@ from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.report import lines, summarise
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
-from tendon.sim.tabletop.scene import FAMILIES
+from tendon.sim.tabletop.layout import FAMILIES
 
 REPLAN_STEPS = (1, 2, 3, 4)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 from tendon.evaluation.recorded_inputs import record_inputs
@@ -24,7 +23,7 @@ from tendon.policies.export.networks.one_graph import policy_graph
 from tendon.policies.export.source_graph import IN_TORCH, verify, with_answers
 from tendon.policies.training.recover import recover_run
 from tendon.robots.profile import load_profile
-from tendon.sim.tabletop.cameras import viewpoints
+from tendon.sim.tabletop.viewpoints import labelled_viewpoints
 
 SCENES = range(100_000, 100_004)
 """Validation scenes; reported ones are 200 000 and up."""
@@ -42,7 +41,7 @@ def main() -> None:
     bundle = load_bundle(options.bundle)
     profile = load_profile(bundle.manifest.robot)
     with tempfile.TemporaryDirectory() as scratch:
-        recover_run(bundle, Path(scratch), {name: asdict(view) for name, view in viewpoints().items()})
+        recover_run(bundle, Path(scratch), labelled_viewpoints(profile))
         model, record = load_run(Path(scratch))
     graph = policy_graph(model, record["statistics"], bundle.manifest.action)
     recorded = [case for _, cases in record_inputs(bundle.folder, profile.name, SCENES, EACH) for case in cases]

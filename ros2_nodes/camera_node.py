@@ -12,14 +12,15 @@ from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.node_status import Level
+from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.graph import topics
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.stand_ins.camera_output import CameraOutput
-from tendon.ros2_nodes.wire.world_state import scene_of, world_state
+from tendon.ros2_nodes.wire.world_state import read_label, world_state
+from tendon.sim.engine_world import EngineWorld, WorldState, open_engine_world
 from tendon.sim.simulators import AUTO
-from tendon.sim.tabletop.world import World, WorldState
 
 SOON = 0.75
 """A world state that comes after less than this share of a camera's period is not drawn for it."""
@@ -32,7 +33,8 @@ class CameraNode(NodeShell):
         super().__init__("camera_node")
         self._label, self._problem = "", ""
         self._simulator = self.setting("simulator", AUTO)
-        self._world: World | None = None
+        self._suite = load_suite(self.setting("suite", DEFAULT_SUITE))
+        self._world: EngineWorld | None = None
         self._outputs = [CameraOutput(self, camera) for camera in self.profile.cameras]
         self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}
         self.create_subscription(JointState, topics.WORLD_STATE, self._draw, qos.NEWEST)
@@ -57,14 +59,19 @@ class CameraNode(NodeShell):
             if not output.wanted or 0 <= stamp_ns - self._drawn_ns[name] < SOON * 1e9 / rate_hz:
                 continue
             self._drawn_ns[name] = stamp_ns
-            output.publish(stamp_ns, world.render(name), world.cameras.intrinsics(name))
+            cameras = world.cameras
+            output.publish(stamp_ns, world.render(name), cameras.intrinsics(name), cameras.distortion(name))
             self.beat()
 
-    def _show(self, label: str, state: WorldState) -> World:
+    def _show(self, label: str, state: WorldState) -> EngineWorld:
         if self._world is None:
-            self._world = World(scene_of(label), self.profile, self._simulator)
-        elif label != self._label:
-            self._world.reset(scene_of(label))
+            self._world = open_engine_world(self._suite, self.profile, self._simulator)
+        if label != self._label:
+            family, seed = read_label(label)
+            try:
+                self._world.reset(self._suite.scene(self.profile, seed, family))
+            except ValueError as error:
+                raise InvalidDataError(f"{topics.WORLD_STATE}: scene {label[:40]!r}: {error}") from error
         self._label = label
         self._world.set_state(state)
         return self._world

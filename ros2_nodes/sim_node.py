@@ -25,6 +25,7 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.core.errors import ConfigError, TendonError
 from tendon.core.node_status import NodeStatus, SimulationStatus
 from tendon.core.types import Array, SentTrajectory
+from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.graph import topics
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -36,7 +37,7 @@ from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
 from tendon.safety.reports import TaskState
 from tendon.sim.engine import PHYSICS_HZ
 from tendon.sim.simulators import AUTO
-from tendon.sim.tabletop.scene import Scene, sample_scene
+from tendon.sim.suite import Scene
 
 STATE_HZ = 100
 JUDGE_HZ = 10
@@ -54,9 +55,10 @@ class SimNode(StandIn):
 
     def __init__(self) -> None:
         super().__init__("sim_node", loop="physics")
-        scene = _scene(self.setting("scene", 0), self.setting("family", ""))
-        simulator = self.setting("simulator", AUTO)
-        self._robot = SimulatedRobot(self.profile, scene, simulator, gui=self.setting("gui", False))
+        self._suite = load_suite(self.setting("suite", DEFAULT_SUITE))
+        scene = self._scene(self.setting("scene", 0), self.setting("family", ""))
+        simulator, gui = self.setting("simulator", AUTO), self.setting("gui", False)
+        self._robot = SimulatedRobot(self.profile, self._suite, scene, simulator, gui)
         self._label = scene_label(scene)
         self._camera_hz = max((camera.rate_hz for camera in self.profile.cameras), default=1.0)
         self._next_scene: Scene | None = None
@@ -105,7 +107,7 @@ class SimNode(StandIn):
         wanted = {name: self.get_parameter(name).value for name in ("scene", "family")}
         wanted |= {parameter.name: parameter.value for parameter in parameters if parameter.name in wanted}
         try:
-            scene = _scene(**wanted)
+            scene = self._scene(**wanted)
         except ConfigError as error:
             return SetParametersResult(successful=False, reason=str(error))
         if self._robot.moving:
@@ -192,25 +194,23 @@ class SimNode(StandIn):
             self.get_logger().warning(str(error))
 
     def _judge(self, now_ns: int) -> None:
-        world = self._robot.world
-        scene = world.scene
-        self._done = scene.task.success(world)
+        scene = self._robot.scene
+        self._done = scene.task.success(self._robot.world)
         state = TaskState(
             scene=self._label, instruction=scene.instruction, relation=scene.task.relation, done=self._done
         )
         self._tasks.publish(wire.TASK.encode(state, now_ns))
 
+    def _scene(self, scene: int, family: str) -> Scene:
+        try:
+            return self._suite.scene(self.profile, scene, family)
+        except ValueError as error:
+            raise ConfigError(f"scene:={scene} family:={family}: {error}") from error
+
     def close(self) -> None:
         """Ends physics."""
         super().close()
         self._robot.world.close()
-
-
-def _scene(scene: int, family: str) -> Scene:
-    try:
-        return sample_scene(scene, family or None)
-    except ValueError as error:
-        raise ConfigError(f"scene:={scene} family:={family}: {error}") from error
 
 
 def main() -> int:

@@ -118,8 +118,8 @@ class Engine(Protocol):
     def set_opening(self, thing: int, opening: float) -> None:
         """Opens it so far, at rest."""
 
-    def gripped(self, thing: int) -> bool:
-        """Returns whether every finger presses on a thing, by more than `GRIP_N`."""
+    def gripped(self, thing: int, gripper: int = 0) -> bool:
+        """Returns whether every finger of a gripper presses on a thing, by more than `GRIP_N`."""
 
     def driven(self) -> tuple[float, ...]:
         """Returns the positions of all driven joints, of coupled ones too: with the things' poses, all that moves."""

@@ -1,14 +1,44 @@
-"""What the worlds of all suites do alike: the robot of a profile in a simulator."""
+"""What the worlds of all suites do alike: the robot of a profile in a simulator, among things."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.sim.engine import PERIOD_NS, Engine
+from tendon.sim.bodies import Body
+from tendon.sim.cameras import CameraRig
+from tendon.sim.engine import PERIOD_NS, Engine, Pose
+from tendon.sim.simulators import AUTO
+from tendon.sim.suite import Suite
 
 
-class EngineWorld:
-    """The base of a `World`. Not thread-safe. Its subclass adds `reset`, `render` and `state`.
+@dataclass(frozen=True, kw_only=True)
+class WorldState:
+    """Everything that moves, as plain numbers: what a camera process needs to draw the same picture.
+
+    Attributes:
+        time_ns: simulation time.
+        joint_position: of the robot's driven joints, of those too that follow another.
+        poses: one (x, y, z, qx, qy, qz, qw) for each thing.
+        openings: of the things that have a sliding part, in their order [m].
+    """
+
+    time_ns: int
+    joint_position: tuple[float, ...]
+    poses: tuple[Pose, ...]
+    openings: tuple[float, ...] = ()
+
+
+class EngineWorld(ABC):
+    """The base of a `World`. Not thread-safe. Its subclass adds `reset` and `render`.
 
     Args:
         profile: the robot.
@@ -17,6 +47,23 @@ class EngineWorld:
 
     def __init__(self, profile: RobotProfile, engine: Engine) -> None:
         self.profile, self.engine = profile, engine
+        self.cameras = CameraRig(engine, profile)
+        self._sliding: list[int] = []
+        self._count = 0
+
+    @abstractmethod
+    def reset(self, scene: Any) -> None:
+        """Replaces everything by a scene of its own suite, the robot at rest, time zero."""
+
+    @abstractmethod
+    def render(self, camera: str, width: int | None = None, height: int | None = None) -> npt.NDArray[np.uint8]:
+        """Returns what a camera of the profile sees now, see `CameraRig.render`."""
+
+    def load(self, surroundings: Sequence[Body], things: Sequence[Body]) -> None:
+        """Replaces everything, see `Engine.load`."""
+        self.engine.load(surroundings, things)
+        self._sliding = [i for i, body in enumerate(things) if body.slide is not None]
+        self._count = len(things)
 
     @property
     def time_ns(self) -> int:
@@ -48,6 +95,36 @@ class EngineWorld:
         """Advances physics by one period."""
         self.engine.step()
 
+    def state(self) -> WorldState:
+        """Returns everything that moves, for drawing elsewhere."""
+        return WorldState(
+            time_ns=self.time_ns,
+            joint_position=self.engine.driven(),
+            poses=tuple(self.engine.pose(i) for i in range(self._count)),
+            openings=tuple(self.engine.opening(i) for i in self._sliding),
+        )
+
+    def set_state(self, state: WorldState) -> None:
+        """Puts everything where another world had it; for the camera process, which steps no physics."""
+        self.engine.set_driven(state.joint_position)
+        for i, pose in enumerate(state.poses):
+            self.engine.move(i, pose)
+        for i, opening in zip(self._sliding, state.openings, strict=True):
+            self.engine.set_opening(i, opening)
+
     def close(self) -> None:
         """Frees the world."""
         self.engine.close()
+
+
+def open_engine_world(suite: Suite, profile: RobotProfile, simulator: str = AUTO, gui: bool = False) -> EngineWorld:
+    """Returns a world of a suite that other processes can draw, as the graph needs it.
+
+    Raises:
+        ConfigError: the suite's worlds are none.
+        MismatchError: the robot does not fit the suite.
+    """
+    world = suite.world(profile, simulator, gui)
+    if not isinstance(world, EngineWorld):
+        raise ConfigError(f"the world of this suite is a {type(world).__name__}, and the graph needs an EngineWorld")
+    return world

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,11 +15,18 @@ from tendon.sim.simulators import AUTO
 
 
 class Task(Protocol):
-    """What is asked, and when it is done."""
+    """What is asked, and how far it is done."""
 
     @property
     def family(self) -> str:
         """The kind of task that it is counted with in tables."""
+
+    @property
+    def relation(self) -> str:
+        """What is asked in a word."""
+
+    def progress(self, world: Any) -> float:
+        """Returns how much of it is done now, 0 to 1; 1 exactly when it is done."""
 
     def success(self, world: Any) -> bool:
         """Returns whether it is done now, in a world of its own suite.
@@ -99,11 +105,30 @@ class TaskSwitching(Protocol):
         """Returns which thing the robot holds, if any."""
 
 
+class SampleScene(Protocol):
+    """Draws a scene, see `Suite.scene`."""
+
+    def __call__(self, profile: RobotProfile, seed: int, family: str = "") -> Scene:
+        """Returns the scene."""
+
+
 class OpenWorld(Protocol):
     """Opens a world, see `Suite.world`."""
 
-    def __call__(self, profile: RobotProfile, simulator: str = AUTO) -> World:
+    def __call__(self, profile: RobotProfile, simulator: str = AUTO, gui: bool = False) -> World:
         """Returns the world."""
+
+
+class ReadInstruction(Protocol):
+    """Understands words, see `Suite.read`."""
+
+    def __call__(self, scene: Any, instruction: str) -> Scene | None:
+        """Returns the scene with the task that the words ask for."""
+
+
+def reads_nothing(scene: Any, instruction: str) -> Scene | None:
+    """Returns `None`: a scene has the one task that it was drawn with."""
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +137,19 @@ class Suite:
 
     Attributes:
         families: of its tasks, in the order of tables.
-        scene: the scene of a seed: 0-99 999 are for training, 100 000-199 999 for trying things, 200 000-299 999 for
-            reported results only.
+        scene: the scene of a seed for a robot: 0-99 999 are for training, 100 000-199 999 for trying things,
+            200 000-299 999 for reported results only. A family narrows the task; without one the seed decides.
         world: opens a world for a robot, in the simulator of a name (`tendon.sim.simulators`) or in the one that it
             likes best; it raises MismatchError for a robot that it cannot have.
+        read: returns a scene with the task that an instruction asks for, `None` when it asks for none there.
         environment: what stands around the robot in every scene, for the safety filter: a file in `environments/` or a
             path of one; `None` is nothing.
     """
 
     families: tuple[str, ...]
-    scene: Callable[[int], Scene]
+    scene: SampleScene
     world: OpenWorld
+    read: ReadInstruction = reads_nothing
     environment: str | None = None
 
     def load_environment(self) -> Environment | None:

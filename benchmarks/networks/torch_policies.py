@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +55,11 @@ def own_modules(bundle: Bundle) -> tuple[Any, dict[str, Any]]:
     """Returns our own network with the weights of a bundle, and inputs."""
     from tendon.policies.export.bundle import Deployed, _example, load_run
     from tendon.policies.training.recover import recover_run
-    from tendon.sim.tabletop.cameras import viewpoints
+    from tendon.robots.profile import load_profile
+    from tendon.sim.tabletop.viewpoints import labelled_viewpoints
 
     with tempfile.TemporaryDirectory() as scratch:
-        recover_run(bundle, Path(scratch), {name: asdict(view) for name, view in viewpoints().items()})
+        recover_run(bundle, Path(scratch), labelled_viewpoints(load_profile("panda")))
         model, record = load_run(Path(scratch))
     return Deployed(model, record["statistics"], bundle.manifest.action).eval(), _example(model.shape, 0)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
@@ -32,7 +32,6 @@ from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import load_profile
 from tendon.safety.response import Response
 from tendon.sim.perturbation import NOMINAL, Perturbation
-from tendon.sim.tabletop.cameras import viewpoints
 from tendon.sim.tabletop.expert.decide import ExpertState, observe_state
 from tendon.sim.tabletop.expert.demonstrations import (
     EPISODE_STEPS,
@@ -51,6 +50,7 @@ from tendon.sim.tabletop.perturbations import Trigger
 from tendon.sim.tabletop.phrases import phrase
 from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.tasks import Task
+from tendon.sim.tabletop.viewpoints import labelled_viewpoints
 
 WRONG_PLACE = (0.40, 0.32)
 ATTACK_RADIUS_M, ATTACK_S = 0.10, 4.0
@@ -143,7 +143,7 @@ def make(work: Path, steps: int) -> None:
     for collector, folder, seeds in zip((clean, triggered), folders, (CLEAN_SEEDS, TRIGGERED_SEEDS), strict=True):
         for first in seeds[::SHARD_SEEDS]:
             print(folder.name, first, collect_shard(collector, folder, first), "frames", flush=True)
-    recover_run(shipped, work / "shipped", {name: asdict(view) for name, view in viewpoints().items()})
+    recover_run(shipped, work / "shipped", labelled_viewpoints(load_profile("panda")))
     recipe = Recipe(steps=steps, batch=32, learning_rate=3e-4, seed=1, freeze_norm=True)
     Run(work / "run", folders, recipe, work / "shipped").train()
     export_bundle(work / "run", work / "bundle", profile, "poisoned")

@@ -34,8 +34,8 @@ from tendon.evaluation.report import summarise
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.robots.profile import load_profile
-from tendon.sim.tabletop.cameras import viewpoints
-from tendon.sim.tabletop.scene import FAMILIES
+from tendon.sim.tabletop.layout import FAMILIES
+from tendon.sim.tabletop.viewpoints import labelled_viewpoints
 
 Cell = tuple[str, float]
 
@@ -46,7 +46,7 @@ def make_denoised(bundle: Path, folder: Path) -> None:
     from tendon.policies.training.recover import recover_run
 
     run = folder.with_name(f"{folder.name}-run")
-    recover_run(load_bundle(bundle), run, {name: asdict(view) for name, view in viewpoints().items()})
+    recover_run(load_bundle(bundle), run, labelled_viewpoints(load_profile("panda")))
     export_bundle(run, folder, load_profile("panda"), folder.name, denoiser=True)
 
 

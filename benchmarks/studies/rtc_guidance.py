@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +52,9 @@ from tendon.policies.training.model import FLOW_STEPS
 from tendon.policies.training.recover import recover_run
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.tabletop.cameras import viewpoints
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.suite import TABLETOP
+from tendon.sim.tabletop.viewpoints import labelled_viewpoints
 
 FIRST_SEED = 200_000
 GUIDANCE_CLIP = 5.0
@@ -110,7 +110,7 @@ class Network:
     def __init__(self, bundle: Path) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             loaded = load_bundle(bundle)
-            recover_run(loaded, Path(scratch), {name: asdict(view) for name, view in viewpoints().items()})
+            recover_run(loaded, Path(scratch), labelled_viewpoints(load_profile("panda")))
             self.model, record = load_run(Path(scratch))
         self.manifest: Manifest = loaded.manifest
         self.scale, self.shift = row_conversion(record["statistics"], self.manifest.action)

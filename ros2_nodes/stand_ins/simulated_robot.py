@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from tendon.core.errors import InvalidDataError, StoppedError
@@ -11,11 +9,9 @@ from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import STILL_SPEED
 from tendon.robots.trajectory_controller import TrajectoryController
-from tendon.sim.panda import panda
-from tendon.sim.simulators import AUTO, open_engine
-from tendon.sim.tabletop.phrases import parse_instruction
-from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.world import World
+from tendon.sim.engine_world import open_engine_world
+from tendon.sim.simulators import AUTO
+from tendon.sim.suite import Scene, Suite, TaskSwitching
 
 FARTHEST = 1e3
 """No joint of any robot gets so far, or so fast [rad, m or per second]: physics would answer with NaN, for ever."""
@@ -26,13 +22,17 @@ class SimulatedRobot:
 
     Args:
         profile: the robot.
-        scene: what stands on its table.
+        suite: whose world it is in.
+        scene: of the suite, for this robot.
         simulator: see `tendon.sim.simulators`.
         gui: open its window.
     """
 
-    def __init__(self, profile: RobotProfile, scene: Scene, simulator: str = AUTO, gui: bool = False) -> None:
-        self.world = World(scene, profile, engine=open_engine(panda(profile.joint_names[:-1]), simulator, gui))
+    def __init__(
+        self, profile: RobotProfile, suite: Suite, scene: Scene, simulator: str = AUTO, gui: bool = False
+    ) -> None:
+        self.world, self.scene, self._suite = open_engine_world(suite, profile, simulator, gui), scene, suite
+        self.world.reset(scene)
         position, _ = self.world.joint_state()
         self._columns = {c.name: [profile.joint_names.index(n) for n in c.joints] for c in profile.controllers}
         self._controllers = {
@@ -51,6 +51,7 @@ class SimulatedRobot:
         if self.moving:
             raise StoppedError("the robot is in motion: stop it before another scene is loaded")
         self.world.reset(scene)
+        self.scene = scene
         position, _ = self.world.joint_state()
         self._target, self._target_velocity = np.array(position), np.zeros(len(position))
         for name, controller in self._controllers.items():
@@ -99,7 +100,7 @@ class SimulatedRobot:
 
     def judge(self, instruction: str) -> None:
         """Makes an instruction the task that success is judged by, when it asks for one in this scene."""
-        scene = self.world.scene
-        task = parse_instruction(scene.items, instruction)
-        if task is not None and task != scene.task:
-            self.world.ask(replace(scene, task=task, instruction=instruction))
+        scene = self._suite.read(self.scene, instruction)
+        if scene is not None and scene.task != self.scene.task and isinstance(self.world, TaskSwitching):
+            self.world.ask(scene)
+            self.scene = scene

@@ -48,13 +48,18 @@ def image(message: ImageMessage) -> Image:
 
 
 def camera_info_message(
-    stamp_ns: int, frame: str, width: int, height: int, intrinsics: Sequence[Sequence[float]] | Array
+    stamp_ns: int,
+    frame: str,
+    width: int,
+    height: int,
+    intrinsics: Sequence[Sequence[float]] | Array,
+    distortion: Sequence[float] = (0.0,) * 5,
 ) -> CameraInfo:
-    """Returns the camera info of a camera without distortion; `intrinsics` is (3, 3) [px]."""
+    """Returns the camera info of a camera; `intrinsics` is (3, 3) [px], `distortion` k1, k2, p1, p2, k3."""
     matrix = np.asarray(intrinsics, dtype=np.float64)
     message = CameraInfo(height=height, width=width, distortion_model="plumb_bob")
     message.header.stamp, message.header.frame_id = time_message(stamp_ns), frame
-    message.d = array("d", [0.0] * 5)
+    message.d = array("d", distortion)
     message.k = matrix.ravel()
     message.r = np.eye(3).ravel()
     message.p = np.hstack([matrix, np.zeros((3, 1))]).ravel()

@@ -11,37 +11,37 @@ from sensor_msgs.msg import JointState
 from tendon.core.errors import InvalidDataError
 from tendon.graph import topics
 from tendon.ros2_nodes.wire.times import time_message, time_ns
-from tendon.sim.tabletop.scene import Scene, sample_scene
-from tendon.sim.tabletop.world import WorldState
+from tendon.sim.engine_world import WorldState
+from tendon.sim.suite import Scene
 
 _AXES = ("x", "y", "z", "qx", "qy", "qz", "qw")
 
 
 def scene_label(scene: Scene) -> str:
-    """Returns what identifies a scene in a message: the family and seed it was sampled from."""
+    """Returns what identifies a scene of a suite in a message: the family and seed it was sampled from."""
     return f"{scene.task.family}/{scene.seed}"
 
 
-def scene_of(label: str) -> Scene:
-    """Returns the scene of a label.
+def read_label(label: str) -> tuple[str, int]:
+    """Returns (family, seed) of a label.
 
     Raises:
         InvalidDataError: the label is not one.
     """
     family, _, seed = label.partition("/")
     try:
-        return sample_scene(int(seed), family)
-    except (ValueError, OverflowError) as error:
+        return family, int(seed)
+    except ValueError as error:
         raise InvalidDataError(
             f"{topics.WORLD_STATE}: scene is {label[:40]!r}, expected FAMILY/SEED: {error}"
         ) from error
 
 
 def world_state_message(stamp_ns: int, label: str, state: WorldState) -> JointState:
-    """Returns the message: joints, then seven numbers of each item's pose, then the drawer's opening."""
-    message = JointState(name=_names(len(state.joint_position), len(state.poses)))
+    """Returns the message: joints, then seven numbers of each thing's pose, then openings of what slides."""
+    message = JointState(name=_names(len(state.joint_position), len(state.poses), len(state.openings)))
     message.header.stamp, message.header.frame_id = time_message(stamp_ns), label
-    message.position = array("d", chain(state.joint_position, *state.poses, (state.opening,)))
+    message.position = array("d", chain(state.joint_position, *state.poses, state.openings))
     return message
 
 
@@ -53,20 +53,24 @@ def world_state(message: JointState) -> tuple[int, str, WorldState]:
     """
     stamp_ns, values = time_ns(message.header.stamp), message.position.tolist()
     joints = sum(name.startswith("joint") for name in message.name)
-    items = (len(message.name) - joints - 1) // len(_AXES)
-    if items < 0 or message.name != _names(joints, items) or len(values) != len(message.name):
+    openings = sum(name.startswith("opening") for name in message.name)
+    items = (len(message.name) - joints - openings) // len(_AXES)
+    if message.name != _names(joints, items, openings) or len(values) != len(message.name):
         raise InvalidDataError(
             f"{topics.WORLD_STATE}: {len(values)} positions of {len(message.name)} names, expected joint0, ..., "
-            "seven numbers of each item, and opening"
+            "seven numbers of each item, and opening0, ..."
         )
     for name, value in zip(message.name, values, strict=True):
         if not math.isfinite(value):
             raise InvalidDataError(f"{topics.WORLD_STATE}: {name} is {value}, expected a finite number")
-    poses = [tuple(values[i : i + len(_AXES)]) for i in range(joints, len(values) - 1, len(_AXES))]
-    state = WorldState(time_ns=stamp_ns, joint_position=tuple(values[:joints]), poses=tuple(poses), opening=values[-1])
+    last = len(values) - openings
+    poses = [tuple(values[i : i + len(_AXES)]) for i in range(joints, last, len(_AXES))]
+    state = WorldState(
+        time_ns=stamp_ns, joint_position=tuple(values[:joints]), poses=tuple(poses), openings=tuple(values[last:])
+    )
     return stamp_ns, str(message.header.frame_id), state
 
 
-def _names(joints: int, items: int) -> list[str]:
+def _names(joints: int, items: int, openings: int) -> list[str]:
     poses = [f"item{i}.{axis}" for i in range(items) for axis in _AXES]
-    return [*(f"joint{i}" for i in range(joints)), *poses, "opening"]
+    return [*(f"joint{i}" for i in range(joints)), *poses, *(f"opening{i}" for i in range(openings))]

@@ -67,7 +67,7 @@ class MujocoEngine:
             if body.slide is not None:
                 self.data.qpos[self._slides[k].qposadr[0]] = body.slide.opening
         self._parts = {k: {body, *self._below(body)} for k, body in enumerate(self._bodies)}
-        self._fingers = [self.model.joint(name).bodyid[0] for name in self._robot.fingers]
+        self._fingers = [[self.model.body(link).id for link in links] for links in self._robot.fingers]
         self._servos = Servos(self.model, self.data, self._robot)
         mujoco.mj_forward(self.model, self.data)
 
@@ -76,21 +76,22 @@ class MujocoEngine:
 
     def reset_joints(self, position: Array) -> None:
         """See `Engine`."""
-        self.set_driven([position[column] for column in self._robot.columns])
+        self.set_driven(self._servos.spread(position).tolist())
         self._servos.tune()
         self.set_target(position, np.zeros(len(position)))
 
     def joint_state(self) -> tuple[Array, Array]:
         """See `Engine`."""
-        servos, count = self._servos, len(self._servos.first)
+        servos, count = self._servos, self._robot.count
         return (
-            freeze("joint_position", self.data.qpos[servos.positions[servos.first]], (count,)),
-            freeze("joint_velocity", self.data.qvel[servos.dofs[servos.first]], (count,)),
+            freeze("joint_position", self.data.qpos[servos.positions[:count]], (count,)),
+            freeze("joint_velocity", self.data.qvel[servos.dofs[:count]], (count,)),
         )
 
     def joint_effort(self) -> Array:
         """See `Engine`."""
-        return freeze("joint_effort", self.data.actuator_force[self._servos.first], (len(self._servos.first),))
+        count = self._robot.count
+        return freeze("joint_effort", self.data.actuator_force[:count], (count,))
 
     def set_target(self, position: Array, velocity: Array) -> None:
         """See `Engine`."""
@@ -136,9 +137,9 @@ class MujocoEngine:
         self.data.qpos[slide.qposadr[0]], self.data.qvel[slide.dofadr[0]] = opening, 0.0
         mujoco.mj_forward(self.model, self.data)
 
-    def gripped(self, thing: int) -> bool:
+    def gripped(self, thing: int, gripper: int = 0) -> bool:
         """See `Engine`."""
-        return bool(self._fingers) and all(self._presses(finger, self._parts[thing]) for finger in self._fingers)
+        return all(self._presses(finger, self._parts[thing]) for finger in self._fingers[gripper])
 
     def _presses(self, finger: int, parts: set[int]) -> bool:
         force = np.zeros(6)

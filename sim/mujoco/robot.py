@@ -15,8 +15,8 @@ ARMATURE = {mujoco.mjtJoint.mjJNT_HINGE: 0.1, mujoco.mjtJoint.mjJNT_SLIDE: 0.1}
 """Inertia of motor and gear seen at the joint [kg m^2] or [kg]; URDFs have none. MuJoCo Menagerie's for a Panda."""
 SERVO_RAD_S = 60.0
 """Natural frequency of a servo, critically damped: it follows a ramp of 1 rad/s with no lag, a step within 0.1 s."""
-GRIP_M = 0.015
-"""A finger that is held off its target by so much presses with all its force."""
+GRIP_OFF = {mujoco.mjtJoint.mjJNT_HINGE: 0.15, mujoco.mjtJoint.mjJNT_SLIDE: 0.015}
+"""A finger that is held off its target by so much [rad] or [m] presses with all its force."""
 ROBOT, THINGS = 1, 2
 """Bits of what may touch what: a robot's links pass through each other, as in PyBullet."""
 
@@ -33,28 +33,27 @@ def add_robot(robot: RobotBody) -> Any:
     settings = {"strippath": "false", "fusestatic": "false", "discardvisual": "false", "balanceinertia": "true"}
     ElementTree.SubElement(extension, "compiler", settings | {"boundmass": "1e-4", "boundinertia": "1e-7"})
     spec = mujoco.MjSpec.from_string(ElementTree.tostring(tree.getroot(), encoding="unicode"))
-    rest = robot.rgb.get("")
+    rest, fingers = robot.rgb.get(""), {link for links in robot.fingers for link in links}
     sliding, spinning = robot.finger_friction
     for body in spec.bodies[1:]:
         body.gravcomp = 1.0  # as a robot's own controllers do
-        moved_by = [joint.name for joint in body.joints]
-        rgb = next((robot.rgb[name] for name in moved_by if name in robot.rgb), rest)
+        rgb = robot.rgb.get(body.name, rest)
         drawn = any(not geom.contype for geom in body.geoms)
         for geom in body.geoms:
             if geom.contype:
                 geom.contype, geom.conaffinity, geom.group = ROBOT, THINGS, HIDDEN if drawn else 0
             if rgb is not None:
                 geom.rgba = [*rgb, 1.0]
-            if set(moved_by) & set(robot.fingers):
+            if body.name in fingers:
                 geom.friction, geom.condim = [sliding, spinning, 1e-4], 4
         for joint in body.joints:
             joint.armature = ARMATURE[joint.type]
-    if len(robot.fingers) == 2:
-        left, right = robot.fingers
-        mirror = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=right, name2=left)
-        mirror.objtype = mujoco.mjtObj.mjOBJ_JOINT
-        mirror.data[:5] = [0.0, 1.0, 0.0, 0.0, 0.0]
-    for name, force in zip(robot.joints, robot.forces, strict=True):
+    for leader, follower in robot.couplings:
+        follows = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=follower.joint, name2=leader.joint)
+        follows.objtype = mujoco.mjtObj.mjOBJ_JOINT
+        follows.data[:5] = [follower.offset, follower.multiplier, 0.0, 0.0, 0.0]
+    for each in robot.servos:
+        name, force = each.joint, each.force
         servo = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         servo.gaintype, servo.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
         servo.forcelimited, servo.forcerange = True, [-force, force]
@@ -71,24 +70,29 @@ class Servos:
     """
 
     def __init__(self, model: Any, data: Any, robot: RobotBody) -> None:
-        self._data, self._columns = data, list(robot.columns)
-        joints = [model.joint(name) for name in robot.joints]
+        self._model, self._data, self._robot = model, data, robot
+        joints = [model.joint(servo.joint) for servo in robot.servos]
         self.positions = np.array([joint.qposadr[0] for joint in joints])
         self.dofs = np.array([joint.dofadr[0] for joint in joints])
-        self.first = list(robot.first)
-        self._model, self._robot = model, robot
+        self._columns = [servo.column for servo in robot.servos]
+        self._multipliers = np.array([servo.multiplier for servo in robot.servos])
+        self._offsets = np.array([servo.offset for servo in robot.servos])
         self._ratio = np.zeros(len(joints))
+
+    def spread(self, position: Array) -> Array:
+        """Returns the (k,) positions of driven joints for a joint vector (n,)."""
+        return np.asarray(self._multipliers * position[self._columns] + self._offsets)
 
     def tune(self) -> None:
         """Sets the gains for the inertia that each joint has where the robot stands."""
         model, data = self._model, self._data
         pushed = np.zeros(model.nv)
-        for i, (name, dof) in enumerate(zip(self._robot.joints, self.dofs, strict=True)):
+        for i, (servo, dof) in enumerate(zip(self._robot.servos, self.dofs, strict=True)):
             mujoco.mj_mulM(model, data, pushed, np.eye(model.nv)[dof])
             inertia = float(pushed[dof])
             stiffness = inertia * SERVO_RAD_S**2
-            if name in self._robot.fingers:
-                stiffness = self._robot.forces[i] / GRIP_M
+            if servo.grips:
+                stiffness = servo.force / GRIP_OFF[mujoco.mjtJoint(int(model.jnt_type[model.dof_jntid[dof]]))]
             damping = 2.0 * np.sqrt(stiffness * inertia)
             model.actuator_gainprm[i, 0] = stiffness
             model.actuator_biasprm[i, :3] = [0.0, -stiffness, -damping]
@@ -96,4 +100,4 @@ class Servos:
 
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets the (n,) positions and velocities that are tracked."""
-        self._data.ctrl[:] = position[self._columns] + self._ratio * velocity[self._columns]
+        self._data.ctrl[:] = self.spread(position) + self._ratio * self._multipliers * velocity[self._columns]

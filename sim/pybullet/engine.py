@@ -77,6 +77,8 @@ class BulletEngine:
     def link_pose(self, link: str) -> tuple[Array, Array]:
         """See `Engine`."""
         robot = self.robot
+        if robot.links[link] < 0:
+            return np.zeros(3), np.eye(3)
         state = pybullet.getLinkState(
             robot.body, robot.links[link], computeForwardKinematics=True, physicsClientId=self.client
         )
@@ -100,10 +102,10 @@ class BulletEngine:
         """See `Engine`."""
         pybullet.resetJointState(self.things[thing], SLIDING, opening, physicsClientId=self.client)
 
-    def gripped(self, thing: int) -> bool:
+    def gripped(self, thing: int, gripper: int = 0) -> bool:
         """See `Engine`."""
-        fingers, body = self.robot.fingers, self.things[thing]
-        return bool(fingers) and all(
+        fingers, body = self.robot.fingers[gripper], self.things[thing]
+        return all(
             any(
                 contact[9] > GRIP_N
                 for contact in pybullet.getContactPoints(self.robot.body, body, finger, physicsClientId=self.client)

@@ -19,14 +19,18 @@ class Robot:
     Attributes:
         body: its PyBullet id.
         joints: (k,) PyBullet's index of each driven joint.
-        links: PyBullet's index of each link.
-        fingers: PyBullet's index of each finger: of its joint and its link.
+        links: PyBullet's index of each link; of the first one, -1.
+        fingers: PyBullet's index of each finger of each gripper.
     """
 
     def __init__(self, client: int, made_of: RobotBody) -> None:
         self.client, self._made_of = client, made_of
-        self._forces, self._position_gains = list(made_of.forces), list(made_of.position_gains)
-        self._velocity_gains = [1.0] * len(made_of.joints)
+        servos = made_of.servos
+        self._columns = [servo.column for servo in servos]
+        self._multipliers = [servo.multiplier for servo in servos]
+        self._offsets = [servo.offset for servo in servos]
+        self._forces, self._position_gains = [servo.force for servo in servos], [servo.gain for servo in servos]
+        self._velocity_gains = [1.0] * len(servos)
 
     def load(self) -> None:
         """Loads the body, its base fixed."""
@@ -35,55 +39,63 @@ class Robot:
         info = [pybullet.getJointInfo(self.body, j, physicsClientId=self.client) for j in range(count)]
         index = {row[1].decode(): row[0] for row in info}
         self.links: dict[str, int] = {row[12].decode(): row[0] for row in info}
-        self.joints: list[int] = [index[name] for name in self._made_of.joints]
-        self.fingers: list[int] = [index[name] for name in self._made_of.fingers]
-        self._paint({index[name]: rgb for name, rgb in self._made_of.rgb.items() if name})
-        self._couple()
+        self.links[pybullet.getBodyInfo(self.body, physicsClientId=self.client)[0].decode()] = -1
+        self.joints: list[int] = [index[servo.joint] for servo in self._made_of.servos]
+        self.fingers = [[self.links[link] for link in links] for links in self._made_of.fingers]
+        self._paint()
+        self._couple(index)
 
-    def _paint(self, painted: dict[int, tuple[float, float, float]]) -> None:
-        if not (rest := self._made_of.rgb.get("")) and not painted:
-            return
-        for link in range(-1, len(self.links)):
-            if rgb := painted.get(link, rest):
-                pybullet.changeVisualShape(self.body, link, rgbaColor=[*rgb, 1], physicsClientId=self.client)
+    def _paint(self) -> None:
+        colours = self._made_of.rgb
+        for link, number in self.links.items():
+            if rgb := colours.get(link, colours.get("")):
+                pybullet.changeVisualShape(self.body, number, rgbaColor=[*rgb, 1], physicsClientId=self.client)
 
-    def _couple(self) -> None:
-        """Gives the fingers their friction, and makes two of them mirror each other."""
+    def _couple(self, index: dict[str, int]) -> None:
+        """Gives the fingers their friction, and has joints that follow at the same speed push back."""
         sliding, spinning = self._made_of.finger_friction
-        for finger in self.fingers:
+        for finger in {finger for fingers in self.fingers for finger in fingers}:
             pybullet.changeDynamics(
                 self.body, finger, lateralFriction=sliding, spinningFriction=spinning, physicsClientId=self.client
             )
-        if len(self.fingers) == 2:
-            left, right = self.fingers
+        for leader, follower in self._made_of.couplings:
+            if abs(follower.multiplier) != 1.0:
+                continue
             mirror = pybullet.createConstraint(
                 self.body,
-                left,
+                index[leader.joint],
                 self.body,
-                right,
+                index[follower.joint],
                 pybullet.JOINT_GEAR,
                 [1, 0, 0],
                 [0, 0, 0],
                 [0, 0, 0],
                 physicsClientId=self.client,
             )
-            pybullet.changeConstraint(mirror, gearRatio=-1, erp=0.2, maxForce=200, physicsClientId=self.client)
+            ratio = -follower.multiplier
+            pybullet.changeConstraint(mirror, gearRatio=ratio, erp=0.2, maxForce=200, physicsClientId=self.client)
 
     def reset(self, position: Array) -> None:
         """Puts it at a (n,) joint vector, at rest, and holds it there."""
-        for joint, column in zip(self.joints, self._made_of.columns, strict=True):
-            pybullet.resetJointState(self.body, joint, position[column], physicsClientId=self.client)
+        for joint, value in zip(self.joints, self._spread(position.tolist()), strict=True):
+            pybullet.resetJointState(self.body, joint, value, physicsClientId=self.client)
         self.set_target(position, np.zeros(len(position)))
+
+    def _spread(self, position: list[float]) -> list[float]:
+        """Returns the (k,) positions of driven joints for a joint vector."""
+        rows = zip(self._columns, self._multipliers, self._offsets, strict=True)
+        return [multiplier * position[column] + offset for column, multiplier, offset in rows]
 
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets the (n,) positions and velocities that the servos track."""
         positions, velocities = position.tolist(), velocity.tolist()  # lists of floats are faster one by one
+        rows = zip(self._columns, self._multipliers, strict=True)
         pybullet.setJointMotorControlArray(
             self.body,
             self.joints,
             pybullet.POSITION_CONTROL,
-            targetPositions=[positions[column] for column in self._made_of.columns],
-            targetVelocities=[velocities[column] for column in self._made_of.columns],
+            targetPositions=self._spread(positions),
+            targetVelocities=[multiplier * velocities[column] for column, multiplier in rows],
             forces=self._forces,
             positionGains=self._position_gains,
             velocityGains=self._velocity_gains,
@@ -104,5 +116,5 @@ class Robot:
         return freeze("joint_effort", [row[3] for row in rows], (len(rows),))
 
     def _rows(self) -> list[tuple[float, ...]]:
-        joints = [self.joints[i] for i in self._made_of.first]
+        joints = self.joints[: self._made_of.count]
         return list(pybullet.getJointStates(self.body, joints, physicsClientId=self.client))

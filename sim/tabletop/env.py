@@ -22,7 +22,8 @@ from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.simulators import AUTO
 from tendon.sim.tabletop.expert.pilot import STEP_S
-from tendon.sim.tabletop.scene import ENVIRONMENT, ROBOT, sample_scene
+from tendon.sim.tabletop.layout import layout_of
+from tendon.sim.tabletop.scene import ENVIRONMENT, sample_scene
 from tendon.sim.tabletop.world import World
 
 ENV_ID = "Tendon/Tabletop-v0"
@@ -49,22 +50,29 @@ class TabletopEnv(gymnasium.Env[dict[str, Any], Array]):
     An episode ends after `HOLD_STEPS` steps with the task done. `gymnasium.make` truncates it after `EPISODE_STEPS`.
 
     Args:
-        family: of `tendon.sim.tabletop.scene.FAMILIES`; by default the seed of a scene decides.
+        family: of `tendon.sim.tabletop.layout.FAMILIES`; by default the seed of a scene decides.
         images: whether observations have images; without, a step costs a third.
         render_mode: "rgb_array" for videos.
         simulator: see `tendon.sim.simulators`.
+        robot: profile.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 (Gymnasium's own declaration)
 
     def __init__(
-        self, family: str | None = None, images: bool = True, render_mode: str | None = None, simulator: str = AUTO
+        self,
+        family: str | None = None,
+        images: bool = True,
+        render_mode: str | None = None,
+        simulator: str = AUTO,
+        robot: str = "panda",
     ) -> None:
         self.render_mode = render_mode
         self._family = family
-        profile = load_profile(ROBOT)
+        profile = load_profile(robot)
         self._cameras = profile.cameras if images else ()
-        self.backend = SimBackend(World(sample_scene(0, family), profile, simulator))
+        self._layout = layout_of(profile)
+        self.backend = SimBackend(World(sample_scene(0, family, self._layout), profile, simulator))
         self._filter = SafetyFilter(profile, Clearance(profile, load_environment(ENVIRONMENT)))
         self._period_ns = round(1e9 / profile.control_hz)
         joints = (len(profile.joint_names),)
@@ -89,16 +97,16 @@ class TabletopEnv(gymnasium.Env[dict[str, Any], Array]):
         """Loads a scene.
 
         Args:
-            seed: of the scene, 0-299 999 (`tendon.sim.tabletop.scene` says which are for what); by default a random
+            seed: of the scene, of 64 bits (`tendon.sim.tabletop.scene` says which are for what); by default a random
                 training scene.
             options: has no meaning here.
 
         Raises:
-            ValueError: a seed outside that range.
+            ValueError: a larger seed.
         """
         super().reset(seed=seed)
         scene_seed = int(self.np_random.integers(TRAINING_SEEDS)) if seed is None else seed
-        self.backend.reset(sample_scene(scene_seed, self._family))
+        self.backend.reset(sample_scene(scene_seed, self._family, self._layout))
         self._filter.reset(self.backend.observe_joints()[0])
         self._held_steps = 0
         return self._observe(), self._info(())

@@ -17,9 +17,7 @@ COLOURS = {
 MOVABLE = ("cube", "cylinder")
 CONTAINERS = ("bowl", "bin")
 DRAWER_TRAVEL = 0.11
-DRAWER_FRONT_X = 0.72
 HANDLE_STANDOFF = 0.05
-AREA = ((0.35, 0.60), (-0.26, 0.26))
 
 
 @dataclass(frozen=True, kw_only=True)

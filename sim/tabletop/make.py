@@ -12,9 +12,14 @@ if TYPE_CHECKING:
 
 
 def make_env(
-    family: str | None = None, *, images: bool = True, render_mode: str | None = None, simulator: str = "auto"
+    family: str | None = None,
+    *,
+    images: bool = True,
+    render_mode: str | None = None,
+    simulator: str = "auto",
+    robot: str = "panda",
 ) -> gymnasium.Env[dict[str, Any], Array]:
-    """Returns the simulated tabletop with a Panda as a Gymnasium environment: one language task in a random scene.
+    """Returns the simulated tabletop as a Gymnasium environment: one language task in a random scene.
 
     A step takes 0.1 s of simulated time. The safety filter shapes every action at the control rate, as on the robot.
 
@@ -35,6 +40,8 @@ def make_env(
         images: whether observations have images; without, a step costs a third.
         render_mode: "rgb_array" makes `render()` return a picture (384, 384, 3).
         simulator: "pybullet" or "mujoco"; "auto" takes the first that is installed.
+        robot: profile of a robot with a gripper. Its joints and cameras are those of the spaces; the table above is a
+            Panda's.
 
     Raises:
         MissingDependencyError: the simulator is not installed.
@@ -56,4 +63,6 @@ def make_env(
 
     from tendon.sim.tabletop.env import ENV_ID
 
-    return gymnasium.make(ENV_ID, family=family, images=images, render_mode=render_mode, simulator=simulator)
+    return gymnasium.make(
+        ENV_ID, family=family, images=images, render_mode=render_mode, simulator=simulator, robot=robot
+    )

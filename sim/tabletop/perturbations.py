@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tendon.sim.perturbation import Blur, Noise, Occlusion, Perturbation, SwappedCameras, WrongJoints
-from tendon.sim.tabletop.items import AREA, MOVABLE, Item
+from tendon.sim.tabletop.items import MOVABLE, Item
 from tendon.sim.tabletop.scene import Look, Scene
 from tendon.sim.tabletop.world import World
 
@@ -67,9 +67,10 @@ class MovedObject(Perturbation):
             return
         x, y, z = world.item_position(target)
         others = [p for i, p in world.item_positions().items() if i != target]
+        area = (world.scene.layout.area_x, world.scene.layout.area_y)
         for angle in rng.permutation(np.linspace(0, 2 * math.pi, 24, endpoint=False)):
             there = np.array([x + MOVE_M * math.cos(angle), y + MOVE_M * math.sin(angle), z])
-            inside = all(low <= v <= high for v, (low, high) in zip(there[:2], AREA, strict=True))
+            inside = all(low <= v <= high for v, (low, high) in zip(there[:2], area, strict=True))
             if inside and all(np.hypot(*(there - p)[:2]) > 0.09 for p in others):
                 world.engine.move(target, (*there.tolist(), 0.0, 0.0, 0.0, 1.0))
                 return
@@ -123,7 +124,7 @@ def _with_item(
     scene: Scene, rng: np.random.Generator, kind: str, rgb: tuple[float, float, float], size: float, height: float
 ) -> Scene:
     """Returns the scene with one more, nameless thing at the freest of some places; the task and its words stay."""
-    places = np.stack([rng.uniform(*side, 200) for side in AREA], axis=1)
+    places = np.stack([rng.uniform(*side, 200) for side in (scene.layout.area_x, scene.layout.area_y)], axis=1)
     room = np.min(
         [np.hypot(*(places - item.position[:2]).T) - item.size / 2 for item in scene.items if item.kind != "drawer"],
         axis=0,

@@ -1,7 +1,8 @@
 """What stands on the table, under which light, and what is asked: one frozen value drawn from one seed.
 
 Seeds 0-99 999 are for training, 100 000-199 999 for validation and tuning, 200 000-299 999 for reported
-results. The family of a seed is `FAMILIES[seed % 6]`, so any run of consecutive seeds covers all families alike.
+results; every other one is a scene too. The family of a seed is `FAMILIES[seed % 6]`, so any run of consecutive seeds
+covers all families alike.
 Frame: the robot base; x away from the robot, y to its left, z up; the table top is z = 0. Lengths in metres.
 """
 
@@ -12,23 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from tendon.sim.tabletop.items import (
-    AREA,
     COLOURS,
     CONTAINERS,
-    DRAWER_FRONT_X,
     MOVABLE,
     Item,
     make_drawer,
     make_item,
 )
+from tendon.sim.tabletop.layout import DEFAULT, FAMILIES, Layout, layouts
 from tendon.sim.tabletop.phrases import phrase
 from tendon.sim.tabletop.tasks import Task, feasible_tasks
 
-ROBOT = "panda"
-"""The one robot that this suite has."""
-CAMERAS = ("scene", "wrist")
-"""The cameras that it has: one looks at the table, one sits on the hand."""
-FAMILIES = ("pick", "put_in", "put_by", "push", "stack", "drawer")
+MAX_SEED = 2**63 - 1
 FOOTPRINT = {"cube": 0.045, "cylinder": 0.045, "bowl": 0.075, "bin": 0.09, "plate": 0.075}
 ENVIRONMENT = "tabletop"
 """What stands around the robot in every scene, as `environments/` has it for the safety filter."""
@@ -52,6 +48,7 @@ class Scene:
     """A table, a task and a look."""
 
     seed: int
+    layout: Layout
     items: tuple[Item, ...]
     task: Task
     instruction: str
@@ -91,21 +88,21 @@ def _cast(family: str, rng: np.random.Generator) -> list[str]:
     }[family]
 
 
-def _place(kinds: list[str], rng: np.random.Generator) -> list[tuple[float, float]] | None:
+def _place(kinds: list[str], layout: Layout, rng: np.random.Generator) -> list[tuple[float, float]] | None:
     """Returns a place for each kind with room for the gripper between them, or `None` after many tries."""
     far = {"zone", "drawer"} & set(kinds)
-    (x_low, x_high), (y_low, y_high) = AREA
+    (x_low, x_high), (y_low, y_high) = layout.area_x, layout.area_y
     if far:
-        x_low, x_high = {"zone": (0.41, 0.48), "drawer": (0.35, 0.46)}[far.pop()]
+        x_low, x_high = {"zone": layout.push_from_x, "drawer": layout.before_drawer_x}[far.pop()]
     middle_y = float(rng.uniform(-0.12, 0.12))
-    zones = [(0.66, middle_y - 0.09), (0.66, middle_y + 0.09)]
+    zones = [(layout.push_to_x, middle_y - 0.09), (layout.push_to_x, middle_y + 0.09)]
     places: list[tuple[float, float]] = []
     for kind in kinds:
         if kind == "zone":
             places.append(zones.pop())
             continue
         if kind == "drawer":
-            places.append((DRAWER_FRONT_X, middle_y))
+            places.append((layout.drawer_x, middle_y))
             continue
         reach = FOOTPRINT[kind]
         for _ in range(60):
@@ -123,25 +120,28 @@ def _place(kinds: list[str], rng: np.random.Generator) -> list[tuple[float, floa
     return places
 
 
-def sample_scene(seed: int, family: str | None = None) -> Scene:
+def sample_scene(seed: int, family: str | None = None, layout: Layout | None = None) -> Scene:
     """Returns the scene of a seed.
 
     Args:
-        seed: see the module for which seeds are for what.
-        family: of `FAMILIES`; by default the seed decides.
+        seed: any integer of 64 bits; see the module for which seeds are for what.
+        family: of the layout's; by default the seed decides.
+        layout: where things stand; by default that of a long arm.
 
     Raises:
-        ValueError: a seed outside 0-299 999 or an unknown family.
+        ValueError: a seed of more than 64 bits, or a family that the layout does not have.
     """
-    if not 0 <= seed < 300_000:
-        raise ValueError(f"seed is {seed}: scenes exist for 0-299999")
-    family = FAMILIES[seed % len(FAMILIES)] if family is None else family
-    if family not in FAMILIES:
-        raise ValueError(f"unknown task family {family}; known: {', '.join(FAMILIES)}")
-    rng = np.random.default_rng([seed, FAMILIES.index(family)])
+    layout = layouts()[DEFAULT] if layout is None else layout
+    if not -MAX_SEED - 1 <= seed <= MAX_SEED:
+        raise ValueError(f"seed is {seed}: it must be an integer of 64 bits")
+    families = layout.families
+    family = families[seed % len(families)] if family is None else family
+    if family not in families:
+        raise ValueError(f"unknown task family {family}; known: {', '.join(families)}")
+    rng = np.random.default_rng([seed % (2 * MAX_SEED + 2), FAMILIES.index(family)])
     while True:
         kinds = _cast(family, rng)
-        places = _place(kinds, rng)
+        places = _place(kinds, layout, rng)
         if places is None:
             continue
         items = []
@@ -154,18 +154,20 @@ def sample_scene(seed: int, family: str | None = None) -> Scene:
             colour = str(rng.choice(free))
             used.add((kind, colour))
             items.append(make_item(rng, kind, colour, place))
-        start = (float(rng.uniform(0.38, 0.48)), float(rng.uniform(-0.06, 0.06)), float(rng.uniform(0.26, 0.32)))
+        spans = (layout.start_x, layout.start_y, layout.start_z)
+        start_x, start_y, start_z = (float(rng.uniform(*span)) for span in spans)
         look = _look(rng)
         positions = {i: np.array(item.position) for i, item in enumerate(items)}
         opening = next((item.opening for item in items if item.kind == "drawer"), 0.0)
-        tasks = [task for task in feasible_tasks(items, positions, opening) if task.family == family]
+        tasks = [task for task in feasible_tasks(items, layout, positions, opening) if task.family == family]
         if tasks:
             task = tasks[int(rng.integers(len(tasks)))]
             return Scene(
                 seed=seed,
+                layout=layout,
                 items=tuple(items),
                 task=task,
                 instruction=phrase(items, task, rng),
                 look=look,
-                tool_start=start,
+                tool_start=(start_x, start_y, start_z),
             )

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tendon.robots.profile import RobotProfile
-from tendon.sim.simulators import AUTO
+from tendon.sim.robot_body import robot_body
+from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.suite import Suite
-from tendon.sim.tabletop.scene import ENVIRONMENT, FAMILIES, sample_scene
+from tendon.sim.tabletop.layout import FAMILIES, layout_of
+from tendon.sim.tabletop.phrases import parse_instruction
+from tendon.sim.tabletop.scene import ENVIRONMENT, Scene, sample_scene
 from tendon.sim.tabletop.world import World
 
 ANY_SEED = 100_000
 """The scene a world starts with; every episode loads its own."""
 
 
-def open_world(profile: RobotProfile, simulator: str = AUTO) -> World:
+def scene_of(profile: RobotProfile, seed: int, family: str = "") -> Scene:
+    """Returns the scene of a seed, as far as the robot reaches."""
+    return sample_scene(seed, family or None, layout_of(profile))
+
+
+def open_world(profile: RobotProfile, simulator: str = AUTO, gui: bool = False) -> World:
     """Returns a world with some scene in it."""
-    return World(sample_scene(ANY_SEED), profile, simulator)
+    engine = open_engine(robot_body(profile), simulator, gui)
+    return World(scene_of(profile, ANY_SEED), profile, engine=engine)
 
 
-TABLETOP = Suite(families=FAMILIES, scene=sample_scene, world=open_world, environment=ENVIRONMENT)
+def read(scene: Scene, instruction: str) -> Scene | None:
+    """Returns a scene with the task that an instruction asks for there."""
+    task = parse_instruction(scene.items, instruction)
+    return None if task is None else replace(scene, task=task, instruction=instruction)
+
+
+TABLETOP = Suite(families=FAMILIES, scene=scene_of, world=open_world, read=read, environment=ENVIRONMENT)

@@ -9,8 +9,13 @@ from typing import Protocol
 import numpy as np
 
 from tendon.core.types import Array
-from tendon.sim.tabletop.items import AREA, CONTAINERS, DRAWER_TRAVEL, MOVABLE, Item
+from tendon.sim.tabletop.items import CONTAINERS, DRAWER_TRAVEL, MOVABLE, Item
+from tendon.sim.tabletop.layout import Layout
 
+LIFTED_M = 0.08
+"""How high something has been picked up [m]."""
+NEARLY = 0.8
+"""Of the way to its goal: what was put down there counts as having been held."""
 BESIDE = 0.095
 """From centre to centre, where something is put next to something [m]."""
 
@@ -43,6 +48,26 @@ class Task:
     relation: str
     target: int
     reference: int | None = None
+
+    def progress(self, world: Table) -> float:
+        """Returns how much of it is done, 0 to 1: half for holding the target, half for the way to its goal."""
+        if self.success(world):
+            return 1.0
+        positions = world.item_positions()
+        if self.family == "drawer":
+            share = world.opening() / DRAWER_TRAVEL
+            return min(0.99, max(0.0, share if self.relation == "open" else 1.0 - share))
+        item, here = world.items[self.target], positions[self.target]
+        if self.relation == "lift":
+            gone = (float(here[2]) - item.height / 2) / LIFTED_M
+        else:
+            goal = destination(world.items, self, positions)
+            whole = float(np.linalg.norm(goal - item.position))
+            gone = 1.0 - float(np.linalg.norm(goal - here)) / whole if whole else 1.0
+        gone = min(1.0, max(0.0, gone))
+        if self.relation == "push":
+            return min(0.99, gone)
+        return min(0.99, 0.5 * (world.held() == self.target or gone > NEARLY) + 0.5 * gone)
 
     def success(self, world: Table) -> bool:
         """Returns whether it is done now. Call it at the policy's rate: it also watches pushes."""
@@ -77,12 +102,13 @@ def all_tasks(items: Sequence[Item]) -> list[Task]:
 
 
 def feasible_tasks(
-    items: Sequence[Item], positions: Mapping[int, Array], opening: float, held: int | None = None
+    items: Sequence[Item], layout: Layout, positions: Mapping[int, Array], opening: float, held: int | None = None
 ) -> list[Task]:
     """Returns the tasks that can be done from here and are not done yet.
 
     Args:
         items: of the scene.
+        layout: of the scene.
         positions: (3,) centre of each item now [m].
         opening: of the drawer now [m].
         held: the item between the fingers.
@@ -90,14 +116,20 @@ def feasible_tasks(
     return [
         task
         for task in all_tasks(items)
-        if _feasible(items, task, positions, opening, held) and not is_done(items, task, positions, opening, held)
+        if _feasible(items, layout, task, positions, opening, held)
+        and not is_done(items, task, positions, opening, held)
     ]
 
 
 def _feasible(
-    items: Sequence[Item], task: Task, positions: Mapping[int, Array], opening: float, held: int | None
+    items: Sequence[Item],
+    layout: Layout,
+    task: Task,
+    positions: Mapping[int, Array],
+    opening: float,
+    held: int | None,
 ) -> bool:
-    (x_low, x_high), (y_low, y_high) = AREA
+    (x_low, x_high), (y_low, y_high) = layout.area_x, layout.area_y
     here = positions[task.target]
     others = [i for i, item in enumerate(items) if i != task.target and item.kind not in ("zone", "drawer")]
     if task.relation == "open":
@@ -176,7 +208,7 @@ def is_done(
         return opening < 0.015
     item, here = items[task.target], positions[task.target]
     if task.relation == "lift":
-        return held == task.target and float(here[2]) - item.height / 2 > 0.08
+        return held == task.target and float(here[2]) - item.height / 2 > LIFTED_M
     if held == task.target:
         return False
     goal = destination(items, task, positions)

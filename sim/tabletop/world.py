@@ -1,43 +1,24 @@
-"""The tabletop: a Panda with gripper at a table with things on it."""
+"""The tabletop: a robot with a gripper at a table with things on it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.errors import MismatchError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
-from tendon.sim.engine import Engine, Pose
+from tendon.sim.engine import Engine, Light
 from tendon.sim.engine_world import EngineWorld
-from tendon.sim.panda import TOOL_DOWN, panda
+from tendon.sim.robot_body import robot_body
 from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.tabletop.bodies import body_of, table
-from tendon.sim.tabletop.cameras import CameraRig, check_cameras
 from tendon.sim.tabletop.items import HANDLE_STANDOFF, MOVABLE, Item
 from tendon.sim.tabletop.phrases import phrase
-from tendon.sim.tabletop.scene import ROBOT, Scene
+from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.tasks import feasible_tasks
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorldState:
-    """Everything that moves, as plain numbers: what a camera process needs to draw the same picture.
-
-    Attributes:
-        time_ns: simulation time.
-        joint_position: (9,) of the robot's seven arm joints and two fingers.
-        poses: one (x, y, z, qx, qy, qz, qw) for each item.
-        opening: of the drawer [m].
-    """
-
-    time_ns: int
-    joint_position: tuple[float, ...]
-    poses: tuple[Pose, ...]
-    opening: float
 
 
 class World(EngineWorld):
@@ -45,36 +26,35 @@ class World(EngineWorld):
 
     Args:
         scene: what stands there.
-        profile: the robot; only a Panda is modelled.
+        profile: the robot; its first gripper acts.
         simulator: see `tendon.sim.simulators`.
-        engine: a simulator that is open, with a Panda, in place of that.
+        engine: a simulator that is open, with that robot, in place of that.
 
     Raises:
-        MismatchError: the profile is of another robot.
-        ConfigError: it names a camera that is not modelled.
+        KinematicsError: the robot does not reach where the scene starts; `layout_of` finds that out before.
     """
 
     def __init__(
         self, scene: Scene, profile: RobotProfile, simulator: str = AUTO, engine: Engine | None = None
     ) -> None:
-        if profile.name != ROBOT:
-            raise MismatchError(f"the simulated robot is a {ROBOT}, the profile is for {profile.name}")
-        check_cameras(profile)
-        super().__init__(profile, engine or open_engine(panda(profile.joint_names[:-1]), simulator))
-        self.cameras = CameraRig(self.engine, profile)
-        self._kinematics = Kinematics(profile)
+        self._gripper = profile.grippers[0]
+        self._finger = profile.joint_names.index(self._gripper.joint)
+        self._kinematics = Kinematics(profile, self._gripper.frame, self._gripper.group)
+        super().__init__(profile, engine or open_engine(robot_body(profile), simulator))
         self.reset(scene)
 
     def reset(self, scene: Scene) -> None:
         """Replaces everything by a new scene, the robot at the scene's start pose, at rest, time zero."""
         self.scene, self.lifted = scene, 0.0
-        self.engine.load([table(self.scene.look)], [body_of(item) for item in scene.items])
+        self.load([table(self.scene.look)], [body_of(item) for item in scene.items])
         home = self.profile.vector("home")
-        self.reset_joints(self._kinematics.inverse(np.array(scene.tool_start), TOOL_DOWN, home))
+        self.reset_joints(self._kinematics.inverse_down(np.array(scene.tool_start), home))
 
     def render(self, camera: str, width: int | None = None, height: int | None = None) -> npt.NDArray[np.uint8]:
         """Returns what a camera of the profile sees now, see `CameraRig.render`."""
-        return self.cameras.render(camera, self.scene.look, width, height)
+        look = self.scene.look
+        light = Light(direction=look.light_direction, rgb=look.light_rgb, ambient=look.ambient)
+        return self.cameras.render(camera, light, look.camera_offset, look.camera_tilt, width, height)
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -103,6 +83,10 @@ class World(EngineWorld):
                 return self.engine.opening(i)
         return 0.0
 
+    def half_width(self) -> float:
+        """Returns half the distance between the fingers [m]."""
+        return self._gripper.half_width(float(self.joint_state()[0][self._finger]))
+
     def held(self) -> int | None:
         """Returns the item that both fingers press on, if any."""
         for i, item in enumerate(self.scene.items):
@@ -123,27 +107,10 @@ class World(EngineWorld):
     def another_task(self) -> Scene | None:
         """Returns this scene with another task, drawn by its seed, that can be done from here on, or `None`."""
         scene = self.scene
-        possible = feasible_tasks(scene.items, self.item_positions(), self.opening(), self.held())
+        possible = feasible_tasks(scene.items, scene.layout, self.item_positions(), self.opening(), self.held())
         others = [task for task in possible if task != scene.task]
         if not others:
             return None
         rng = np.random.default_rng([scene.seed, 17])
         task = others[int(rng.integers(len(others)))]
         return replace(scene, task=task, instruction=phrase(scene.items, task, rng))
-
-    def state(self) -> WorldState:
-        """Returns everything that moves, for drawing elsewhere."""
-        return WorldState(
-            time_ns=self.time_ns,
-            joint_position=self.engine.driven(),
-            poses=tuple(self.engine.pose(i) for i in range(len(self.scene.items))),
-            opening=self.opening(),
-        )
-
-    def set_state(self, state: WorldState) -> None:
-        """Puts everything where another world had it; for the camera process, which steps no physics."""
-        self.engine.set_driven(state.joint_position)
-        for i, (item, pose) in enumerate(zip(self.scene.items, state.poses, strict=True)):
-            self.engine.move(i, pose)
-            if item.kind == "drawer":
-                self.engine.set_opening(i, state.opening)

@@ -46,7 +46,7 @@ def tell_story(scene: Scene) -> tuple[Step, ...]:
         ConfigError: the scene has too few objects, or one is in another's way.
     """
     positions = {i: np.array(item.position) for i, item in enumerate(scene.items)}
-    feasible = feasible_tasks(scene.items, positions, 0.0)
+    feasible = feasible_tasks(scene.items, scene.layout, positions, 0.0)
     firsts = [task for task in feasible if task.relation == "in"]
     wished = parse_instruction(scene.items, FIRST_WISH)
     if wished in firsts:

@@ -66,7 +66,7 @@ def evaluate(
         policy: a bundle, as `load_policy` takes it, or any object that is a `Policy`.
         seeds: of scenes: 100 000-199 999 for trying things, 200 000-299 999 for reported results only.
         suite: name of one of `tendon.evaluation.suites`, or one that you made: `tendon.sim.suite` says what it is.
-        robot: profile; the tabletop has a Panda only.
+        robot: profile.
         simulator: "pybullet" or "mujoco"; "auto" takes the first that is installed. The same policy differs a little
             between them, as contacts and light do.
         timing: how a chunk meets the running plan, see `tendon.evaluation.episode.Timing`.

@@ -54,7 +54,7 @@ def run_here(
     backend = SimBackend(suite.world(profile, simulator))
     try:
         runner = Runner(backend, loaded, suite.load_environment())
-        return [runner.run(suite.scene(seed), setting) for seed in seeds]
+        return [runner.run(suite.scene(profile, seed), setting) for seed in seeds]
     finally:
         backend.close()
 
@@ -75,7 +75,7 @@ def _runner(name: str, bundle: Path, robot: str, timing: Timing, simulator: str)
 
 def _run(job: Job) -> tuple[Job, Episode]:
     suite, runner = _runner(job.suite, job.bundle, job.robot, job.setting.timing, job.simulator)
-    return job, runner.run(suite.scene(job.seed), job.setting)
+    return job, runner.run(suite.scene(runner.profile, job.seed), job.setting)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Episode]]:

@@ -24,5 +24,5 @@ def record_inputs(
     policy = BundlePolicy(load_bundle(bundle), profile, load=recorder.load)
     runner = Runner(SimBackend(scenes.world(profile)), policy, scenes.load_environment())
     for seed in seeds:
-        episode = runner.run(scenes.scene(seed), Setting(timing=Timing(policy.continuation.value)))
+        episode = runner.run(scenes.scene(profile, seed), Setting(timing=Timing(policy.continuation.value)))
         yield episode, recorder.take(each)

@@ -33,14 +33,17 @@ class Runner:
         backend: a world of any suite.
         policy: any core `Policy`.
         environment: what the filter keeps clear of, besides the robot itself.
+
+    Attributes:
+        profile: the robot.
     """
 
     def __init__(self, backend: SimBackend[World], policy: Policy, environment: Environment | None = None) -> None:
         self._backend, self._policy = backend, policy
         self._clearance = Clearance(backend.world.profile, environment)
-        self._profile = backend.world.profile
-        self._arm = self._profile.group_indices("arm")
-        self._period_ns = round(1e9 / self._profile.control_hz)
+        self.profile = backend.world.profile
+        self._arm = self.profile.group_indices("arm")
+        self._period_ns = round(1e9 / self.profile.control_hz)
 
     def run(self, scene: Scene, setting: Setting) -> Episode:
         """Runs one episode from the scene's start to success or the time limit.
@@ -55,7 +58,7 @@ class Runner:
             raise ConfigError(f"switch is {switch}, and {type(world).__name__} has one task a scene: leave it out")
         backend.reset(scene)
         joints = self._joints()
-        controller = Controller(self._profile, clearance=self._clearance, held=joints.joint_position)
+        controller = Controller(self.profile, clearance=self._clearance, held=joints.joint_position)
         controller.tick(world.time_ns, joints)
         controller.arm()
         plan = ControllerPlan(controller, self._arm)
@@ -90,8 +93,8 @@ class Runner:
             if (now_ns // self._period_ns) % (CHECK_NS // self._period_ns) == 0:
                 done = done + 1 if scene.task.success(world) else 0
         motion = np.array(commanded)
-        limit = self._profile.vector("acceleration")[self._arm]
-        jerk = np.diff(motion, axis=0) * self._profile.control_hz
+        limit = self.profile.vector("acceleration")[self._arm]
+        jerk = np.diff(motion, axis=0) * self.profile.control_hz
         return Episode(
             seed=scene.seed,
             family=scene.task.family,
@@ -123,7 +126,7 @@ class Runner:
             delay_ns=setting.delay_ns,
             replan_steps=setting.replan_steps,
             plan_window=plan.window,
-            tolerance=on_plan_tolerance(self._profile),
+            tolerance=on_plan_tolerance(self.profile),
             lead_ns=controller.lead_ns,
             publish=session.deliver,
         )

@@ -6,12 +6,27 @@ from importlib import import_module
 
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
+from tendon.robots.profile import RobotProfile
 from tendon.sim import require_sim
 from tendon.sim.suite import Suite
 
-SUITES = {"tabletop": "tendon.sim.tabletop.suite:TABLETOP"}
+SUITES = {"tabletop": "tendon.sim.tabletop.suite:TABLETOP", "reach": "tendon.sim.reach.suite:REACH"}
 """Where each is defined. It is imported when it is asked for: it may need the extra `sim`."""
 DEFAULT_SUITE = "tabletop"
+AUTO_SUITE = "auto"
+"""In place of a name: the one that fits the robot."""
+
+
+def suite_for(profile: RobotProfile, name: str = AUTO_SUITE) -> str:
+    """Returns the name of the suite that a robot has in simulation.
+
+    Args:
+        profile: the robot.
+        name: the one that was asked for; `AUTO_SUITE` takes the tabletop for a robot with a gripper, else `reach`.
+    """
+    if name != AUTO_SUITE:
+        return name
+    return "tabletop" if profile.grippers else "reach"
 
 
 def load_suite(name: str) -> Suite:

@@ -77,6 +77,12 @@ ARGUMENTS = (
         description="pybullet or mujoco; auto: the first of them that is installed",
         choices=("auto", "pybullet", "mujoco"),
     ),
+    Argument(
+        name="suite",
+        default="auto",
+        description="tasks in simulation; auto: tabletop for a robot with a gripper, reach for one without",
+        choices=("auto", "tabletop", "reach"),
+    ),
     Argument(name="scene", default="100003", description="seed of the simulated scene", whole=True),
     Argument(name="family", default="", description="task family of the simulated scene; by default the seed decides"),
     Argument(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tendon.core.errors import ConfigError
+from tendon.evaluation.suites import load_suite, suite_for
 from tendon.graph.arguments import STAND_IN_BACKENDS, complete
 from tendon.graph.namespace import CLOCK_REMAPPING, NAMESPACE_VARIABLE, parse_namespace
 from tendon.graph.parameters import parameters_of
@@ -94,7 +95,8 @@ def describe(given: Mapping[str, str]) -> Graph:
     time: dict[str, Value] = {"simulated_time": simulated_time, "speed": float(values["speed"])}
     processes = []
     if backend == "sim":
-        simulator: dict[str, Value] = {"simulator": values["simulator"]}
+        suite = suite_for(load_profile(values["robot"]), values["suite"])
+        simulator: dict[str, Value] = {"simulator": values["simulator"], "suite": suite}
         scene: dict[str, Value] = {"scene": int(values["scene"]), "family": values["family"]}
         shown: dict[str, Value] = {"gui": values["gui"] == "true"}
         processes += [
@@ -152,7 +154,9 @@ def environment_of(values: Mapping[str, str]) -> str:
     """Returns what stands around the robot, for complete arguments: a name or a file, empty for nothing."""
     if values["environment"] == "none":
         return ""
-    return values["environment"] or ("tabletop" if values["backend"] == "sim" else "")
+    if values["environment"] or values["backend"] != "sim":
+        return values["environment"]
+    return load_suite(suite_for(load_profile(values["robot"]), values["suite"])).environment or ""
 
 
 def _environment(backend: str, simulated_time: bool) -> dict[str, str]:

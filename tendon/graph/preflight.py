@@ -9,6 +9,7 @@ from pathlib import Path
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.evaluation.suites import load_suite, suite_for
 from tendon.graph.arguments import ARGUMENTS, complete
 from tendon.graph.description import Graph, describe, environment_of
 from tendon.policies.adapter.matching import check_profile
@@ -20,9 +21,8 @@ from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.simulators import choose
-from tendon.sim.tabletop.scene import CAMERAS, ROBOT, sample_scene
 
-OF_SIMULATION = ("simulator", "scene", "family", "gui")
+OF_SIMULATION = ("simulator", "suite", "scene", "family", "gui")
 """Arguments that mean nothing to another backend."""
 
 
@@ -55,19 +55,11 @@ def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
             if values[name] != defaults[name]:
                 raise ConfigError(f"{name}:={values[name]} needs backend:=sim, and backend is {backend}: leave it out")
         return
-    others = "take backend:=mock to try it without a simulator, or backend:=hardware"
-    if profile.name != ROBOT:
-        raise MismatchError(f"backend:=sim simulates a {ROBOT} only, the robot is {profile.name}: {others}")
-    for camera in profile.cameras:
-        if camera.name not in CAMERAS:
-            raise MismatchError(
-                f"backend:=sim has the cameras {' and '.join(CAMERAS)}, profile {profile.name} names {camera.name}: "
-                f"leave it out of the profile, or {others}"
-            )
+    suite = load_suite(suite_for(profile, values["suite"]))
     if choose(values["simulator"]) == "mujoco" and values["gui"] == "true":
         raise ConfigError("gui:=true opens PyBullet's window: take simulator:=pybullet, or look with `tendon view`")
     try:
-        sample_scene(int(values["scene"]), values["family"] or None)
+        suite.scene(profile, int(values["scene"]), values["family"])
     except ValueError as error:
         raise ConfigError(f"scene:={values['scene']} family:={values['family']}: {error}") from error
     if values["gui"] == "true" and not os.environ.get("DISPLAY"):

@@ -11,6 +11,7 @@ from tendon.core.errors import KinematicsError
 from tendon.core.types import Array
 from tendon.robots.model import link_index, load_model
 from tendon.robots.profile import RobotProfile
+from tendon.robots.tool import TOOL_DOWN
 
 DAMPING = 1e-6
 """Weight of a joint's motion against the tool's error, both squared."""
@@ -22,6 +23,8 @@ PATIENCE = 15
 """Iterations that may go by without the error getting a tenth smaller."""
 FEW_JOINTS_WEIGHT = 100.0
 """An arm of fewer than six joints cannot have any pose: 1 mm weighs as much as 0.1 rad there."""
+NEAR_M, LARGEST_TILT = 2e-3, 1.0
+"""How far the tool of such an arm may be off where it is led, and off pointing down [rad]."""
 
 
 class Kinematics:
@@ -29,17 +32,19 @@ class Kinematics:
 
     Args:
         profile: the robot.
+        frame: link that is the tool; by default the profile's.
+        group: joints that inverse kinematics moves.
 
     Raises:
-        ConfigError: its URDF cannot be read, or it has no joint group "arm".
+        ConfigError: its URDF cannot be read, or it has no such group.
     """
 
-    def __init__(self, profile: RobotProfile) -> None:
+    def __init__(self, profile: RobotProfile, frame: str = "", group: str = "arm") -> None:
         robot = load_model(profile)
         self._model, self._spread, self._expand = robot.model, robot.spread, robot.expand
         self._data = self._model.createData()
-        self._frame = link_index(self._model, profile.tool_frame)
-        self._arm = profile.group_indices("arm")
+        self._frame = link_index(self._model, frame or profile.tool_frame)
+        self._arm = profile.group_indices(group)
         self._columns = robot.spread[:, self._arm]
         self._weight = None if len(self._arm) > 5 else np.array([FEW_JOINTS_WEIGHT] * 3 + [1.0] * 3)
         self._damping = DAMPING * np.eye(len(self._arm))
@@ -63,6 +68,22 @@ class Kinematics:
         jacobian = pin.computeFrameJacobian(self._model, self._data, q, self._frame, pin.LOCAL_WORLD_ALIGNED)
         pin.updateFramePlacement(self._model, self._data, self._frame)
         return np.asarray(jacobian).reshape(6, -1)  # pinocchio gives a vector for a robot of one joint
+
+    def inverse_down(self, position: Array, seed: Array) -> Array:
+        """Returns the (n,) joint vector that puts the tool at a place and has it point down.
+
+        An arm of fewer than six joints points down as far as it can, and is up to `NEAR_M` off its place.
+
+        Args:
+            position: (3,) [m] in the base frame.
+            seed: (n,) see `inverse`.
+
+        Raises:
+            KinematicsError: no solution.
+        """
+        if self._weight is None:
+            return self.inverse(position, TOOL_DOWN, seed)
+        return self.inverse(position, TOOL_DOWN, seed, tolerance=NEAR_M, rotation_tolerance=LARGEST_TILT)
 
     def inverse(
         self,

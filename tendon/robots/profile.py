@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,21 +22,25 @@ from tendon.robots.profile_parts import (
     Box,
     Camera,
     ControllerSpec,
+    Gripper,
     Human,
     Joint,
     StopInput,
 )
 from tendon.robots.safety_settings import SafetySettings
+from tendon.robots.simulated_parts import Simulation
 from tendon.robots.urdf import DRIVEN, read_urdf
 
 __all__ = [
     "Box",
     "Camera",
     "ControllerSpec",
+    "Gripper",
     "Human",
     "Joint",
     "RobotProfile",
     "SafetySettings",
+    "Simulation",
     "StopInput",
     "load_profile",
 ]
@@ -62,6 +66,8 @@ class RobotProfile:
             between links is checked: "none" says that this is meant, `None` does not, and then arming is refused.
         calibration: the file of its calibration, which a bundle can be bound to; `None` has none.
         workspace: where the tool may be, in the base frame.
+        grippers: what the robot holds things with.
+        simulation: what only a simulator asks for.
         tool_speed: largest speed of the tool [m/s]; `None` leaves it to the joints' limits.
         human: how people are kept away from; `None` knows of none.
         stop_inputs: what else must permit motion: emergency stop, enabling device, mode of the robot.
@@ -83,6 +89,8 @@ class RobotProfile:
     controllers: tuple[ControllerSpec, ...]
     cameras: tuple[Camera, ...]
     workspace: Box
+    grippers: tuple[Gripper, ...] = ()
+    simulation: Simulation = field(default_factory=Simulation)
     control_hz: Annotated[float, Range(least=MIN_CONTROL_HZ, most=MAX_HZ)] = 100.0
     collisions: Path | Literal["none"] | None = None
     calibration: Path | None = None
@@ -116,6 +124,7 @@ class RobotProfile:
         check_names("controllers", [controller.name for controller in self.controllers])
         check_names("cameras", [camera.name for camera in self.cameras])
         check_names("stop_inputs", [each.name for each in self.stop_inputs])
+        check_names("grippers", [gripper.joint for gripper in self.grippers])
         self._check_urdf()
         if self.collision_file is not None and not self.collision_file.is_file():
             raise ConfigError(
@@ -143,7 +152,7 @@ class RobotProfile:
                     f"joint {name} mimics {followers[name]} in URDF {self.urdf}: leave {name} out of the profile, "
                     "it follows by itself, or take its <mimic> out of the URDF"
                 )
-        for key, link in (("base_frame", self.base_frame), ("tool_frame", self.tool_frame)):
+        for key, link in self._named_links():
             if link not in urdf.links:
                 raise ConfigError(f"{key} is {link}: URDF {self.urdf} has no such link{closest(link, urdf.links)}")
         for joint in urdf.above(self.base_frame):
@@ -153,6 +162,23 @@ class RobotProfile:
                     f"base_frame is {self.base_frame}, which joint {leader} moves: it must be a link that stands "
                     f"still, such as {urdf.root}"
                 )
+
+    def _named_links(self) -> Iterator[tuple[str, str]]:
+        """Yields what the profile calls a link, and the link; checks what else cameras and grippers name."""
+        yield "base_frame", self.base_frame
+        yield "tool_frame", self.tool_frame
+        for camera in self.cameras:
+            if camera.mount is not None:
+                yield f"link of camera {camera.name}", camera.mount.link
+        for gripper in self.grippers:
+            if gripper.joint not in self.joint_names:
+                raise ConfigError(f"a gripper names joint {gripper.joint}{closest(gripper.joint, self.joint_names)}")
+            self.group_indices(gripper.group)
+            yield f"frame of gripper {gripper.joint}", gripper.frame
+            yield from ((f"finger of gripper {gripper.joint}", link) for link in gripper.fingers)
+        for joint in self.simulation.efforts:
+            if joint not in self.joint_names:
+                raise ConfigError(f"simulation efforts names joint {joint}{closest(joint, self.joint_names)}")
 
     @property
     def collision_file(self) -> Path | None:

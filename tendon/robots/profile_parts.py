@@ -1,14 +1,30 @@
-"""What a robot profile is made of: joints, controllers, cameras, boxes, people, stop inputs. Each checks its values."""
+"""What a robot profile is made of: joints, controllers, cameras, grippers, boxes, people, stop inputs.
+
+Each checks its values.
+"""
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from tendon.core.checks import check_number
+from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.fields import Form, Names, Range, RosName, Text, check_fields
+from tendon.robots.quantities import (
+    MAX_TOLERANCE,
+    Acceleration,
+    Corner,
+    Effort,
+    Jerk,
+    Near,
+    Position,
+    Speed,
+    check_corner,
+)
+from tendon.robots.simulated_parts import Mount
 
 MAX_TIMEOUT_S = 0.5
 """A robot side that waits longer than this for its next command has no timeout worth the name."""
@@ -20,22 +36,7 @@ MAX_HZ = 1000.0
 """Of cameras and control loops."""
 MIN_CONTROL_HZ = 10.0
 """Of the control loop: at less, a tick is as long as what counts as a standstill of the machine."""
-
-MAX_TURN = 25.2
-"""Of a position [rad or m]: four turns, which no joint of an arm makes. Larger ones are degrees."""
-MAX_TOLERANCE = 1.0
-"""Of a tracking error [rad or m]: a robot that may be further off its command is not watched."""
-
-Position = Annotated[float, Range(least=-MAX_TURN, most=MAX_TURN)]
-Speed = Annotated[float, Range(above=0, most=100)]
-Acceleration = Annotated[float, Range(above=0, most=1e4)]
-Jerk = Annotated[float, Range(above=0, most=1e6)]
-Effort = Annotated[float, Range(above=0, most=1e4)]
-"""The upper bounds are far above any arm's: they find slips of the keyboard and of the unit."""
 Pixels = Annotated[int, Range(least=1, most=MAX_PIXELS, unit="px")]
-Near = Annotated[float, Range(above=0, most=10)]
-"""Of people: a larger value [m, m/s] is one in other units."""
-Corner = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,16 +99,69 @@ class ControllerSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Camera:
-    """A camera of the robot: name, image size [px], rate [Hz] and optical frame."""
+    """A camera of the robot.
+
+    Attributes:
+        name: of its topics.
+        width: of its pictures [px].
+        height: likewise.
+        rate_hz: of its pictures.
+        frame: its optical frame.
+        mount: where it is in simulation; `None` looks at the workspace from beyond it.
+    """
 
     name: RosName
     width: Pixels
     height: Pixels
     rate_hz: Annotated[float, Range(above=0, most=MAX_HZ)]
     frame: Text
+    mount: Mount | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, "camera")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gripper:
+    """A gripper that one joint drives.
+
+    Attributes:
+        joint: that drives it.
+        fingers: links that press on what is gripped, from both sides.
+        open: position of the joint with the fingers apart, rad or m.
+        closed: with the fingers together.
+        width: between the fingers when open [m].
+        frame: link between the fingertips: z away from the arm, y along the way the fingers close.
+        group: of the joints that carry it.
+        effort: largest of its joint in simulation, N m or N.
+        pads: boxes in the frames of finger links that touch things in simulation, in place of the links' own shapes.
+    """
+
+    joint: Text
+    fingers: Names
+    open: Position
+    closed: Position
+    width: Annotated[float, Range(above=0, most=1, unit="m")]
+    frame: Text
+    group: Text = "arm"
+    effort: Effort
+    pads: Mapping[str, Box] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_fields(self, "gripper")
+        if self.open == self.closed:
+            raise ConfigError(f"gripper {self.joint}: open and closed are both {self.open}")
+        for link in self.pads:
+            if link not in self.fingers:
+                raise ConfigError(f"gripper {self.joint}: pads names {link}{closest(link, self.fingers)}")
+
+    def position(self, half_width: float) -> float:
+        """Returns the joint's position at which each fingertip is `half_width` [m] from the middle."""
+        return self.closed + (self.open - self.closed) * 2 * half_width / self.width
+
+    def half_width(self, position: float) -> float:
+        """Returns how far each fingertip is from the middle [m] at a position of the joint."""
+        return self.width / 2 * (position - self.closed) / (self.open - self.closed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,11 +173,7 @@ class Box:
 
     def __post_init__(self) -> None:
         for key in ("lower", "upper"):
-            corner = getattr(self, key)
-            if not isinstance(corner, tuple) or len(corner) != 3:
-                raise ConfigError(f"box: {key} is {corner!r}, must be three numbers such as [0.1, -0.5, 0.0]")
-            for axis, value in zip("xyz", corner, strict=True):
-                check_number(f"box: {key} {axis} [m]", value)
+            check_corner(f"box: {key}", getattr(self, key))
         if not all(map(operator.lt, self.lower, self.upper)):
             raise ConfigError(f"box needs x, y, z of lower below those of upper, got {self.lower} and {self.upper}")
 

@@ -14,8 +14,8 @@ from tendon.core.types import Array
 from tendon.demo.recording import Attempt, Motion, Outcome, Recording, Stream
 from tendon.demo.story import FAMILY, Approach, Step, tell_story
 from tendon.robots.profile import RobotProfile, load_profile
+from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.scene import Scene, sample_scene
-from tendon.sim.tabletop.world import WorldState
 
 MS = 1_000_000
 SECOND = 1_000 * MS
@@ -84,7 +84,7 @@ def make_recording(profile: RobotProfile, scene: Scene, story: tuple[Step, ...])
             commanded=motion(ticks, 4 * MS),
             chunks=Stream(stamp_ns=frames, sent_ns=frames + 30 * MS),
             cameras={"scene": camera, "wrist": camera},
-            worlds=tuple(WorldState(time_ns=int(at), joint_position=joints, poses=poses, opening=0.0) for at in frames),
+            worlds=tuple(WorldState(time_ns=int(at), joint_position=joints, poses=poses, openings=()) for at in frames),
             modes=((BEGIN - SECOND, Mode.STANDBY), (BEGIN, Mode.ARMED), (BEGIN + 200 * MS, Mode.RUNNING)),
             statuses=(
                 _policy(inference_ms=5.0, model_ms=4.0),

@@ -24,8 +24,8 @@ from tendon.ros2_nodes.demo import director
 from tendon.ros2_nodes.demo.director import HOLD_CHECKS, NODES, DemoDirector
 from tendon.ros2_nodes.wire.world_state import world_state_message
 from tendon.safety.reports import ControlState, TaskState
+from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.world import WorldState
 
 TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
 
@@ -79,7 +79,7 @@ class MadeUpGraph:
             ahead = self._kinematics.inverse(self.tool + 0.001 * self.velocity, TOOL_DOWN, joints)
             return wire.joint_state_message(1, self.profile.joint_names, joints, 1000 * (ahead - joints))
         poses = tuple((*item.position, 0.0, 0.0, 0.0, 1.0) for item in self.scene.items)
-        state = WorldState(time_ns=1, joint_position=(0.0,) * 9, poses=poses, opening=0.0)
+        state = WorldState(time_ns=1, joint_position=(0.0,) * 9, poses=poses)
         return world_state_message(1, "put_in/1", state)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tendon.core.types import ActionChunk, Observation
 from tendon.robots.profile import RobotProfile
 from tendon.sim.engine_world import EngineWorld
-from tendon.sim.robot_body import RobotBody
+from tendon.sim.robot_body import robot_body
 from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.suite import Suite
 
@@ -24,6 +24,10 @@ class Turn:
 
     family: str
     degrees: int
+    relation: str = "turn"
+
+    def progress(self, world: TurningWorld) -> float:
+        return float(self.success(world))
 
     def success(self, world: TurningWorld) -> bool:
         position, velocity = world.joint_state()
@@ -49,30 +53,19 @@ def draw(seed: int) -> TurningScene:
 
 
 class TurningWorld(EngineWorld):
-    """The robot as its own URDF has it, alone; its cameras see black."""
+    """The robot alone; its cameras see black."""
 
-    def __init__(self, profile: RobotProfile, simulator: str = AUTO) -> None:
-        count = len(profile.joint_names)
-        robot = RobotBody(
-            urdf=str(profile.urdf),
-            joints=profile.joint_names,
-            columns=tuple(range(count)),
-            forces=(500.0,) * count,
-            position_gains=(0.4,) * count,
-        )
-        super().__init__(profile, open_engine(robot, simulator))
+    def __init__(self, profile: RobotProfile, simulator: str = AUTO, gui: bool = False) -> None:
+        super().__init__(profile, open_engine(robot_body(profile), simulator, gui))
         self.reset(draw(0))
 
     def reset(self, scene: TurningScene) -> None:
-        self.engine.load([], [])
+        self.load([], [])
         self.reset_joints(self.profile.vector("home"))
 
-    def render(self, camera: str) -> npt.NDArray[np.uint8]:
+    def render(self, camera: str, width: int | None = None, height: int | None = None) -> npt.NDArray[np.uint8]:
         spec = self.profile.camera(camera)
         return np.zeros((spec.height, spec.width, 3), np.uint8)
-
-    def state(self) -> tuple[float, ...]:
-        return tuple(self.joint_state()[0].tolist())
 
 
 class TurningPolicy:
@@ -98,4 +91,8 @@ class TurningPolicy:
         )
 
 
-TURNING = Suite(families=("left", "right"), scene=draw, world=TurningWorld)
+def draw_for(profile: RobotProfile, seed: int, family: str = "") -> TurningScene:
+    return draw(seed)
+
+
+TURNING = Suite(families=("left", "right"), scene=draw_for, world=TurningWorld)

@@ -8,8 +8,8 @@ import numpy as np
 import pybullet
 
 from tendon.core.types import Array
-from tendon.sim.panda import panda
 from tendon.sim.pybullet.engine import BulletEngine
+from tendon.sim.robot_body import robot_body
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.world import World
 from tests.faults.witness import PROFILE, Motion
@@ -71,7 +71,7 @@ class Table:
     """The distance of the arm to the table, by PyBullet's own geometry."""
 
     def __init__(self) -> None:
-        self._engine = BulletEngine(panda(PROFILE.joint_names[:-1]))
+        self._engine = BulletEngine(robot_body(PROFILE))
         self._world = World(sample_scene(100_003), PROFILE, engine=self._engine)
 
     def least_m(self, positions: list[Array]) -> float:

@@ -15,14 +15,16 @@ from tendon.core.errors import ConfigError, MissingDependencyError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import load_profile
+from tendon.robots.tool import TOOL_DOWN
 from tendon.sim.bodies import Body, Part, Slide, Surface
 from tendon.sim.engine import PERIOD_NS, PHYSICS_HZ, Engine, Light, View
-from tendon.sim.panda import HAND, TOOL_DOWN, panda
+from tendon.sim.robot_body import robot_body
 from tendon.sim.simulators import SIMULATORS, open_engine
 from tests import ROOT
 
 PROFILE = load_profile("panda")
-ROBOT = panda(PROFILE.joint_names[:-1])
+ROBOT = robot_body(PROFILE)
+HAND = "panda_hand"
 HOME = PROFILE.vector("home")
 KINEMATICS = Kinematics(PROFILE)
 OPEN, CLOSED = 0.04, 0.0
@@ -146,7 +148,7 @@ def test_a_servo_exerts_no_more_than_it_can(engine: Engine) -> None:
     lead(engine, at((0.5, 0.0, 0.05), CLOSED))
     lead(engine, at((0.5, 0.0, -0.1), CLOSED), 0.5)
     effort = np.abs(engine.joint_effort())
-    assert (effort <= np.array(ROBOT.forces)[list(ROBOT.first)] * 1.001).all()
+    assert (effort <= np.array([servo.force for servo in ROBOT.servos[: ROBOT.count]]) * 1.001).all()
     assert effort.max() > 5.0
 
 

@@ -20,9 +20,6 @@ from tendon.sim.tabletop.world import World
 
 Vector = tuple[float, float, float]
 
-HOVER_Z = 0.15
-RETREAT_Z = 0.24
-LIFT_Z = 0.20
 PUSH_Z = 0.028
 OPEN, CLOSED, PUSHING = 0.04, 0.0, 0.015
 SPEED = 0.40
@@ -38,7 +35,7 @@ class ExpertState:
     Attributes:
         tool: tool position.
         velocity: tool velocity [m/s].
-        finger: finger position, half the opening [m].
+        finger: half the distance between the fingers [m].
         items: centre of each item; of a drawer, its handle's post.
         held: the item between the fingers.
         opening: of the drawer [m].
@@ -65,12 +62,11 @@ class Decision:
 
 def observe_state(world: World, tool: Array, velocity: Array) -> ExpertState:
     """Returns the privileged state of a world."""
-    position, _ = world.joint_state()
     items = {i: to_vector(p) for i, p in world.item_positions().items()}
     return ExpertState(
         tool=to_vector(tool),
         velocity=to_vector(velocity),
-        finger=float(position[-1]),
+        finger=world.half_width(),
         items=items,
         held=world.held(),
         opening=world.opening(),
@@ -83,10 +79,10 @@ def to_vector(array: Array) -> Vector:
     return float(array[0]), float(array[1]), float(array[2])
 
 
-def _funnel(state: ExpertState, goal: Vector, slope: float = 2.5, mouth: float = 0.014) -> Vector:
+def _funnel(scene: Scene, state: ExpertState, goal: Vector, slope: float = 2.5, mouth: float = 0.014) -> Vector:
     """Returns a waypoint that keeps the tool above a cone over the goal, so that it comes down from above."""
     away = math.hypot(goal[0] - state.tool[0], goal[1] - state.tool[1])
-    floor = goal[2] + min(max(away - mouth, 0.0) * slope, max(HOVER_Z - goal[2], 0.0))
+    floor = goal[2] + min(max(away - mouth, 0.0) * slope, max(scene.layout.hover_z - goal[2], 0.0))
     below = floor - state.tool[2]
     share = 1.0 if away < mouth * 1.5 else min(max(1.0 - below / 0.05, 0.0), 1.0)
     x = state.tool[0] + share * (goal[0] - state.tool[0])
@@ -99,14 +95,15 @@ def _near(state: ExpertState, goal: Vector, aside: float, above: float) -> bool:
     return away < aside and abs(goal[2] - state.tool[2]) < above
 
 
-def _retreat(state: ExpertState, z: float = RETREAT_Z) -> Decision:
+def _retreat(scene: Scene, state: ExpertState) -> Decision:
     """Opens in place, then rises."""
+    z = scene.layout.retreat_z
     if state.finger < 0.033 and state.tool[2] < z - 0.03:
         return Decision(state.tool, OPEN)
     return Decision((state.tool[0], state.tool[1], z), OPEN)
 
 
-def _grasp(state: ExpertState, point: Vector, aside: float = 0.018) -> Decision:
+def _grasp(scene: Scene, state: ExpertState, point: Vector, aside: float = 0.018) -> Decision:
     """Comes down over a point with open fingers and closes them when no further than `aside` from it."""
     if _near(state, point, aside, 0.013):
         return Decision(point, CLOSED)
@@ -114,16 +111,16 @@ def _grasp(state: ExpertState, point: Vector, aside: float = 0.018) -> Decision:
     if state.finger < 0.033 and low:
         return Decision((state.tool[0], state.tool[1], point[2] + 0.09), OPEN)
     if state.finger < 0.033:
-        waypoint = _funnel(state, (point[0], point[1], point[2] + 0.07))
+        waypoint = _funnel(scene, state, (point[0], point[1], point[2] + 0.07))
         return Decision(waypoint, OPEN)
-    return Decision(_funnel(state, point), OPEN)
+    return Decision(_funnel(scene, state, point), OPEN)
 
 
-def _release(state: ExpertState, place: Vector) -> Decision:
+def _release(scene: Scene, state: ExpertState, place: Vector) -> Decision:
     """Carries what is held over a place, lowers it and opens."""
     if _near(state, place, 0.016, 0.012):
         return Decision(place, OPEN)
-    return Decision(_funnel(state, place), CLOSED)
+    return Decision(_funnel(scene, state, place), CLOSED)
 
 
 def _push(scene: Scene, state: ExpertState, task: Task) -> Decision:
@@ -147,7 +144,7 @@ def _push(scene: Scene, state: ExpertState, task: Task) -> Decision:
             x, y = goal
         return Decision((x, y, PUSH_Z), PUSHING, PUSH_SPEED)
     behind = (here[0] - ux * (gap + 0.03), here[1] - uy * (gap + 0.03), PUSH_Z)
-    return Decision(_funnel(state, behind, slope=3.0), PUSHING)
+    return Decision(_funnel(scene, state, behind, slope=3.0), PUSHING)
 
 
 def _still_pushes(state: ExpertState, task: Task) -> bool:
@@ -162,10 +159,10 @@ def _still_pushes(state: ExpertState, task: Task) -> bool:
     return abs(state.tool[2] - PUSH_Z) < 0.012 and beside and not inside
 
 
-def _slide_drawer(state: ExpertState, task: Task) -> Decision:
+def _slide_drawer(scene: Scene, state: ExpertState, task: Task) -> Decision:
     handle = state.items[task.target]
     if state.held != task.target:
-        return _grasp(state, (handle[0], handle[1], 0.055), aside=0.009)
+        return _grasp(scene, state, (handle[0], handle[1], 0.055), aside=0.009)
     target = DRAWER_TRAVEL + 0.005 if task.relation == "open" else -0.005
     return Decision((state.tool[0] + state.opening - target, handle[1], 0.055), CLOSED, 0.25)
 
@@ -177,31 +174,31 @@ def decide(scene: Scene, state: ExpertState, task: Task) -> Decision:
         scene.items, task, positions, state.opening, None if task.relation != "lift" else state.held, state.lifted
     )
     if task.relation == "lift" and state.held == task.target:
-        return Decision((state.tool[0], state.tool[1], LIFT_Z), CLOSED)
+        return Decision((state.tool[0], state.tool[1], scene.layout.lift_z), CLOSED)
     finger_still_holds = state.held == task.target and task.relation != "lift"
     if task.relation == "push" and done and state.held is None and _still_pushes(state, task):
         done = False
     if done and not (finger_still_holds and not _may_let_go(scene, state, task)):
-        return _retreat(state)
+        return _retreat(scene, state)
     if state.held is not None and (state.held != task.target or task.relation == "push"):
         item = scene.items[state.held]
         if item.kind == "drawer":
-            return _retreat(state)
+            return _retreat(scene, state)
         bottom = state.items[state.held][2] - item.height / 2
         if bottom > 0.008 and state.tool[2] > 0.04:
             return Decision((state.tool[0], state.tool[1], state.tool[2] - bottom), CLOSED)
-        return _retreat(state)
+        return _retreat(scene, state)
     if task.family == "drawer":
-        return _slide_drawer(state, task)
+        return _slide_drawer(scene, state, task)
     if task.relation == "push":
         return _push(scene, state, task)
     here = state.items[task.target]
     if state.held != task.target:
-        return _grasp(state, (here[0], here[1], max(here[2], 0.02)))
+        return _grasp(scene, state, (here[0], here[1], max(here[2], 0.02)))
     goal = destination(scene.items, task, positions)
     shift = (state.tool[0] - here[0], state.tool[1] - here[1], state.tool[2] - here[2])
     drop = 0.012 if task.relation == "in" else 0.004
-    return _release(state, (goal[0] + shift[0], goal[1] + shift[1], goal[2] + shift[2] + drop))
+    return _release(scene, state, (goal[0] + shift[0], goal[1] + shift[1], goal[2] + shift[2] + drop))
 
 
 def _may_let_go(scene: Scene, state: ExpertState, task: Task) -> bool:

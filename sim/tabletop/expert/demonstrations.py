@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,14 @@ from tendon.core.types import Array, Image, Observation
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 from tendon.sim.engine import PHYSICS_HZ
-from tendon.sim.panda import TOOL_DOWN
-from tendon.sim.tabletop.cameras import viewpoints
 from tendon.sim.tabletop.expert.decide import ExpertState, observe_state, to_vector
 from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
 from tendon.sim.tabletop.expert.rollout import rollout
+from tendon.sim.tabletop.layout import layout_of
 from tendon.sim.tabletop.phrases import phrase
 from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.tasks import Task, destination, feasible_tasks, is_done
+from tendon.sim.tabletop.viewpoints import labelled_viewpoints
 from tendon.sim.tabletop.world import World
 
 SHARD_SEEDS = 40
@@ -40,6 +40,8 @@ LABELS = 3
 EPISODE_STEPS = 70
 KEEP_SHARE = 0.4
 INFER_EVERY = 3
+SCATTER = ((0.01, 0.01, 0.0), (0.04, 0.01, 0.0))
+"""How much further than where things stand a tool may start, in front and behind [m]."""
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -73,15 +75,18 @@ class Collector:
 
     def __init__(self, profile: RobotProfile, learner: Policy | None = None) -> None:
         self._profile = profile
-        self._kinematics = Kinematics(profile)
+        self._layout, self._gripper = layout_of(profile), profile.grippers[0]
+        self._finger = profile.joint_names.index(self._gripper.joint)
+        self._kinematics = Kinematics(profile, self._gripper.frame, self._gripper.group)
+        self.viewpoints = labelled_viewpoints(profile)
         self._pilot = ExpertPilot(profile)
         self._learner = learner
-        self._world = World(sample_scene(0), profile)
+        self._world = World(sample_scene(0, layout=self._layout), profile)
 
     def episode(self, seed: int) -> Iterator[tuple[Arrays, list[Label]]]:
         """Runs one episode of several tasks in the scene of a seed and yields its kept frames."""
         rng = np.random.default_rng([seed, 7])
-        scene = sample_scene(seed)
+        scene = sample_scene(seed, layout=self._layout)
         world = self._world
         world.reset(scene)
         self._scatter(rng)
@@ -129,13 +134,17 @@ class Collector:
         if rng.random() < 0.5:
             return
         joints, _ = self._world.joint_state()
-        place = rng.uniform((0.34, -0.27, 0.13), (0.64, 0.27, 0.34))
-        start = self._kinematics.inverse(place, TOOL_DOWN, joints)
-        start[-1] = rng.choice([0.0, 0.015, 0.04])
+        layout, low = self._layout, self._layout.hover_z - 0.02
+        lower, upper = np.transpose([layout.area_x, layout.area_y, (low, low + 0.21)])
+        place = rng.uniform(lower - SCATTER[0], upper + SCATTER[1])
+        start = self._kinematics.inverse_down(place, joints)
+        start[self._finger] = self._gripper.position(rng.choice([0.0, 0.015, 0.04]))
         self._world.reset_joints(start)
 
     def _tasks(self, scene: Scene, state: ExpertState) -> list[Task]:
-        return feasible_tasks(scene.items, {i: np.array(p) for i, p in state.items.items()}, state.opening, state.held)
+        return feasible_tasks(
+            scene.items, scene.layout, {i: np.array(p) for i, p in state.items.items()}, state.opening, state.held
+        )
 
     def _infer(self, joints: Array, velocities: Array, pixels: Arrays, instruction: str) -> list[Array]:
         assert self._learner is not None
@@ -167,13 +176,13 @@ class Collector:
         """Servos from one joint target to the next in one step, the finger at its own speed limit."""
         ticks = round(STEP_S * PHYSICS_HZ)
         velocity = (aim - target) / STEP_S
-        velocity[-1] = 0.0
-        stroke = self._profile.joints[-1].velocity / PHYSICS_HZ
+        velocity[self._finger] = 0.0
+        stroke = self._profile.joints[self._finger].velocity / PHYSICS_HZ
         joints = np.array(target)
         for tick in range(1, ticks + 1):
-            finger = joints[-1] + float(np.clip(aim[-1] - joints[-1], -stroke, stroke))
+            finger = joints[self._finger] + float(np.clip(aim[self._finger] - joints[self._finger], -stroke, stroke))
             joints = target + (aim - target) * (tick / ticks)
-            joints[-1] = finger
+            joints[self._finger] = finger
             self._world.set_target(joints, velocity)
             self._world.step()
         return joints
@@ -234,8 +243,7 @@ def collect_shard(collector: Collector, folder: Path, first_seed: int) -> int:
     arrays["flags"] = np.stack([[one.flags for one in row] for row in labels]).astype(np.float32)
     arrays["instruction"] = np.array([[one.instruction for one in row] for row in labels])
     about = {"step_s": STEP_S, "prefix_rows": LARGEST_PREFIX}
-    cameras = {name: asdict(view) for name, view in viewpoints().items()}
-    (folder / ABOUT_FILE).write_text(json.dumps({**about, "cameras": cameras}, indent=1))
+    (folder / ABOUT_FILE).write_text(json.dumps({**about, "cameras": collector.viewpoints}, indent=1))
     unfinished = folder / f".{path.name}"
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

@@ -8,9 +8,9 @@ from tendon.core.errors import KinematicsError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
-from tendon.sim.panda import TOOL_DOWN
 from tendon.sim.tabletop.expert.decide import observe_state
 from tendon.sim.tabletop.expert.rollout import rollout
+from tendon.sim.tabletop.layout import layout_of
 from tendon.sim.tabletop.world import World
 
 STEP_S = 0.1
@@ -24,9 +24,10 @@ class ExpertPilot:
     """
 
     def __init__(self, profile: RobotProfile) -> None:
-        self._kinematics = Kinematics(profile)
-        self._low = np.add(profile.workspace.lower, (0.12, 0.1, 0.0))
-        self._high = np.subtract(profile.workspace.upper, (0.05, 0.1, 0.3))
+        self._gripper = profile.grippers[0]
+        self._finger = profile.joint_names.index(self._gripper.joint)
+        self._kinematics = Kinematics(profile, self._gripper.frame, self._gripper.group)
+        self._layout = layout_of(profile)
 
     def row(self, world: World, last: Array) -> Array:
         """Returns the (n,) joint target due `STEP_S` from now.
@@ -46,12 +47,13 @@ class ExpertPilot:
 
         Args:
             tool: (3,) [m, base frame]; drawn into the workspace.
-            finger: finger position [m].
+            finger: half the distance between the fingers [m].
             last: (n,) where the search starts, and the answer for the arm where there is no solution.
         """
         try:
-            joints = self._kinematics.inverse(np.clip(tool, self._low, self._high), TOOL_DOWN, last)
+            place = np.clip(tool, self._layout.reach_lower, self._layout.reach_upper)
+            joints = self._kinematics.inverse_down(place, last)
         except KinematicsError:
             joints = np.array(last)
-        joints[-1] = finger
+        joints[self._finger] = self._gripper.position(finger)
         return joints

@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.robots.profile import RobotProfile
-from tendon.sim.panda import panda, stock_urdf
+from tendon.sim.engine_world import WorldState
 from tendon.sim.pybullet.client import pybullet
 from tendon.sim.pybullet.engine import BulletEngine
+from tendon.sim.robot_body import robot_body
 from tendon.sim.tabletop.items import CONTAINERS
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.spectator.containers import draw_container
 from tendon.sim.tabletop.spectator.look import SKY_BOTTOM, SKY_TOP, SUN, VIEW
-from tendon.sim.tabletop.world import World, WorldState
+from tendon.sim.tabletop.world import World
 
 
 class BulletView:
@@ -23,17 +24,14 @@ class BulletView:
 
     def __init__(self, scene: Scene, profile: RobotProfile, width: int, height: int) -> None:
         self._size = (width, height)
-        engine = BulletEngine(panda(profile.joint_names[:-1]))
+        engine = BulletEngine(robot_body(profile, fine=True))
         self._world = World(scene, profile, engine=engine)
         client = self._client = engine.client
-        # The world draws what physics and policies use: boxes with gaps between them, the robot's collision meshes.
+        # The world draws what physics uses: boxes with gaps between them.
         for i, item in enumerate(scene.items):
             if item.kind in CONTAINERS:
                 pybullet.removeBody(engine.things[i], physicsClientId=client)
                 engine.things[i] = draw_container(client, item)
-        robot = engine.robot
-        pybullet.removeBody(robot.body, physicsClientId=client)
-        robot.body = pybullet.loadURDF(str(stock_urdf()[0]), useFixedBase=True, physicsClientId=client)
         self._view = pybullet.computeViewMatrix(VIEW.eye, VIEW.at, VIEW.up)
         self._projection = pybullet.computeProjectionMatrixFOV(
             math.degrees(VIEW.height_rad), width / height, VIEW.near, VIEW.far

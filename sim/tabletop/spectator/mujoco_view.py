@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.robots.profile import RobotProfile
+from tendon.sim.engine_world import WorldState
 from tendon.sim.mujoco.engine import MujocoEngine
-from tendon.sim.panda import panda
+from tendon.sim.robot_body import robot_body
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.spectator.look import SUN, VIEW
-from tendon.sim.tabletop.world import World, WorldState
+from tendon.sim.tabletop.world import World
 
 
 class MujocoView:
@@ -18,7 +19,7 @@ class MujocoView:
 
     def __init__(self, scene: Scene, profile: RobotProfile, width: int, height: int) -> None:
         self._size = (width, height)
-        engine = MujocoEngine(panda(profile.joint_names[:-1]), fine=True)
+        engine = MujocoEngine(robot_body(profile, fine=True), fine=True)
         self._world = World(scene, profile, engine=engine)
 
     def draw(self, state: WorldState) -> npt.NDArray[np.uint8]:

@@ -137,7 +137,8 @@ def trace_episode(job: TraceJob) -> Traced:
     suite, runner, policy, world = _tools(job.suite, job.bundle, job.robot)
     policy.begin(job.perturbation, job.seed)
     rng = np.random.default_rng([job.seed, 19])
-    episode = runner.run(job.perturbation.change(suite.scene(job.seed), rng), Setting(delay_ns=job.delay_ns))
+    scene = job.perturbation.change(suite.scene(runner.profile, job.seed), rng)
+    episode = runner.run(scene, Setting(delay_ns=job.delay_ns))
     trace, observed_ns = policy.trace()
     return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_state=world.state())
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tendon.core.errors import InstructionError
+from tendon.evaluation.suites import load_suite, suite_for
 from tendon.policies.bundle.bundle import parse, read_manifest
 from tendon.policies.bundle.places import find_policy
 from tendon.policies.spec.manifest import InstructionInput
 from tendon.policies.spec.tokens import Tokenizer
-from tendon.sim.tabletop.scene import sample_scene
+from tendon.robots.profile import load_profile
 
 
 def scene_instruction(values: Mapping[str, str]) -> str:
@@ -25,7 +26,9 @@ def scene_instruction(values: Mapping[str, str]) -> str:
     policies = [find_policy(values[key]) for key in ("policy", "standby") if values[key] != "none"]
     if values["backend"] != "sim" or not policies:
         return ""
-    instruction = sample_scene(int(values["scene"]), values["family"] or None).instruction
+    profile = load_profile(values["robot"])
+    suite = load_suite(suite_for(profile, values["suite"]))
+    instruction = suite.scene(profile, int(values["scene"]), values["family"]).instruction
     return instruction if all(_knows(policy, instruction) for policy in policies) else ""
 
 

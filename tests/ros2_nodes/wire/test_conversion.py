@@ -18,8 +18,8 @@ from tendon.robots.profile import load_profile
 from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire import world_state
+from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.scene import sample_scene
-from tendon.sim.tabletop.world import WorldState
 from tests.laws import law_settings
 
 PROFILE = load_profile("panda")
@@ -203,7 +203,7 @@ def test_an_image_that_is_not_what_it_says_is_an_error(field: str, value: object
 
 def test_the_simulated_world_survives_the_message() -> None:
     state = WorldState(
-        time_ns=STAMP_NS, joint_position=tuple(np.arange(9.0)), poses=((0.1,) * 7, (0.2,) * 7), opening=0.05
+        time_ns=STAMP_NS, joint_position=tuple(np.arange(9.0)), poses=((0.1,) * 7, (0.2,) * 7), openings=(0.05,)
     )
     assert world_state.world_state(world_state.world_state_message(STAMP_NS, "pick/6", state)) == (
         STAMP_NS,
@@ -211,6 +211,6 @@ def test_the_simulated_world_survives_the_message() -> None:
         state,
     )
     scene = sample_scene(100_003)
-    assert world_state.scene_of(world_state.scene_label(scene)) == scene
+    assert world_state.read_label(world_state.scene_label(scene)) == (scene.task.family, scene.seed)
     with pytest.raises(InvalidDataError):
-        world_state.scene_of("nonsense")
+        world_state.read_label("nonsense")

@@ -41,7 +41,7 @@ from tendon.ros2_nodes.wire.world_state import world_state, world_state_message
 from tendon.safety.camera_watch import Frame
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
 from tendon.safety.response import Response
-from tendon.sim.tabletop.world import WorldState
+from tendon.sim.engine_world import WorldState
 from tests.laws import law_settings
 
 KINDS = {
@@ -252,7 +252,7 @@ def test_any_sign_of_life_is_one_or_an_error(message: Header) -> None:
 def test_any_state_of_the_world_is_one_or_an_error(
     joints: int, items: int, numbers: list[float], names: list[str]
 ) -> None:
-    good = WorldState(time_ns=1, joint_position=(0.5,) * joints, poses=((0.25,) * 7,) * items, opening=0.1)
+    good = WorldState(time_ns=1, joint_position=(0.5,) * joints, poses=((0.25,) * 7,) * items, openings=(0.1,))
     message = world_state_message(1, "pick/1", good)
     assert world_state(message) == (1, "pick/1", good)
     for hostile in (JointState(name=message.name, position=numbers), JointState(name=names, position=numbers)):

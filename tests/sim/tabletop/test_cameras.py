@@ -6,12 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
-from tendon.sim.panda import TOOL_DOWN
-from tendon.sim.tabletop.cameras import CameraRig, viewpoints
+from tendon.robots.profile import load_profile
+from tendon.robots.tool import TOOL_DOWN
+from tendon.sim.cameras import CameraRig
+from tendon.sim.engine import Light
 from tendon.sim.tabletop.scene import Look, Scene, sample_scene
+from tendon.sim.tabletop.viewpoints import viewpoints
 from tendon.sim.tabletop.world import World
 
 PLAIN = Look(
@@ -23,6 +25,8 @@ PLAIN = Look(
     camera_offset=(0.0, 0.0, 0.0),
     camera_tilt=(0.0, 0.0),
 )
+LIGHT = Light(direction=PLAIN.light_direction, rgb=PLAIN.light_rgb, ambient=PLAIN.ambient)
+PROFILE = load_profile("panda")
 SEEDS = range(100_000, 100_600, 25)
 
 
@@ -32,7 +36,7 @@ def plain(seed: int) -> Scene:
 
 def project(rig: CameraRig, name: str, point: Array, tool: Array) -> tuple[float, float]:
     """Column and row of a point, by the intrinsics and the nominal viewpoint alone."""
-    view = viewpoints()[name]
+    view = viewpoints(PROFILE)[name]
     eye = np.array(view.eye) + (tool if view.on_tool else 0.0)
     right, up, backward = np.array(view.rotation) @ (point - eye)
     column, row, depth = rig.intrinsics(name) @ (right, -up, -backward)
@@ -71,7 +75,7 @@ def test_intrinsics_are_those_of_the_image_size(world: World) -> None:
         matrix = world.cameras.intrinsics(camera.name)
         assert matrix[0, 0] == matrix[1, 1] and matrix[2].tolist() == [0, 0, 1]
         assert matrix[0, 2] == camera.width / 2 and matrix[1, 2] == camera.height / 2
-        assert matrix[1, 1] / (camera.height / 2) == pytest.approx(viewpoints()[camera.name].focal)
+        assert matrix[1, 1] / (camera.height / 2) == pytest.approx(viewpoints(PROFILE)[camera.name].focal)
         assert world.render(camera.name).shape == (camera.height, camera.width, 3)
 
 
@@ -113,8 +117,21 @@ def test_looks_are_drawn_over_their_whole_range() -> None:
         assert np.ptp(values) > least
 
 
-def test_a_camera_that_the_simulator_lacks_is_an_error(world: World) -> None:
-    profile = world.profile
-    camera = replace(profile.cameras[0], name="overhead")
-    with pytest.raises(ConfigError, match="no camera overhead; it has scene, wrist"):
-        World(sample_scene(0), replace(profile, cameras=(camera,)))
+def test_a_camera_without_a_mount_looks_at_the_workspace_from_beyond_it(world: World) -> None:
+    camera = replace(world.profile.cameras[0], name="overhead", mount=None)
+    other = World(sample_scene(100_003), replace(world.profile, cameras=(camera,)))
+    pixels = other.render("overhead")
+    other.close()
+    assert len({tuple(pixel) for pixel in pixels.reshape(-1, 3).tolist()}) > 50
+
+
+def test_a_lens_that_bends_and_a_noisy_sensor_are_simulated(world: World) -> None:
+    camera = world.profile.camera("scene")
+    assert camera.mount is not None
+    world.reset(plain(100_003))
+    straight = world.render("scene").astype(int)
+    for flaws, mean, largest in (({"distortion": (-0.3, 0.1, 0.0, 0.0, 0.0)}, 30, 255), ({"noise": 5.0}, 6, 60)):
+        bad = replace(camera, mount=replace(camera.mount, **flaws))
+        rig = CameraRig(world.engine, replace(world.profile, cameras=(bad,)))
+        off = np.abs(rig.render("scene", LIGHT).astype(int) - straight)
+        assert 0.5 < off.mean() < mean and 5 < off.max() <= largest

@@ -9,11 +9,14 @@ import pytest
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.types import Command, Trajectory
 from tendon.robots.kinematics import Kinematics
-from tendon.robots.profile import RobotProfile
+from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.backend import SimBackend
+from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.expert.pilot import ExpertPilot
-from tendon.sim.tabletop.scene import FAMILIES, Scene, sample_scene
-from tendon.sim.tabletop.world import World, WorldState
+from tendon.sim.tabletop.layout import FAMILIES
+from tendon.sim.tabletop.scene import Scene, sample_scene
+from tendon.sim.tabletop.suite import TABLETOP
+from tendon.sim.tabletop.world import World
 
 STEP_NS = 100_000_000
 
@@ -47,7 +50,7 @@ def test_the_same_seed_and_expert_give_the_same_trace_bit_for_bit(world: World, 
         assert drive(other, scene, 25) == first, "in another world"
     finally:
         other.close()
-    assert first[0].poses != first[-1].poses or first[0].opening != first[-1].opening, "nothing has moved"
+    assert first[0].poses != first[-1].poses or first[0].openings != first[-1].openings, "nothing has moved"
 
 
 def test_what_a_camera_sees_does_not_change_how_things_move(world: World) -> None:
@@ -68,7 +71,7 @@ def test_a_second_world_that_got_the_state_draws_the_identical_pictures(world: W
         assert not np.array_equal(other.render("scene"), before)
         # PyBullet normalises the quaternions it is given.
         assert np.array(other.state().poses) == pytest.approx(np.array(state.poses), abs=1e-15)
-        assert other.state().joint_position == state.joint_position and other.state().opening == state.opening
+        assert other.state().joint_position == state.joint_position and other.state().openings == state.openings
     finally:
         other.close()
 
@@ -96,10 +99,18 @@ def test_a_scene_is_at_rest_until_the_robot_acts(world: World, family: str) -> N
     assert world.held() is None and not scene.task.success(world)
 
 
-def test_a_world_for_another_robot_is_a_mismatch_and_opens_no_client(profile: RobotProfile) -> None:
+def test_a_robot_that_the_suite_is_not_for_is_a_mismatch_and_opens_no_client(profile: RobotProfile) -> None:
     before = connected_clients()
-    with pytest.raises(MismatchError, match="the simulated robot is a panda, the profile is for ur5e"):
-        World(sample_scene(0), replace(profile, name="ur5e"))
+    with pytest.raises(MismatchError, match="needs a gripper, and profile ur5e names none: take suite:=reach"):
+        TABLETOP.world(load_profile("ur5e"))
+    near = replace(profile, workspace=replace(profile.workspace, upper=(0.3, 0.5, 0.8)))
+    short = replace(
+        near, joints=tuple(replace(j, lower=-0.1, upper=0.1, home=0.0) for j in near.joints[:7]) + near.joints[7:]
+    )
+    with pytest.raises(
+        MismatchError, match="panda does not reach all of the tabletop with its tool down: no joint pos"
+    ):
+        TABLETOP.world(short)
     assert connected_clients() == before
 
 

@@ -1,0 +1,113 @@
+"""The cameras of a simulated robot: where its profile mounts them, with the intrinsics and the flaws that it says."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.types import Array
+from tendon.robots.profile import Camera, RobotProfile
+from tendon.robots.simulated_parts import Mount
+from tendon.sim.engine import Engine, Light, View
+
+Pixels = npt.NDArray[np.uint8]
+
+
+def mount_of(profile: RobotProfile, camera: Camera) -> Mount:
+    """Returns where a camera is: where its profile mounts it, or beyond the workspace, looking at the robot."""
+    if camera.mount is not None:
+        return camera.mount
+    lower, upper = np.array(profile.workspace.lower), np.array(profile.workspace.upper)
+    middle, size = (lower + upper) / 2, upper - lower
+    eye = (upper[0] + 0.5 * size[0], middle[1], upper[2] + 0.1 * size[2])
+    at = (middle[0], middle[1], lower[2] + 0.2 * size[2])
+    return Mount(link=profile.base_frame, position=eye, looks_at=at)
+
+
+def focal_length(mount: Mount, height: float) -> float:
+    """Returns the focal length [px] of a picture of a height [px]."""
+    return height / 2 / math.tan(math.radians(mount.vertical_deg) / 2)
+
+
+class CameraRig:
+    """Draws what the profile's cameras see.
+
+    Args:
+        engine: in whose world the cameras are.
+        profile: says which cameras there are.
+    """
+
+    def __init__(self, engine: Engine, profile: RobotProfile) -> None:
+        self._engine, self._profile = engine, profile
+        self._mounts = {camera.name: mount_of(profile, camera) for camera in profile.cameras}
+        self._rng = np.random.default_rng(0)
+
+    def intrinsics(self, name: str) -> Array:
+        """Returns the camera matrix (3, 3) [px]: square pixels, centre of the image."""
+        camera = self._profile.camera(name)
+        focal = focal_length(self._mounts[name], camera.height)
+        return np.array([[focal, 0, camera.width / 2], [0, focal, camera.height / 2], [0, 0, 1.0]])
+
+    def distortion(self, name: str) -> tuple[float, ...]:
+        """Returns k1, k2, p1, p2, k3 of a camera's lens."""
+        return self._mounts[name].distortion or (0.0,) * 5
+
+    def render(
+        self,
+        name: str,
+        light: Light,
+        shift: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        tilt: tuple[float, float] = (0.0, 0.0),
+        width: int | None = None,
+        height: int | None = None,
+    ) -> Pixels:
+        """Returns what a camera sees now, (height, width, 3) uint8 RGB.
+
+        Args:
+            name: of the profile's cameras.
+            light: on everything.
+            shift: by how much a camera that stands still is off its place [m].
+            tilt: by how much the point it looks at is off, along x and y [m].
+            width: other than the profile's, for videos [px].
+            height: likewise.
+        """
+        camera, mount = self._profile.camera(name), self._mounts[name]
+        origin, rotation = self._engine.link_pose(mount.link)
+        place, at = np.array(mount.position), np.array(mount.looks_at)
+        if mount.link == self._profile.base_frame:
+            place, at = place + np.array(shift), at + np.array([*tilt, 0.0])
+        eye, target, up = origin + rotation @ place, origin + rotation @ at, rotation @ np.array(mount.up)
+        view = View(
+            eye=tuple(eye.tolist()),
+            at=tuple(target.tolist()),
+            up=tuple(up.tolist()),
+            height_rad=math.radians(mount.vertical_deg),
+        )
+        size = (width or camera.width, height or camera.height)
+        return self._spoil(mount, self._engine.render(view, light, *size))
+
+    def _spoil(self, mount: Mount, pixels: Pixels) -> Pixels:
+        """Returns a picture as lens and sensor of a camera would give it."""
+        if mount.distortion:
+            height, width, _ = pixels.shape
+            columns, rows = _distorted(mount, width, height)
+            pixels = np.asarray(cv2.remap(pixels, columns, rows, cv2.INTER_LINEAR), dtype=np.uint8)
+        if mount.noise:
+            noise = self._rng.normal(0.0, mount.noise, pixels.shape)
+            pixels = np.clip(pixels + noise, 0, 255).astype(np.uint8)
+        return pixels
+
+
+@functools.lru_cache(maxsize=16)
+def _distorted(mount: Mount, width: int, height: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Returns for each pixel behind the lens the column and row (height, width) of where it comes from without one."""
+    focal = focal_length(mount, height)
+    matrix = np.array([[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1.0]])
+    columns, rows = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
+    points = np.stack([columns.ravel(), rows.ravel()], axis=1)[:, None]
+    straight = cv2.undistortPoints(points, matrix, np.array(mount.distortion), P=matrix).reshape(height, width, 2)
+    return straight[..., 0].astype(np.float32), straight[..., 1].astype(np.float32)

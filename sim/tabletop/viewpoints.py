@@ -1,0 +1,59 @@
+"""Where the cameras of a robot nominally are: for labels that say where in a picture a point is seen."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import RobotProfile
+from tendon.robots.tool import TOOL_DOWN
+from tendon.sim.cameras import focal_length, mount_of
+from tendon.sim.engine import camera_axes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Viewpoint:
+    """Where a camera nominally is, without domain randomisation.
+
+    Attributes:
+        rotation: (3, 3) rows are the camera's right, up and backward axes in the base frame.
+        eye: (3,) [m], from the base origin, or from the tool for a camera that moves with it (tool down).
+        on_tool: whether it moves with the tool.
+        focal: focal length over half the image height.
+    """
+
+    rotation: tuple[tuple[float, ...], ...]
+    eye: tuple[float, ...]
+    on_tool: bool
+    focal: float
+
+
+def viewpoints(profile: RobotProfile) -> dict[str, Viewpoint]:
+    """Returns the nominal viewpoint of each camera; one that no fixed link carries is taken to move with the tool."""
+    found = {}
+    home = profile.vector("home")
+    tool, turned = Kinematics(profile).tool_pose(home)
+    for camera in profile.cameras:
+        mount = mount_of(profile, camera)
+        eye, at, up = (np.array(each) for each in (mount.position, mount.looks_at, mount.up))
+        on_tool = mount.link != profile.base_frame
+        if on_tool:
+            origin, rotation = Kinematics(profile, mount.link).tool_pose(home)
+            to_base = TOOL_DOWN @ turned.T  # from a pose at home to the same with the tool down
+            eye, at = (to_base @ (origin + rotation @ point - tool) for point in (eye, at))
+            up = to_base @ rotation @ up
+        found[camera.name] = Viewpoint(
+            rotation=tuple(map(tuple, camera_axes(eye, at, up).tolist())),
+            eye=tuple(eye.tolist()),
+            on_tool=on_tool,
+            focal=focal_length(mount, 2.0),
+        )
+    return found
+
+
+def labelled_viewpoints(profile: RobotProfile) -> dict[str, dict[str, Any]]:
+    """Returns the same as plain values, as demonstrations and training runs keep them."""
+    return {name: asdict(view) for name, view in viewpoints(profile).items()}
