@@ -82,6 +82,10 @@ class Witness:
         self.statuses: list[NodeStatus] = []
         self.tasks: list[TaskState] = []
 
+    def forget_measured(self, begin_ns: int, end_ns: int) -> None:
+        """Drops the joint states between two moments."""
+        self.measured = [sample for sample in self.measured.copy() if not begin_ns <= sample[0] <= end_ns]
+
     def motion(self) -> Motion:
         """Returns what has been commanded since `forget`, without a sample twice; the mock says nothing."""
         samples = sorted(self._samples.copy(), key=lambda sample: sample[0])

@@ -56,7 +56,8 @@ def worst_of(motion: Motion) -> Worst:
         "acceleration": np.abs(acceleration / profile.vector("acceleration")).max(axis=1),
         "jerk": np.abs(jerk / profile.vector("jerk")).max(axis=1),
     }
-    broken = int((outside > OUTSIDE).sum()) + sum(int((part > 1 + TOLERANCE).sum()) for part in shares.values())
+    bounds = [(outside, OUTSIDE), *((part, 1 + TOLERANCE) for part in shares.values())]
+    broken = sum(int((~(part <= bound)).sum()) for part, bound in bounds)  # what is no number is not inside
     return Worst(
         broken=broken,
         position=max(0.0, float(outside.max(initial=0.0))),
@@ -76,14 +77,14 @@ def measured_beyond(profile: RobotProfile, position: Array, velocity: Array) -> 
     """
     outside = np.maximum(profile.vector("lower") - position, position - profile.vector("upper"))
     row, joint = np.unravel_index(int(outside.argmax()), outside.shape)
-    if outside[row, joint] > MEASURED_OUTSIDE:
+    if not outside[row, joint] <= MEASURED_OUTSIDE:
         where, lower, upper = position[row, joint], profile.vector("lower")[joint], profile.vector("upper")[joint]
         return f"{profile.joint_names[joint]} was measured at {where:.4f}, allowed are {lower:g} to {upper:g}"
     grippers = {gripper.joint for gripper in profile.grippers}
     arm = [k for k, name in enumerate(profile.joint_names) if name not in grippers]
     share = np.abs(velocity[:, arm] / profile.vector("velocity")[arm])
     row, column = np.unravel_index(int(share.argmax()), share.shape)
-    if share[row, column] > MEASURED_SPEED:
+    if not share[row, column] <= MEASURED_SPEED:
         joint, limit = arm[int(column)], profile.vector("velocity")[arm[int(column)]]
         return f"{profile.joint_names[joint]} was measured at {velocity[row, joint]:.3f} a second, limit {limit:g}"
     return ""

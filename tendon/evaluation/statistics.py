@@ -61,6 +61,17 @@ def wilson(successes: int, total: int) -> Proportion:
     return Proportion(successes=successes, total=total, lower=lower, upper=upper)
 
 
+def check_bound(name: str, rate: object) -> None:
+    """Wants a rate that episodes can show: more than 0 and less than 1.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    check_number(name, rate, above=0)
+    if isinstance(rate, int | float) and rate >= 1:
+        raise ConfigError(f"{name} is {rate!r}: no number of episodes shows a rate of 1, take less, such as 0.9")
+
+
 def doubt_of(success: Proportion, at_least: float) -> str:
     """Returns why it is not shown that the true rate is at least so much; empty when the whole interval is.
 
@@ -74,9 +85,7 @@ def doubt_of(success: Proportion, at_least: float) -> str:
     Raises:
         ConfigError: `at_least` is not between 0 and 1.
     """
-    check_number("at_least", at_least, above=0)
-    if at_least >= 1:
-        raise ConfigError(f"at_least is {at_least!r}: no number of episodes shows a rate of 1, take less, such as 0.9")
+    check_bound("at_least", at_least)
     if success.lower >= at_least:
         return ""
     shown = f"{success} succeeded"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tendon.testing.graph import GraphError, GraphUnderTest
     from tendon.testing.latency import assert_latency
     from tendon.testing.limits import assert_limits
-    from tendon.testing.stops import assert_no_stop, assert_stop
+    from tendon.testing.stops import assert_no_stop, assert_rest, assert_stop
     from tendon.testing.success import assert_success
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "assert_latency",
     "assert_no_stop",
     "assert_stop",
+    "assert_rest",
     "Fault",
     "kill",
     "pause",
@@ -45,6 +46,7 @@ _HOMES = {
     "assert_latency": "latency",
     "assert_no_stop": "stops",
     "assert_stop": "stops",
+    "assert_rest": "stops",
     "Fault": "faults",
     "kill": "faults",
     "pause": "faults",

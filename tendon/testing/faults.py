@@ -15,6 +15,10 @@ from tendon.ros2_nodes.clients.frozen_cameras import FrozenCameras
 from tendon.testing.graph import GraphUnderTest
 
 SIMULATOR = "sim_node"
+SETTLE_S = 0.3
+"""Until a joint that was freed is where its controller wants it. It snaps there: that is no motion of the robot's."""
+REST_S = 5.0
+"""Wall time for a robot that was stopped to be at rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +96,12 @@ def jam(graph: GraphUnderTest, joint: str) -> Iterator[Fault]:
     try:
         yield Fault(name=f"{joint} jammed", at_ns=at_ns)
     finally:
+        if graph.stopped():  # what is still commanded comes back to where the joint is
+            graph.operator.wait(graph.at_rest, REST_S)
+        freed_ns = graph.now_ns()
         graph.operator.set_parameter(SIMULATOR, "jammed", "")
+        graph.run_for(SETTLE_S)
+        graph.witness.forget_measured(freed_ns, graph.now_ns())
 
 
 @contextmanager

@@ -33,7 +33,9 @@ READY_S = 180.0
 """Wall time for a graph to get ready: a busy machine may need minutes to import everything."""
 STANDSTILL_S = 60.0
 """Wall time after which graph time that stands still is a failure."""
+ANSWER_S = 2.0
 LOOK_S = 0.01
+REST_STATES = 20
 LOG_LINES = 40
 
 
@@ -171,23 +173,13 @@ class GraphUnderTest:
         refusals = [""]
 
         def armed() -> bool:
-            try:
-                if self.operator.permission() is PermissionState.LATCHED:
-                    self.operator.reset()
-                began_ns = self.now_ns()
-                self.operator.arm()
-            except StoppedError as error:
-                refusals.append(str(error))
-                return False
-            if self.operator.wait(lambda: (mode := self.operator.mode()) is not None and mode.moving, 2.0):
-                self.armed_ns = began_ns
-                return True
-            return False
+            refusals[-1] = self._arm_once()
+            return not refusals[-1]
 
         try:
             self.wait(armed, "the robot is armed")
         except GraphError as error:
-            raise GraphError(f"{refusals[-1] or 'no refusal was given'}; {error}") from None
+            raise GraphError(f"{refusals[-1]}; {error}") from None
 
     def say(self, instruction: str) -> None:
         """Gives the robot a task, in words; where they ask for a task of the scene, success is judged by that one."""
@@ -211,9 +203,19 @@ class GraphUnderTest:
         self.wait(latched, "the robot is latched")
         self.wait(self.at_rest, "the robot is at rest")
 
+    def mode(self) -> Mode | None:
+        """Returns the control node's mode; `None` before it was heard."""
+        return self.operator.mode()
+
     def at_rest(self) -> bool:
-        """Returns whether the last joint state says that nothing moves."""
-        return bool(self.witness.measured) and not self._rest.moving(self.witness.measured[-1][2]).any()
+        """Returns whether the last joint states say that nothing moves: 20 of them, 0.2 s in simulation."""
+        last = self.witness.measured[-REST_STATES:]
+        return len(last) == REST_STATES and not any(self._rest.moving(velocity).any() for _, _, velocity in last)
+
+    def stopped(self) -> bool:
+        """Returns whether the control node says that the robot was stopped, and was not reset since."""
+        control = self.operator.reports.newest(ControlState)
+        return control is not None and control.mode.stopped
 
     def wait_until_done(self, within_s: float) -> float:
         """Waits until the task of the simulated scene is done, as its suite judges: three times in a row.
@@ -237,7 +239,7 @@ class GraphUnderTest:
             newest = self.witness.tasks[first:][-HOLD_CHECKS:]
             return len(newest) == HOLD_CHECKS and all(task.done and task.instruction == wanted for task in newest)
 
-        self.wait_until(lambda: done() or self._latched() or self.now_ns() >= deadline_ns, deadline_ns)
+        self.wait_until(lambda: done() or self.stopped() or self.now_ns() >= deadline_ns, deadline_ns)
         if not done():
             raise AssertionError(f"the task {wanted!r} is not done: {self._why_not_done(within_s)}")
         return (self.now_ns() - began_ns) * 1e-9
@@ -294,12 +296,26 @@ class GraphUnderTest:
             return f"safety_monitor: {monitor.permission.reason}"
         return "" if state.control is None else state.control.obstacle
 
-    def _latched(self) -> bool:
-        control = self.operator.reports.newest(ControlState)
-        return control is not None and control.mode.stopped
+    def _arm_once(self) -> str:
+        """Tries to arm, and to reset before; returns why the robot is not armed, or nothing."""
+        if not self.at_rest():
+            return "the robot is not at rest"
+        try:
+            if self.operator.permission() is PermissionState.LATCHED or self.operator.mode() is Mode.LATCHED:
+                self.operator.reset()
+            if not self.operator.wait(lambda: self.operator.mode() is Mode.STANDBY, ANSWER_S):
+                return f"the control node is {self.operator.mode()}, not in standby"
+            began_ns = self.now_ns()
+            self.operator.arm()
+        except StoppedError as error:
+            return str(error)
+        if not self.operator.wait(lambda: (mode := self.operator.mode()) is not None and mode.moving, ANSWER_S):
+            return "the control node did not follow the permission"
+        self.armed_ns = began_ns
+        return ""
 
     def _why_not_done(self, within_s: float) -> str:
-        if self._latched():
+        if self.stopped():
             control = self.operator.reports.newest(ControlState)
             monitor = self.operator.reports.newest(MonitorState)
             texts = [state.text for state in (control, monitor) if state is not None and state.text]

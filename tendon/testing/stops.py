@@ -1,6 +1,8 @@
-"""Asserts that a robot was stopped for a reason, or never."""
+"""Asserts that a robot was stopped for a reason, or never, or came to rest."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from tendon.core.causes import Cause
 from tendon.core.checks import check_number, closest
@@ -60,6 +62,31 @@ def assert_stop(graph: GraphUnderTest, cause: Cause | str, within_s: float, afte
         since = "arming" if after is None else after.name
         raise AssertionError(f"no stop for {wanted.value} within {within_s:g} s of {since}: {told}")
     return (found()[0].at_ns - began_ns) * 1e-9
+
+
+def assert_rest(graph: GraphUnderTest, within_s: float, after: Fault) -> None:
+    """Waits until the robot is at rest, and fails when it is not in time.
+
+    A robot whose policy has died comes to rest before anybody says that it was stopped.
+
+    Args:
+        graph: that was armed.
+        within_s: of the graph's time.
+        after: counts from there.
+
+    Raises:
+        AssertionError: it moves; the message says how fast.
+        GraphError: the graph ended.
+    """
+    __tracebackhide__ = True
+    check_number("within_s", within_s, above=0)
+    deadline_ns = after.at_ns + round(within_s * 1e9)
+    graph.wait_until(lambda: graph.at_rest() or graph.now_ns() > deadline_ns, deadline_ns)
+    if not graph.at_rest():
+        velocity = graph.witness.measured[-1][2]
+        joint = int(np.abs(velocity).argmax())
+        fastest = f"{graph.profile.joint_names[joint]} at {velocity[joint]:.3f} a second"
+        raise AssertionError(f"the robot is not at rest within {within_s:g} s of {after.name}: {fastest}")
 
 
 def _cause(cause: Cause | str) -> Cause:
