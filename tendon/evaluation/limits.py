@@ -85,6 +85,7 @@ def measured_beyond(profile: RobotProfile, position: Array, velocity: Array) -> 
     share = np.abs(velocity[:, arm] / profile.vector("velocity")[arm])
     row, column = np.unravel_index(int(share.argmax()), share.shape)
     if not share[row, column] <= MEASURED_SPEED:
-        joint, limit = arm[int(column)], profile.vector("velocity")[arm[int(column)]]
-        return f"{profile.joint_names[joint]} was measured at {velocity[row, joint]:.3f} a second, limit {limit:g}"
+        fastest = arm[int(column)]
+        speed, limit = velocity[row, fastest], profile.vector("velocity")[fastest]
+        return f"{profile.joint_names[fastest]} was measured at {speed:.3f} a second, limit {limit:g}"
     return ""

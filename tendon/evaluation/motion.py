@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
@@ -25,7 +26,7 @@ class Motion:
     """
 
     profile: RobotProfile
-    time_ns: Array
+    time_ns: npt.NDArray[np.int64]
     position: Array
     velocity: Array
 

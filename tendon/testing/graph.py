@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from tendon.core.errors import ConfigError, StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import Level
@@ -36,6 +38,8 @@ STANDSTILL_S = 60.0
 ANSWER_S = 2.0
 LOOK_S = 0.01
 REST_STATES = 20
+MOVING = 0.05
+"""Part of its speed limit from which on a joint moves visibly."""
 LOG_LINES = 40
 
 
@@ -163,12 +167,16 @@ class GraphUnderTest:
             self.wait(lambda: not self._obstacle(), "the graph is ready to be armed")
 
     def arm(self) -> None:
-        """Waits until the graph is ready, and arms the robot; a latch is reset before. What was recorded is dropped.
+        """Waits until the graph is ready, and arms the robot. What was recorded before is dropped.
+
+        A robot that is armed is stopped before, and a latch is reset: each test begins at rest.
 
         Raises:
             GraphError: it did not get ready, or refuses. The message says why.
         """
         self.wait_until_ready()
+        if self.operator.permission() is PermissionState.ARMED:
+            self.stop()
         self.witness.forget()
         refusals = [""]
 
@@ -217,6 +225,28 @@ class GraphUnderTest:
         control = self.operator.reports.newest(ControlState)
         return control is not None and control.mode.stopped
 
+    def wait_until_moving(self, within_s: float) -> None:
+        """Waits until the robot moves visibly, as after `say`.
+
+        Args:
+            within_s: of the graph's time.
+
+        Raises:
+            AssertionError: it did not in time, or was stopped before. The message says why.
+            GraphError: the graph ended.
+        """
+        __tracebackhide__ = True
+        deadline_ns = self.now_ns() + round(within_s * 1e9)
+        limit = MOVING * self.profile.vector("velocity")
+
+        def moving() -> bool:
+            newest = self.witness.measured[-1:]
+            return any(bool((np.abs(velocity) > limit).any()) for _, _, velocity in newest)
+
+        self.wait_until(lambda: moving() or self.stopped() or self.now_ns() >= deadline_ns, deadline_ns)
+        if self.stopped() or not moving():
+            raise AssertionError(f"the robot does not move: {self._why_not(within_s)}")
+
     def wait_until_done(self, within_s: float) -> float:
         """Waits until the task of the simulated scene is done, as its suite judges: three times in a row.
 
@@ -241,7 +271,7 @@ class GraphUnderTest:
 
         self.wait_until(lambda: done() or self.stopped() or self.now_ns() >= deadline_ns, deadline_ns)
         if not done():
-            raise AssertionError(f"the task {wanted!r} is not done: {self._why_not_done(within_s)}")
+            raise AssertionError(f"the task {wanted!r} is not done: {self._why_not(within_s)}")
         return (self.now_ns() - began_ns) * 1e-9
 
     def end(self) -> int:
@@ -314,7 +344,7 @@ class GraphUnderTest:
         self.armed_ns = began_ns
         return ""
 
-    def _why_not_done(self, within_s: float) -> str:
+    def _why_not(self, within_s: float) -> str:
         if self.stopped():
             control = self.operator.reports.newest(ControlState)
             monitor = self.operator.reports.newest(MonitorState)
