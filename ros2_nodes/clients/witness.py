@@ -60,7 +60,7 @@ class Witness:
     Attributes:
         measured: (when, (n,) position, (n,) velocity) of each joint state [ns, rad or m, a second].
         signs: what the nodes said, each when it changed.
-        statuses: how each node was, as it reported twice a second.
+        statuses: (when, how a node was), as each reports twice a second.
         tasks: what the simulation said of the task in its scene.
     """
 
@@ -79,7 +79,7 @@ class Witness:
         self._samples: list[tuple[int, Array, Array]] = []
         self.measured: list[tuple[int, Array, Array]] = []
         self.signs: list[Sign] = []
-        self.statuses: list[NodeStatus] = []
+        self.statuses: list[tuple[int, NodeStatus]] = []
         self.tasks: list[TaskState] = []
 
     def forget_measured(self, begin_ns: int, end_ns: int) -> None:
@@ -121,11 +121,11 @@ class Witness:
             said = topic.decode(message)
         except InvalidDataError:  # somebody else's
             return
+        at_ns = wire.time_ns(message.header.stamp)
         if isinstance(said, TaskState):
             self.tasks.append(said)
         if isinstance(said, NodeStatus):
-            self.statuses.append(said)
-        at_ns = wire.time_ns(message.header.stamp)
+            self.statuses.append((at_ns, said))
         for key, text, stops in _said(said):
             if self._said.get((said.node, key)) != text:
                 self._said[said.node, key] = text

@@ -51,7 +51,7 @@ def kill(graph: GraphUnderTest, node: str) -> Iterator[Fault]:
     yield _signalled(graph, node, signal.SIGKILL, "killed")
     graph.wait(lambda: graph.process.pid(node) not in (None, old), f"{node} is started again")
     restarted = len(graph.witness.statuses)
-    graph.wait(lambda: any(s.node == node for s in graph.witness.statuses[restarted:]), f"{node} is heard again")
+    graph.wait(lambda: any(s.node == node for _, s in graph.witness.statuses[restarted:]), f"{node} is heard again")
 
 
 @contextmanager

@@ -64,6 +64,7 @@ class GraphUnderTest:
         witness: recorded what was commanded, measured and said since the graph was armed.
         log: what all processes print.
         armed_ns: when it was armed last; `None` before.
+        times_armed: how often it was.
 
     Raises:
         ConfigError: the arguments do not fit one another, or ask for a real robot.
@@ -80,6 +81,7 @@ class GraphUnderTest:
         self.profile: RobotProfile = load_profile(self.arguments["robot"])
         self.log = folder / "graph.log"
         self.armed_ns: int | None = None
+        self.times_armed = 0
         self.domain, self._claim = claim_domain()
         self._rest = Rest(self.profile)
         self._suite, self._scene = _scene(self.arguments, self.profile)
@@ -342,6 +344,7 @@ class GraphUnderTest:
         if not self.operator.wait(lambda: (mode := self.operator.mode()) is not None and mode.moving, ANSWER_S):
             return "the control node did not follow the permission"
         self.armed_ns = began_ns
+        self.times_armed += 1
         return ""
 
     def _why_not(self, within_s: float) -> str:

@@ -11,6 +11,9 @@ from tendon.ros2_nodes.clients.witness import Sign
 from tendon.testing.faults import Fault
 from tendon.testing.graph import GraphUnderTest
 
+BOTH_NS = 1_000_000_000
+"""Until control node and safety monitor both have said why the robot was stopped."""
+
 
 def assert_no_stop(graph: GraphUnderTest) -> None:
     """Fails when the robot was stopped since it was armed, but for stops that somebody asked for.
@@ -56,7 +59,12 @@ def assert_stop(graph: GraphUnderTest, cause: Cause | str, within_s: float, afte
     def found() -> list[Sign]:
         return [stop for stop in graph.witness.stops(began_ns) if stop.at_ns <= deadline_ns and stop.cause is wanted]
 
-    graph.wait_until(lambda: bool(found()) or graph.now_ns() > deadline_ns, deadline_ns)
+    def settled() -> bool:
+        """Whether both who speak of stops have spoken of another one."""
+        others = graph.witness.stops(began_ns)
+        return bool(others) and graph.now_ns() > others[0].at_ns + BOTH_NS
+
+    graph.wait_until(lambda: bool(found()) or settled() or graph.now_ns() > deadline_ns, deadline_ns)
     if not found():
         told = _told(graph, graph.witness.stops(began_ns)) or "none came"
         since = "arming" if after is None else after.name
