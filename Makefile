@@ -1,10 +1,11 @@
 # Every target but `help` and `clean` installs what it needs first, so nothing else has to be typed.
 # PYTHON picks the interpreter of the virtual environment VENV: 3.10 to 3.14, where ROS 2 wheels exist. RUNTIME is cpu, or gpu
-# for CUDA and TensorRT: `make setup RUNTIME=gpu`. SIM picks the simulator: `make demo SIM=mujoco`.
+# for CUDA and TensorRT: `make setup RUNTIME=gpu`. SIM picks the simulator, ROBOT the robot: `make demo SIM=mujoco ROBOT=so101`.
 
 PYTHON ?= python3
 RUNTIME ?= cpu
 SIM ?= auto
+ROBOT ?= panda
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --disable-pip-version-check
@@ -45,8 +46,8 @@ setup-train: $(TRAINING)  ## add torch 2.13.0, for `tendon policy train` and `te
 
 setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters only
 
-demo: $(INSTALLED) $(if $(filter mujoco,$(SIM)),$(MUJOCO))  ## a simulated Panda does what it is told; leaves a video, a timeline and a summary
-	$(BIN)/tendon demo --simulator $(SIM)
+demo: $(INSTALLED) $(if $(filter mujoco,$(SIM)),$(MUJOCO))  ## a simulated robot does what it is told; leaves a video, a timeline and a summary
+	$(BIN)/tendon demo --robot $(ROBOT) --simulator $(SIM)
 
 test: $(DEVELOPING)  ## run every test, on four processes: three with running graphs, one that computes
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0

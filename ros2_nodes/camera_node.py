@@ -19,8 +19,9 @@ from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.stand_ins.camera_output import CameraOutput
 from tendon.ros2_nodes.wire.world_state import read_label, world_state
-from tendon.sim.engine_world import EngineWorld, WorldState, open_engine_world
+from tendon.sim.engine_world import EngineWorld, open_engine_world
 from tendon.sim.simulators import AUTO
+from tendon.sim.world_state import WorldState
 
 SOON = 0.75
 """A world state that comes after less than this share of a camera's period is not drawn for it."""

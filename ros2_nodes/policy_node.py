@@ -39,11 +39,14 @@ from tendon.core.errors import ConfigError, InvalidDataError, TendonError
 from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Source
 from tendon.core.node_status import Level, NodeStatus, PolicyStatus
+from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.graph import topics
 from tendon.graph.parameters import STEERED
-from tendon.policies.engines.engine import BEST, engine_named
+from tendon.policies.bundle.places import EXPERT
+from tendon.policies.engines.engine import BEST, Engine, engine_named
 from tendon.policies.inference.asynchronous import INFERENCE_THREAD, AsyncInference
 from tendon.policies.inference.load_place import LoadedPolicy, load_place
+from tendon.policies.inference.loaded import Loaded
 from tendon.policies.inference.outage import Outage
 from tendon.policies.inference.plan import PlanCopy
 from tendon.policies.inference.policy import Inference
@@ -62,6 +65,7 @@ from tendon.safety.reports import ResponseRequest
 from tendon.safety.response import Response
 
 RESPONSE_PERIOD_S = 0.1
+GraphPolicy = LoadedPolicy | ExpertPolicy
 MEASURED = -1.0
 """Value of `inference_delay_ms` for what the warm-up has measured."""
 LEVELS = {Response.SLOW: Level.WARN, Response.HOLD: Level.WARN, Response.STOP: Level.ERROR}
@@ -74,11 +78,11 @@ class PolicyNode(NodeShell):
         super().__init__("policy_node")
         engine = engine_named(self.setting("engine", BEST))
         places = [place for name in ("bundle", "standby") if (place := self.setting(name, ""))]
-        loaded = [load_place(Path(place), self.profile, engine) for place in places]
+        loaded: list[Loaded[GraphPolicy]] = [self._load(place, engine) for place in places]
         lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
         ahead_ns = nanoseconds(self.profile.safety.chunk_ahead_s)
         plan = PlanCopy(len(self.profile.joint_names), lead_ns, ahead_ns)
-        self._session: PolicySession[LoadedPolicy] = PolicySession(
+        self._session: PolicySession[GraphPolicy] = PolicySession(
             loaded, plan, self.time.now_ns, publish=self._publish, on_response=self._respond
         )
         defaults = {name: value for each in loaded[::-1] for name, value in each.policy.steering.items()}
@@ -118,6 +122,14 @@ class PolicyNode(NodeShell):
         self.every(0.02, self.beat)
         if any(each.detector is not None for each in loaded):
             self.every(RESPONSE_PERIOD_S, self._respond)
+
+    def _load(self, place: str, engine: Engine | None) -> Loaded[GraphPolicy]:
+        if place == EXPERT:
+            from tendon.ros2_nodes.policy.expert import SeenWorld
+
+            return Loaded(name=EXPERT, policy=SeenWorld(self).expert())
+        at = load_place(Path(place), self.profile, engine)
+        return Loaded(name=at.name, policy=at.policy, detector=at.detector)
 
     def start(self) -> None:
         """Warms the policies up, then says the first instruction to everybody, this node too."""
@@ -159,7 +171,7 @@ class PolicyNode(NodeShell):
             return Level.WARN, "the robot is armed, but the safety monitor has not heard of this policy yet"
         if not session.instruction:
             return Level.WARN, "waiting for an instruction"
-        if self._inference.status().prefix_capped:
+        if session.active.policy.prefix_rows and self._inference.status().prefix_capped:
             return Level.WARN, "inference is slower than the prefix the policy was trained to continue: chunks may jump"
         return Level.OK, "inferring" if session.armed else "ready"
 
@@ -249,7 +261,7 @@ class PolicyNode(NodeShell):
         self._unmeant = permission.armed and not armed
         self._session.permit(armed=armed, slowed=permission.speed < 1.0)
 
-    def _publish(self, answer: Answer[LoadedPolicy]) -> None:
+    def _publish(self, answer: Answer[GraphPolicy]) -> None:
         self._chunks.publish(wire.chunk_bytes(answer.chunk, self.profile.joint_names))
         self._chunk_meter.add(answer.now_ns - answer.chunk.observation_stamp_ns)
         if answer.detector_ns is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,10 @@ from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 from tendon.sim.bodies import Body
 from tendon.sim.cameras import CameraRig
-from tendon.sim.engine import PERIOD_NS, Engine, Pose
+from tendon.sim.engine import PERIOD_NS, Engine
 from tendon.sim.simulators import AUTO
 from tendon.sim.suite import Suite
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorldState:
-    """Everything that moves, as plain numbers: what a camera process needs to draw the same picture.
-
-    Attributes:
-        time_ns: simulation time.
-        joint_position: of the robot's driven joints, of those too that follow another.
-        poses: one (x, y, z, qx, qy, qz, qw) for each thing.
-        openings: of the things that have a sliding part, in their order [m].
-    """
-
-    time_ns: int
-    joint_position: tuple[float, ...]
-    poses: tuple[Pose, ...]
-    openings: tuple[float, ...] = ()
+from tendon.sim.world_state import WorldState
 
 
 class EngineWorld(ABC):
@@ -102,7 +85,12 @@ class EngineWorld(ABC):
             joint_position=self.engine.driven(),
             poses=tuple(self.engine.pose(i) for i in range(self._count)),
             openings=tuple(self.engine.opening(i) for i in self._sliding),
+            held=tuple(self._held_by(gripper) for gripper in range(len(self.profile.grippers))),
         )
+
+    def _held_by(self, gripper: int) -> int:
+        """Returns the thing that a gripper holds, -1 for none."""
+        return next((i for i in range(self._count) if self.engine.gripped(i, gripper)), -1)
 
     def set_state(self, state: WorldState) -> None:
         """Puts everything where another world had it; for the camera process, which steps no physics."""

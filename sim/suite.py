@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.types import Array
+from tendon.core.types import Array, Observation
 from tendon.robots.environment import Environment, load_environment
 from tendon.robots.profile import RobotProfile
 from tendon.sim.simulators import AUTO
+from tendon.sim.world_state import WorldState
 
 
 class Task(Protocol):
@@ -60,6 +62,10 @@ class World(Protocol):
     @property
     def profile(self) -> RobotProfile:
         """The robot."""
+
+    @property
+    def scene(self) -> Any:
+        """The scene of the last reset, with the task that is judged."""
 
     @property
     def time_ns(self) -> int:
@@ -126,6 +132,21 @@ class ReadInstruction(Protocol):
         """Returns the scene with the task that the words ask for."""
 
 
+class Expert(Protocol):
+    """Does the tasks of a suite from what only a simulator knows. Used by one thread."""
+
+    def plan(self, scene: Any, state: WorldState, joints: Observation, rows: int, step_s: float) -> Array:
+        """Returns (rows, n) joint targets, the first due `step_s` after a state.
+
+        Args:
+            scene: with the task that is asked.
+            state: of the world.
+            joints: measured positions and velocities at that time.
+            rows: how many.
+            step_s: between two of them.
+        """
+
+
 def reads_nothing(scene: Any, instruction: str) -> Scene | None:
     """Returns `None`: a scene has the one task that it was drawn with."""
     return None
@@ -141,6 +162,7 @@ class Suite:
             200 000-299 999 for reported results only. A family narrows the task; without one the seed decides.
         world: opens a world for a robot, in the simulator of a name (`tendon.sim.simulators`) or in the one that it
             likes best; it raises MismatchError for a robot that it cannot have.
+        expert: does the tasks with a robot; `None` when nothing does.
         read: returns a scene with the task that an instruction asks for, `None` when it asks for none there.
         environment: what stands around the robot in every scene, for the safety filter: a file in `environments/` or a
             path of one; `None` is nothing.
@@ -150,6 +172,7 @@ class Suite:
     scene: SampleScene
     world: OpenWorld
     read: ReadInstruction = reads_nothing
+    expert: Callable[[RobotProfile], Expert] | None = None
     environment: str | None = None
 
     def load_environment(self) -> Environment | None:

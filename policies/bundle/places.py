@@ -8,6 +8,9 @@ from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
 from tendon.policies.bundle.files import MANIFEST_FILE
 
+EXPERT = "expert"
+"""In place of a bundle: the scripted expert of the suite, in simulation."""
+
 
 def find_bundle(policy: str | Path) -> Path:
     """Returns the folder of a bundle.

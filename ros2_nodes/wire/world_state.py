@@ -11,8 +11,8 @@ from sensor_msgs.msg import JointState
 from tendon.core.errors import InvalidDataError
 from tendon.graph import topics
 from tendon.ros2_nodes.wire.times import time_message, time_ns
-from tendon.sim.engine_world import WorldState
 from tendon.sim.suite import Scene
+from tendon.sim.world_state import WorldState
 
 _AXES = ("x", "y", "z", "qx", "qy", "qz", "qw")
 
@@ -38,10 +38,11 @@ def read_label(label: str) -> tuple[str, int]:
 
 
 def world_state_message(stamp_ns: int, label: str, state: WorldState) -> JointState:
-    """Returns the message: joints, then seven numbers of each thing's pose, then openings of what slides."""
-    message = JointState(name=_names(len(state.joint_position), len(state.poses), len(state.openings)))
+    """Returns the message: joints, seven numbers of each thing's pose, openings of what slides, what grippers hold."""
+    counts = [len(part) for part in (state.joint_position, state.poses, state.openings, state.held)]
+    message = JointState(name=_names(*counts))
     message.header.stamp, message.header.frame_id = time_message(stamp_ns), label
-    message.position = array("d", chain(state.joint_position, *state.poses, state.openings))
+    message.position = array("d", chain(state.joint_position, *state.poses, state.openings, map(float, state.held)))
     return message
 
 
@@ -54,23 +55,32 @@ def world_state(message: JointState) -> tuple[int, str, WorldState]:
     stamp_ns, values = time_ns(message.header.stamp), message.position.tolist()
     joints = sum(name.startswith("joint") for name in message.name)
     openings = sum(name.startswith("opening") for name in message.name)
-    items = (len(message.name) - joints - openings) // len(_AXES)
-    if message.name != _names(joints, items, openings) or len(values) != len(message.name):
+    grippers = sum(name.startswith("held") for name in message.name)
+    items = (len(message.name) - joints - openings - grippers) // len(_AXES)
+    if message.name != _names(joints, items, openings, grippers) or len(values) != len(message.name):
         raise InvalidDataError(
             f"{topics.WORLD_STATE}: {len(values)} positions of {len(message.name)} names, expected joint0, ..., "
-            "seven numbers of each item, and opening0, ..."
+            "seven numbers of each item, opening0, ... and held0, ..."
         )
     for name, value in zip(message.name, values, strict=True):
         if not math.isfinite(value):
             raise InvalidDataError(f"{topics.WORLD_STATE}: {name} is {value}, expected a finite number")
-    last = len(values) - openings
+    held = values[len(values) - grippers :]
+    if not all(-1 <= thing < items and thing == int(thing) for thing in held):
+        raise InvalidDataError(f"{topics.WORLD_STATE}: held is {held}, expected numbers of items, or -1")
+    last = len(values) - grippers - openings
     poses = [tuple(values[i : i + len(_AXES)]) for i in range(joints, last, len(_AXES))]
     state = WorldState(
-        time_ns=stamp_ns, joint_position=tuple(values[:joints]), poses=tuple(poses), openings=tuple(values[last:])
+        time_ns=stamp_ns,
+        joint_position=tuple(values[:joints]),
+        poses=tuple(poses),
+        openings=tuple(values[last : last + openings]),
+        held=tuple(map(int, held)),
     )
     return stamp_ns, str(message.header.frame_id), state
 
 
-def _names(joints: int, items: int, openings: int) -> list[str]:
+def _names(joints: int, items: int, openings: int, grippers: int) -> list[str]:
     poses = [f"item{i}.{axis}" for i in range(items) for axis in _AXES]
-    return [*(f"joint{i}" for i in range(joints)), *poses, *(f"opening{i}" for i in range(openings))]
+    others = [*(f"opening{i}" for i in range(openings)), *(f"held{i}" for i in range(grippers))]
+    return [*(f"joint{i}" for i in range(joints)), *poses, *others]

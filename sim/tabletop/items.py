@@ -52,8 +52,8 @@ class Item:
         return self.kind if self.kind == "drawer" else f"{self.colour} {self.kind}"
 
 
-def make_item(rng: np.random.Generator, kind: str, colour: str, xy: tuple[float, float]) -> Item:
-    """Returns an item of random size, mass, friction, yaw and shade at a place on the table."""
+def make_item(rng: np.random.Generator, kind: str, colour: str, xy: tuple[float, float], scale: float = 1.0) -> Item:
+    """Returns an item of random size, mass, friction, yaw and shade at a place on the table, scaled in size."""
     rgb = tuple(np.clip(np.array(COLOURS[colour]) + rng.uniform(-0.06, 0.06, 3), 0, 1).tolist())
     size, height = {
         "cube": lambda: (edge := float(rng.choice([0.040, 0.048])), edge),
@@ -63,6 +63,7 @@ def make_item(rng: np.random.Generator, kind: str, colour: str, xy: tuple[float,
         "plate": lambda: (0.14, 0.008),
         "zone": lambda: (0.14, 0.001),
     }[kind]()
+    size, height = scale * size, scale * height
     return Item(
         kind=kind,
         colour=colour,

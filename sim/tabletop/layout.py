@@ -6,11 +6,13 @@ import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from tendon.core.config import build
 from tendon.core.errors import KinematicsError, MismatchError
+from tendon.core.fields import Range, check_fields
 from tendon.core.paths import share_folder
 from tendon.robots.environment import read_yaml
 from tendon.robots.kinematics import Kinematics
@@ -43,7 +45,11 @@ class Layout:
     retreat_z: float
     reach_lower: tuple[float, float, float]
     reach_upper: tuple[float, float, float]
+    scale: Annotated[float, Range(above=0.3, most=2)] = 1.0
     families: tuple[str, ...] = FAMILIES
+
+    def __post_init__(self) -> None:
+        check_fields(self, "layout")
 
 
 @dataclass(frozen=True, kw_only=True)

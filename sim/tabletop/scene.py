@@ -104,11 +104,11 @@ def _place(kinds: list[str], layout: Layout, rng: np.random.Generator) -> list[t
         if kind == "drawer":
             places.append((layout.drawer_x, middle_y))
             continue
-        reach = FOOTPRINT[kind]
+        reach = layout.scale * FOOTPRINT[kind]
         for _ in range(60):
             x, y = float(rng.uniform(x_low, x_high)), float(rng.uniform(y_low, y_high))
             clear = all(
-                np.hypot(x - px, y - py) > reach + FOOTPRINT[other] + 0.02
+                np.hypot(x - px, y - py) > reach + layout.scale * FOOTPRINT[other] + 0.02
                 for other, (px, py) in zip(kinds, places, strict=False)
                 if other in FOOTPRINT
             )
@@ -153,7 +153,7 @@ def sample_scene(seed: int, family: str | None = None, layout: Layout | None = N
             free = [colour for colour in COLOURS if (kind, colour) not in used]
             colour = str(rng.choice(free))
             used.add((kind, colour))
-            items.append(make_item(rng, kind, colour, place))
+            items.append(make_item(rng, kind, colour, place, layout.scale))
         spans = (layout.start_x, layout.start_y, layout.start_z)
         start_x, start_y, start_z = (float(rng.uniform(*span)) for span in spans)
         look = _look(rng)

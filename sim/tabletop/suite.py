@@ -8,6 +8,7 @@ from tendon.robots.profile import RobotProfile
 from tendon.sim.robot_body import robot_body
 from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.suite import Suite
+from tendon.sim.tabletop.expert.expert import TabletopExpert
 from tendon.sim.tabletop.layout import FAMILIES, layout_of
 from tendon.sim.tabletop.phrases import parse_instruction
 from tendon.sim.tabletop.scene import ENVIRONMENT, Scene, sample_scene
@@ -24,8 +25,8 @@ def scene_of(profile: RobotProfile, seed: int, family: str = "") -> Scene:
 
 def open_world(profile: RobotProfile, simulator: str = AUTO, gui: bool = False) -> World:
     """Returns a world with some scene in it."""
-    engine = open_engine(robot_body(profile), simulator, gui)
-    return World(scene_of(profile, ANY_SEED), profile, engine=engine)
+    scene = scene_of(profile, ANY_SEED)
+    return World(scene, profile, engine=open_engine(robot_body(profile), simulator, gui))
 
 
 def read(scene: Scene, instruction: str) -> Scene | None:
@@ -34,4 +35,6 @@ def read(scene: Scene, instruction: str) -> Scene | None:
     return None if task is None else replace(scene, task=task, instruction=instruction)
 
 
-TABLETOP = Suite(families=FAMILIES, scene=scene_of, world=open_world, read=read, environment=ENVIRONMENT)
+TABLETOP = Suite(
+    families=FAMILIES, scene=scene_of, world=open_world, read=read, expert=TabletopExpert, environment=ENVIRONMENT
+)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
-from tendon.sim.engine import Engine, Light
+from tendon.sim.engine import Engine, Light, Pose
 from tendon.sim.engine_world import EngineWorld
 from tendon.sim.robot_body import robot_body
 from tendon.sim.simulators import AUTO, open_engine
@@ -19,6 +19,16 @@ from tendon.sim.tabletop.items import HANDLE_STANDOFF, MOVABLE, Item
 from tendon.sim.tabletop.phrases import phrase
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.tasks import feasible_tasks
+
+
+def item_place(item: Item, pose: Pose, opening: float) -> Array:
+    """Returns the centre (3,) [m] of an item in a pose; of a drawer that is open so far, its handle's post."""
+    if item.kind == "drawer":
+        x, y, _ = item.position
+        return np.array([x - HANDLE_STANDOFF - opening, y, 0.055])
+    if item.kind in ("bowl", "bin"):
+        return np.array([pose[0], pose[1], item.height / 2])
+    return np.array(pose[:3])
 
 
 class World(EngineWorld):
@@ -63,14 +73,7 @@ class World(EngineWorld):
 
     def item_position(self, index: int) -> Array:
         """Returns the centre (3,) [m] of an item; of a drawer, its handle's post."""
-        item = self.scene.items[index]
-        if item.kind == "drawer":
-            x, y, _ = item.position
-            return np.array([x - HANDLE_STANDOFF - self.opening(), y, 0.055])
-        position = self.engine.pose(index)[:3]
-        if item.kind in ("bowl", "bin"):
-            return np.array([position[0], position[1], item.height / 2])
-        return np.array(position)
+        return item_place(self.scene.items[index], self.engine.pose(index), self.opening())
 
     def item_positions(self) -> dict[int, Array]:
         """Returns the centre of every item."""
@@ -89,10 +92,12 @@ class World(EngineWorld):
 
     def held(self) -> int | None:
         """Returns the item that both fingers press on, if any."""
-        for i, item in enumerate(self.scene.items):
-            if item.kind in (*MOVABLE, "drawer") and self.engine.gripped(i):
-                return i
-        return None
+        held = self._held_by(0)
+        return None if held < 0 else held
+
+    def _held_by(self, gripper: int) -> int:
+        graspable = (i for i, item in enumerate(self.scene.items) if item.kind in (*MOVABLE, "drawer"))
+        return next((i for i in graspable if self.engine.gripped(i, gripper)), -1)
 
     def highest(self, index: int) -> float:
         """Returns the largest height of an item's bottom [m] at this and earlier calls since the task was asked for."""

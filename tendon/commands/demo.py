@@ -3,6 +3,7 @@
 Examples:
   tendon demo
   tendon demo --gui
+  tendon demo --robot so101 --simulator mujoco
   tendon demo --seed 101414 --bundle bundles/tabletop --out outputs/another
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,18 +25,18 @@ from tendon.cli.outputs import require_folder, writing
 from tendon.cli.terminal import lasting_output
 from tendon.core.errors import ConfigError
 from tendon.graph.domain import claim_domain, domain_id, free_domain, in_use
-from tendon.policies.bundle.places import find_bundle
-from tendon.robots.profile import load_profile
+from tendon.policies.bundle.places import EXPERT, find_bundle
+from tendon.robots.profile import RobotProfile, load_profile
 from tendon.ros2_nodes.base.runtime import clean_shared_memory, prepare_process, require_ros
 from tendon.safety.latch import STATE_VARIABLE
 
 if TYPE_CHECKING:
     from tendon.demo.recording import Recording
-    from tendon.policies.bundle.bundle import Bundle
     from tendon.sim.tabletop.scene import Scene
 
 ROBOT = "panda"
 BUNDLE = "bundles/tabletop"
+"""Of that robot; others are led by the expert."""
 SEED = 100779
 FIRST_SEED, END_SEED = 100_000, 200_000
 OUT = Path("outputs/demo")
@@ -46,8 +47,13 @@ INTERRUPTED = 130
 
 @lasting_output()
 def command(
-    bundle: Annotated[str, typer.Option(metavar="BUNDLE", help="Folder or name of the policy.")] = BUNDLE,
-    seed: Annotated[int, typer.Option(help=f"The scene, {FIRST_SEED}-{END_SEED - 1}.")] = SEED,
+    robot: Annotated[str, typer.Option(metavar="NAME", help="Profile of a robot with a gripper.")] = ROBOT,
+    bundle: Annotated[
+        str, typer.Option(metavar="BUNDLE", help=f"Folder or name of the policy; {BUNDLE} for a {ROBOT}, else expert.")
+    ] = "",
+    seed: Annotated[
+        int | None, typer.Option(help=f"The scene, {FIRST_SEED}-{END_SEED - 1}; by default the first from {SEED} on.")
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for what it leaves behind.")] = OUT,
     simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
     gui: Annotated[bool, typer.Option("--gui", help="Open PyBullet's window.")] = False,
@@ -65,22 +71,24 @@ def command(
     """
     require_folder(out)
     require_ros()
-    if not FIRST_SEED <= seed < END_SEED:
+    if seed is not None and not FIRST_SEED <= seed < END_SEED:
         raise ConfigError(f"--seed is {seed}: the demo is shown in validation scenes, {FIRST_SEED}-{END_SEED - 1}")
     if gui and not os.environ.get("DISPLAY"):
         raise ConfigError("--gui needs a display, and DISPLAY is not set: leave --gui out, or run where there is one")
     from tendon.demo.live import Display
-    from tendon.demo.story import FAMILY, tell_story
+    from tendon.demo.story import FAMILY, find_story, tell_story
     from tendon.graph.preflight import preflight
-    from tendon.policies.bundle.bundle import load_bundle
     from tendon.ros2_nodes.demo.performance import perform
+    from tendon.sim.tabletop.layout import layout_of
     from tendon.sim.tabletop.scene import sample_scene
 
-    loaded = load_bundle(find_bundle(bundle))
-    scene = sample_scene(seed, FAMILY)
+    profile = load_profile(robot)
+    policy = _policy(bundle or (BUNDLE if robot == ROBOT else EXPERT))
+    layout = layout_of(profile)
+    scene = find_story(SEED, layout) if seed is None else sample_scene(seed, FAMILY, layout)
     story = tell_story(scene)
-    given = {"robot": ROBOT, "policy": str(loaded.folder), "scene": str(seed), "family": FAMILY}
-    graph = preflight({**given, "simulator": simulator, "gui": str(gui).lower()})
+    given = {"robot": robot, "policy": policy["folder"], "suite": "tabletop", "scene": str(scene.seed)}
+    graph = preflight({**given, "family": FAMILY, "simulator": simulator, "gui": str(gui).lower()})
     os.environ.update(graph.environment)
     prepare_process()
     clean_shared_memory()
@@ -88,9 +96,9 @@ def command(
     os.environ[STATE_VARIABLE] = str((out / "state").resolve())
     log_file = out / "graph.log"
     console = Console()
-    title = f"Tendon demo · {ROBOT} · scene {seed} · policy {loaded.manifest.name}"
+    title = f"Tendon demo · {robot} · scene {scene.seed} · policy {policy['name']}"
     with _own_domain(), log_file.open("w", encoding="utf-8") as log, Display(title, console) as display:
-        performance = perform(graph, load_profile(ROBOT), story, limit_s, log, display.show)
+        performance = perform(graph, profile, story, limit_s, log, display.show)
     if performance.problem or performance.recording is None:
         said = log_file.read_text(encoding="utf-8", errors="replace").splitlines()
         tail = [] if performance.interrupted else said[-LOG_LINES:]
@@ -99,7 +107,17 @@ def command(
         console.print(f"DEMO FAILED: {performance.problem} (all that the nodes said: {log_file})", style="bold red")
         return INTERRUPTED if performance.interrupted else 1
     with writing(out):
-        return _leave_behind(performance.recording, scene, loaded, simulator, out, console)
+        return _leave_behind(performance.recording, scene, profile, policy, simulator, out, console)
+
+
+def _policy(name: str) -> dict[str, str]:
+    """Returns what the policy is called, where it is and its digest."""
+    from tendon.policies.bundle.bundle import load_bundle
+
+    if name == EXPERT:
+        return {"name": EXPERT, "folder": EXPERT, "digest": ""}
+    loaded = load_bundle(find_bundle(name))
+    return {"name": loaded.manifest.name, "folder": str(loaded.folder), "digest": loaded.digest}
 
 
 @contextmanager
@@ -120,7 +138,13 @@ def _own_domain() -> Iterator[None]:
 
 
 def _leave_behind(
-    recording: Recording, scene: Scene, bundle: Bundle, simulator: str, out: Path, console: Console
+    recording: Recording,
+    scene: Scene,
+    profile: RobotProfile,
+    policy: Mapping[str, str],
+    simulator: str,
+    out: Path,
+    console: Console,
 ) -> int:
     """Writes summary, timeline and video, and says how it went."""
     from tendon.demo.live import closing
@@ -128,9 +152,10 @@ def _leave_behind(
     from tendon.demo.timeline import draw_timeline
     from tendon.demo.video import write_video
 
-    summary = summarise_run(recording, scene, bundle)
+    summary = summarise_run(recording, scene, policy)
     (out / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    title = f"Tendon demo · {ROBOT} · scene {scene.seed} · policy {bundle.manifest.name} {bundle.digest[:12]}"
+    named = f"{policy['name']} {policy['digest'][:12]}".rstrip()
+    title = f"Tendon demo · {profile.name} · scene {scene.seed} · policy {named}"
     draw_timeline(recording, out / "timeline.png", title)
     columns = (TextColumn("drawing the video"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
@@ -138,7 +163,7 @@ def _leave_behind(
         write_video(
             recording,
             scene,
-            load_profile(ROBOT),
+            profile,
             out / "demo.mp4",
             lambda done, total: bar.update(task, completed=done, total=total),
             simulator=simulator,

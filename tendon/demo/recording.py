@@ -17,7 +17,7 @@ from tendon.core.modes import Mode
 from tendon.core.node_status import NodeStatus
 from tendon.core.types import Array
 from tendon.demo.story import Approach
-from tendon.sim.engine_world import WorldState
+from tendon.sim.world_state import WorldState
 
 Times = npt.NDArray[np.int64]
 Status = TypeVar("Status", bound=NodeStatus)

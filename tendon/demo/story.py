@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
+from tendon.sim.tabletop.layout import Layout
 from tendon.sim.tabletop.phrases import PHRASES, parse_instruction
-from tendon.sim.tabletop.scene import Scene
+from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.tasks import Task, feasible_tasks
 
 FAMILY = "put_in"
+MANY = 200
 FIRST_WISH = "put the red cube in the blue bowl"
 CLOSER = 0.3
 """The arm is on its way when this share of the first distance is gone ..."""
@@ -34,6 +37,20 @@ class Step:
     instruction: str
     task: Task
     interrupted: bool = False
+
+
+def find_story(first_seed: int, layout: Layout) -> Scene:
+    """Returns the first scene from a seed on that has room for the demo.
+
+    Raises:
+        ConfigError: none of many has.
+    """
+    for seed in range(first_seed, first_seed + MANY):
+        scene = sample_scene(seed, FAMILY, layout)
+        with contextlib.suppress(ConfigError):
+            tell_story(scene)
+            return scene
+    raise ConfigError(f"none of the scenes {first_seed}-{first_seed + MANY - 1} has room for the demo: name a --seed")
 
 
 def tell_story(scene: Scene) -> tuple[Step, ...]:

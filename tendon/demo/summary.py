@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 from tendon.core.machine import machine, versions
 from tendon.demo.measurements import measure
 from tendon.demo.recording import Attempt, Outcome, Recording
-from tendon.policies.bundle.bundle import Bundle
 from tendon.sim.tabletop.phrases import parse_instruction
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.tasks import destination
@@ -19,15 +19,21 @@ from tendon.sim.tabletop.tasks import destination
 FORMAT = 1
 
 
-def summarise_run(recording: Recording, scene: Scene, bundle: Bundle) -> dict[str, Any]:
-    """Returns the summary; `done` says whether every instruction went as it should."""
+def summarise_run(recording: Recording, scene: Scene, policy: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the summary; `done` says whether every instruction went as it should.
+
+    Args:
+        recording: of the run.
+        scene: where it was.
+        policy: what it is called, where it is, its digest.
+    """
     return {
         "format": FORMAT,
         "done": all(attempt.outcome.good for attempt in recording.attempts),
         "date": datetime.fromtimestamp(recording.begin_ns * 1e-9, timezone.utc).isoformat(timespec="seconds"),
         "duration_s": round((recording.end_ns - recording.begin_ns) * 1e-9, 2),
         "scene": {"seed": scene.seed, "family": scene.task.family, "items": [item.name for item in scene.items]},
-        "policy": {"name": bundle.manifest.name, "folder": str(bundle.folder), "digest": bundle.digest},
+        "policy": dict(policy),
         "instructions": [_instruction(recording, scene, attempt) for attempt in recording.attempts],
         "measured": measure(recording),
         "machine": machine(),

@@ -16,11 +16,11 @@ from tendon.core.errors import InvalidDataError
 from tendon.demo.caption import SIZE, VIEW, Caption, Frame, Pixels, caption_at
 from tendon.demo.recording import Recording
 from tendon.robots.profile import RobotProfile
-from tendon.sim.engine_world import WorldState
 from tendon.sim.simulators import AUTO
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.spectator.spectator import open_spectator
 from tendon.sim.tabletop.world import World
+from tendon.sim.world_state import WorldState
 
 FRAME_HZ = 20
 """The rate of the published states: each frame is one of them."""

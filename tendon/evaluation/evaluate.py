@@ -49,7 +49,7 @@ def evaluate(
     policy: Policy | str | Path,
     seeds: Iterable[int],
     *,
-    suite: str | Suite = "tabletop",
+    suite: str | Suite = "auto",
     robot: str = "panda",
     simulator: str = "auto",
     timing: str = "trained_prefix",
@@ -63,9 +63,10 @@ def evaluate(
     the same seeds give the same answer on any machine. It ends with its task done, or after 12 s of simulated time.
 
     Args:
-        policy: a bundle, as `load_policy` takes it, or any object that is a `Policy`.
+        policy: a bundle, as `load_policy` takes it, "expert" for the suite's own, or any object that is a `Policy`.
         seeds: of scenes: 100 000-199 999 for trying things, 200 000-299 999 for reported results only.
-        suite: name of one of `tendon.evaluation.suites`, or one that you made: `tendon.sim.suite` says what it is.
+        suite: name of one of `tendon.evaluation.suites`, "auto" for the one that fits the robot, or one that you made:
+            `tendon.sim.suite` says what it is.
         robot: profile.
         simulator: "pybullet" or "mujoco"; "auto" takes the first that is installed. The same policy differs a little
             between them, as contacts and light do.
@@ -90,13 +91,16 @@ def evaluate(
         'put the green cube right of the red cube'
     """
     from tendon.evaluation.episode import Setting, Timing
-    from tendon.evaluation.suites import load_suite
+    from tendon.evaluation.suites import load_suite, suite_for
+    from tendon.robots.profile import load_profile
     from tendon.sim.simulators import choose
 
     simulator = choose(simulator)
+    if isinstance(suite, str):
+        suite = suite_for(load_profile(robot), suite)
     chosen = load_suite(suite) if isinstance(suite, str) else suite
     from tendon.evaluation.pool import Job, run_here, run_jobs
-    from tendon.policies.bundle.places import find_bundle
+    from tendon.policies.bundle.places import EXPERT, find_bundle
 
     scenes = list(seeds)
     _check(scenes, workers)
@@ -105,12 +109,12 @@ def evaluate(
     if timing not in known:
         raise ConfigError(f"timing is {timing!r}{closest(timing, known)}")
     setting = Setting(timing=Timing(timing), delay_ns=round(delay_s * 1e9), blank=blank)
-    named = find_bundle(policy) if isinstance(policy, str | Path) else policy
+    named = policy if policy == EXPERT else find_bundle(policy) if isinstance(policy, str | Path) else policy
     if workers == 1:
         episodes = run_here(chosen, named, robot, scenes, setting, simulator)
         return Evaluation(episodes=tuple(episodes), families=chosen.families)
     here = f"workers is {workers}, must be 1 for a {{}}: it is in this process only"
-    if not isinstance(named, Path):
+    if not isinstance(named, Path | str):
         raise ConfigError(here.format("policy that is no bundle"))
     if not isinstance(suite, str):
         raise ConfigError(here.format("suite that has no name"))

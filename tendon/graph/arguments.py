@@ -51,7 +51,8 @@ ARGUMENTS = (
     Argument(
         name="policy",
         default="bundles/tabletop",
-        description="folder of a policy bundle, or a file that names a policy server; none starts no policy node",
+        description="folder of a policy bundle, a file that names a policy server, expert (does the simulated tasks) "
+        "or none (no policy node)",
     ),
     Argument(
         name="standby",

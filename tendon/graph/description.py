@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from tendon.core.errors import ConfigError
 from tendon.evaluation.suites import load_suite, suite_for
@@ -14,7 +15,7 @@ from tendon.graph.arguments import STAND_IN_BACKENDS, complete
 from tendon.graph.namespace import CLOCK_REMAPPING, NAMESPACE_VARIABLE, parse_namespace
 from tendon.graph.parameters import parameters_of
 from tendon.graph.params_file import Value
-from tendon.policies.bundle.places import find_policy
+from tendon.policies.bundle.places import EXPERT, find_policy
 from tendon.policies.engines.engine import BEST
 from tendon.robots.profile import load_profile
 
@@ -117,7 +118,8 @@ def describe(given: Mapping[str, str]) -> Graph:
         Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place}),
     ]
     if values["policy"] != "none":
-        policies = [find_policy(values[name]) for name in ("policy", "standby") if values[name] != "none"]
+        named = [values[name] for name in ("policy", "standby") if values[name] != "none"]
+        policies = [Path(EXPERT) if name == EXPERT else find_policy(name) for name in named]
         if values["engine"] != BEST and all(policy.is_file() for policy in policies):
             raise ConfigError(
                 f"engine:={values['engine']} has no graph to run: {policies[0].name} names a policy server, which "
@@ -125,6 +127,8 @@ def describe(given: Mapping[str, str]) -> Graph:
             )
         told: dict[str, Value] = {"bundle": str(policies[0]), "standby": "".join(map(str, policies[1:]))}
         told |= {name: values[name] for name in ("engine", "instruction")}
+        if EXPERT in named:
+            told |= {"suite": suite_for(load_profile(values["robot"]), values["suite"])}
         delay = values["inference_delay_ms"]
         told |= {} if delay == "auto" else {"inference_delay_ms": float(delay)}
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))

@@ -62,7 +62,7 @@ PARAMETERS = (
         tunable=True,
     ),
     Parameter(name="simulator", nodes=("sim_node", "camera_node"), description=_as_argument("simulator")),
-    Parameter(name="suite", nodes=("sim_node", "camera_node"), description=_as_argument("suite")),
+    Parameter(name="suite", nodes=("sim_node", "camera_node", "policy_node"), description=_as_argument("suite")),
     Parameter(name="gui", nodes=("sim_node",), description=_as_argument("gui")),
     Parameter(
         name="muted",

@@ -15,7 +15,7 @@ from tendon.graph.description import Graph, describe, environment_of
 from tendon.policies.adapter.matching import check_profile
 from tendon.policies.bundle.bundle import parse, read_manifest, read_signer
 from tendon.policies.bundle.files import inside
-from tendon.policies.bundle.places import find_policy
+from tendon.policies.bundle.places import EXPERT, find_policy
 from tendon.policies.engines.engine import engine_named, require
 from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
@@ -87,7 +87,10 @@ def _check_policies(values: Mapping[str, str], profile: RobotProfile) -> None:
     engine = engine_named(values["engine"])
     if engine is not None:
         require(engine)
-    names = [_check_policy(find_policy(values[key]), profile) for key in ("policy", "standby") if values[key] != "none"]
+    named = [values[key] for key in ("policy", "standby") if values[key] != "none"]
+    if EXPERT in named and values["backend"] != "sim":
+        raise ConfigError(f"policy:={EXPERT} knows what only a simulator knows: it needs backend:=sim")
+    names = [EXPERT if name == EXPERT else _check_policy(find_policy(name), profile) for name in named]
     if len(set(names)) < len(names):
         raise ConfigError(f"policy and standby are both called {names[0]}: give one another name in bundle.yaml")
 

@@ -126,7 +126,12 @@ class ObservationBuffer:
         self._joints.append((stamp_ns, position_rad, velocity_rad_s))
 
     def observation(self, instruction: str) -> Observation | None:
-        """Returns the newest complete observation not returned before, or `None` while there is none."""
+        """Returns the newest complete observation not returned before, or `None` while there is none.
+
+        Without cameras it is the newest joint state.
+        """
+        if not self._images:
+            return self._joints_only(instruction)
         for images in self._matches(self._last_ns):
             begin_ns, end_ns = _span(images)
             if self._last_ns is not None and begin_ns <= self._last_ns:
@@ -143,6 +148,14 @@ class ObservationBuffer:
                     instruction=instruction,
                 )
         return None
+
+    def _joints_only(self, instruction: str) -> Observation | None:
+        if not self._joints or self._joints[-1][0] == self._last_ns:
+            return None
+        self._last_ns, position, velocity = self._joints[-1]
+        return Observation(
+            stamp_ns=self._last_ns, joint_position=position, joint_velocity=velocity, instruction=instruction
+        )
 
     def problem(self) -> str:
         """Returns why frames of every camera arrive and none has been used for a second; empty while they are.

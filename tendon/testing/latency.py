@@ -15,8 +15,8 @@ def assert_latency(graph: GraphUnderTest, node: str, meter: str, p99_ms: float) 
     """Fails when the 99th percentile of a node's latency was ever larger, over 5 s each, since the graph was armed.
 
     In simulated time latencies are simulated ones: an inference takes `inference_delay_ms`, whatever it takes here. To
-    measure a machine, start the graph with `clock="realtime"`. Where the graph had been armed before, it waits until 5 s
-    have passed since: what came earlier does not count.
+    measure a machine, start the graph with `clock="realtime"`. Where the graph had been armed before, it waits until
+    5 s have passed since: what came earlier does not count.
 
     Args:
         graph: that was armed.

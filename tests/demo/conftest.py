@@ -14,8 +14,8 @@ from tendon.core.types import Array
 from tendon.demo.recording import Attempt, Motion, Outcome, Recording, Stream
 from tendon.demo.story import FAMILY, Approach, Step, tell_story
 from tendon.robots.profile import RobotProfile, load_profile
-from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.scene import Scene, sample_scene
+from tendon.sim.world_state import WorldState
 
 MS = 1_000_000
 SECOND = 1_000 * MS

@@ -24,8 +24,8 @@ from tendon.ros2_nodes.demo import director
 from tendon.ros2_nodes.demo.director import HOLD_CHECKS, NODES, DemoDirector
 from tendon.ros2_nodes.wire.world_state import world_state_message
 from tendon.safety.reports import ControlState, TaskState
-from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.scene import Scene
+from tendon.sim.world_state import WorldState
 
 TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
 

@@ -42,8 +42,8 @@ from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
 from tendon.safety.camera_watch import Frame
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
 from tendon.safety.response import Response
-from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.world_state import WorldState
 
 Maker = Callable[[], Any]
 """Makes a good message."""

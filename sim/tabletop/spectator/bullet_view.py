@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.robots.profile import RobotProfile
-from tendon.sim.engine_world import WorldState
 from tendon.sim.pybullet.client import pybullet
 from tendon.sim.pybullet.engine import BulletEngine
 from tendon.sim.robot_body import robot_body
 from tendon.sim.tabletop.items import CONTAINERS
 from tendon.sim.tabletop.scene import Scene
 from tendon.sim.tabletop.spectator.containers import draw_container
-from tendon.sim.tabletop.spectator.look import SKY_BOTTOM, SKY_TOP, SUN, VIEW
+from tendon.sim.tabletop.spectator.look import SKY_BOTTOM, SKY_TOP, SUN, view_of
 from tendon.sim.tabletop.world import World
+from tendon.sim.world_state import WorldState
 
 
 class BulletView:
@@ -32,9 +32,10 @@ class BulletView:
             if item.kind in CONTAINERS:
                 pybullet.removeBody(engine.things[i], physicsClientId=client)
                 engine.things[i] = draw_container(client, item)
-        self._view = pybullet.computeViewMatrix(VIEW.eye, VIEW.at, VIEW.up)
+        view = view_of(scene.layout)
+        self._view = pybullet.computeViewMatrix(view.eye, view.at, view.up)
         self._projection = pybullet.computeProjectionMatrixFOV(
-            math.degrees(VIEW.height_rad), width / height, VIEW.near, VIEW.far
+            math.degrees(view.height_rad), width / height, view.near, view.far
         )
         rows = np.linspace(0.0, 1.0, height)[:, None, None]
         sky = (1 - rows) * np.array(SKY_TOP) + rows * np.array(SKY_BOTTOM)

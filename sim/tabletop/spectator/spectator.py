@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.robots.profile import RobotProfile
-from tendon.sim.engine_world import WorldState
 from tendon.sim.simulators import AUTO, choose
 from tendon.sim.tabletop.scene import Scene
+from tendon.sim.world_state import WorldState
 
 
 class Spectator(Protocol):

@@ -4,6 +4,7 @@ Examples:
   tendon eval run bundles/tabletop --seeds 200000:200240
   tendon eval run bundles/tabletop --seeds 200000:200240 --blank
   tendon eval run bundles/tabletop --seeds 200000:200060 --timing overwrite --delay-ms 200
+  tendon eval run expert --robot so101 --simulator mujoco
   tendon eval run bundles/mine --at-least 0.8 --junit outputs/eval.xml
 """
 
@@ -44,7 +45,9 @@ def command(
     timing: Annotated[TimingName, typer.Option(help="Of inference.")] = TimingName.TRAINED_PREFIX,
     delay_ms: Annotated[float, typer.Option(help="Inference delay in simulated time.")] = 0.0,
     blank: Annotated[bool, typer.Option("--blank", help="Leave the instruction empty: a control run.")] = False,
-    suite: Annotated[str, typer.Option(metavar="NAME", help="Of scenes, tasks and their world.")] = "tabletop",
+    suite: Annotated[
+        str, typer.Option(metavar="NAME", help="Of scenes, tasks and their world; auto fits the robot.")
+    ] = "auto",
     robot: RobotOption = "panda",
     simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
     workers: WorkersOption = 2,
@@ -69,9 +72,9 @@ def command(
     from tendon.evaluation.pool import Job, run_jobs
     from tendon.evaluation.report import lines, summarise
     from tendon.evaluation.statistics import check_bound, doubt_of, wilson
-    from tendon.evaluation.suites import load_suite
+    from tendon.evaluation.suites import load_suite, suite_for
     from tendon.policies.bundle.bundle import load_bundle
-    from tendon.policies.bundle.places import find_bundle
+    from tendon.policies.bundle.places import EXPERT, find_bundle
     from tendon.robots.profile import load_profile
     from tendon.sim.simulators import SIMULATORS, choose
 
@@ -83,10 +86,12 @@ def command(
         require_file(junit, "--junit")
     if at_least is not None:
         check_bound("--at-least", at_least)
-    folder = find_bundle(bundle)
-    load_profile(robot)  # a wrong name is one line here, not one a process
-    families, chosen = load_suite(suite).families, choose(simulator)
-    digest = load_bundle(folder).digest
+    folder = EXPERT if bundle == EXPERT else find_bundle(bundle)
+    profile = load_profile(robot)  # a wrong name is one line here, not one a process
+    suite, chosen = suite_for(profile, suite), choose(simulator)
+    families = load_suite(suite).families
+    load_suite(suite).scene(profile, scenes[0])
+    digest = EXPERT if isinstance(folder, str) else load_bundle(folder).digest
     setting = Setting(timing=Timing(timing.value), delay_ns=round(delay_ms * 1e6), blank=blank)
     jobs = [
         Job(bundle=folder, robot=robot, seed=seed, setting=setting, suite=suite, simulator=chosen) for seed in scenes
@@ -98,8 +103,8 @@ def command(
             bar.advance(1, f"{sum(e.success for e in episodes)} succeeded")
     summary = summarise(episodes, families)
     print(
-        f"{bundle} ({digest[:12]}) on scenes {seeds} in {SIMULATORS[chosen]}, {timing.value}, delay {delay_ms:g} ms"
-        + (", instruction blanked" if blank else "")
+        f"{bundle} ({digest[:12]}), {robot}, {suite} {seeds} in {SIMULATORS[chosen]}, "
+        f"{timing.value}, delay {delay_ms:g} ms" + (", instruction blanked" if blank else "")
     )
     print("\n".join(lines(summary)))
     success = wilson(sum(e.success for e in episodes), len(episodes))

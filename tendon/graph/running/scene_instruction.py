@@ -8,7 +8,7 @@ from pathlib import Path
 from tendon.core.errors import InstructionError
 from tendon.evaluation.suites import load_suite, suite_for
 from tendon.policies.bundle.bundle import parse, read_manifest
-from tendon.policies.bundle.places import find_policy
+from tendon.policies.bundle.places import EXPERT, find_policy
 from tendon.policies.spec.manifest import InstructionInput
 from tendon.policies.spec.tokens import Tokenizer
 from tendon.robots.profile import load_profile
@@ -23,8 +23,9 @@ def scene_instruction(values: Mapping[str, str]) -> str:
     Args:
         values: arguments that `preflight` has taken, with their defaults.
     """
-    policies = [find_policy(values[key]) for key in ("policy", "standby") if values[key] != "none"]
-    if values["backend"] != "sim" or not policies:
+    named = [values[key] for key in ("policy", "standby") if values[key] != "none"]
+    policies = [find_policy(name) for name in named if name != EXPERT]
+    if values["backend"] != "sim" or not named:
         return ""
     profile = load_profile(values["robot"])
     suite = load_suite(suite_for(profile, values["suite"]))

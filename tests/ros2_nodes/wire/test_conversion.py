@@ -18,8 +18,8 @@ from tendon.robots.profile import load_profile
 from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire import world_state
-from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.scene import sample_scene
+from tendon.sim.world_state import WorldState
 from tests.laws import law_settings
 
 PROFILE = load_profile("panda")

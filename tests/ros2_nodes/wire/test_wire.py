@@ -41,7 +41,7 @@ from tendon.ros2_nodes.wire.world_state import world_state, world_state_message
 from tendon.safety.camera_watch import Frame
 from tendon.safety.reports import ControlState, MonitorState, ResponseRequest, TaskState
 from tendon.safety.response import Response
-from tendon.sim.engine_world import WorldState
+from tendon.sim.world_state import WorldState
 from tests.laws import law_settings
 
 KINDS = {

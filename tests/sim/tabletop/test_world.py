@@ -11,12 +11,12 @@ from tendon.core.types import Command, Trajectory
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.engine_world import WorldState
 from tendon.sim.tabletop.expert.pilot import ExpertPilot
 from tendon.sim.tabletop.layout import FAMILIES
 from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.suite import TABLETOP
 from tendon.sim.tabletop.world import World
+from tendon.sim.world_state import WorldState
 
 STEP_NS = 100_000_000
 
