@@ -96,10 +96,10 @@ class GraphUnderTest:
                     namespace=environment[NAMESPACE_VARIABLE],
                     domain=self.domain,
                 )
+            self.witness = Witness(self.operator.node, self.profile)
         except BaseException:
             self._end_processes()
             raise
-        self.witness = Witness(self.operator.node, self.profile)
 
     @property
     def nodes(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tendon.testing
 from tests import ROOT
 
 pytest_plugins = "pytester"
@@ -36,6 +37,12 @@ def test_a_run_that_uses_nothing_of_it_imports_nothing_heavy(pytester: pytest.Py
         """
     )
     pytester.runpytest_subprocess("-q").assert_outcomes(passed=1)
+
+
+def test_every_public_name_is_where_it_is_said_to_be() -> None:
+    assert list(tendon.testing._HOMES) == tendon.testing.__all__
+    for name, module in tendon.testing._HOMES.items():
+        assert getattr(tendon.testing, name).__module__ == f"tendon.testing.{module}"
 
 
 def test_its_fixtures_are_listed_with_what_they_do(pytester: pytest.Pytester) -> None:

@@ -50,7 +50,7 @@ def test_a_process_that_is_left_would_be_found(tmp_path: Path) -> None:
     assert gone(tmp_path)
 
 
-def test_a_failed_test_shows_the_log_and_ends_its_graph(pytester: pytest.Pytester) -> None:
+def test_a_failed_test_shows_the_log_and_ends_its_graph_and_a_dead_graph_is_told(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         f"""
         from tendon.testing import assert_stop
@@ -59,14 +59,20 @@ def test_a_failed_test_shows_the_log_and_ends_its_graph(pytester: pytest.Pyteste
             graph = tendon_graph({MOCK})
             graph.arm()
             assert_stop(graph, "camera", within_s=0.2)
+
+        def test_another(tendon_graph):
+            graph = tendon_graph({MOCK})
+            graph.process.kill()
+            graph.run_for(1.0)
         """
     )
     result = pytester.runpytest_subprocess("-q")
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(failed=2)
     said = result.stdout.str()
+    assert "the graph has ended; the last lines of" in said
     assert "no stop for camera within 0.2 s of arming: none came" in said
     assert "- graph in ROS domain " in said and "safety_monitor | " in said
-    assert not left(pytester.path)
+    assert gone(pytester.path)
 
 
 def test_two_graphs_at_once_do_not_meet_and_both_end(pytester: pytest.Pytester) -> None:
