@@ -16,10 +16,11 @@ class SimBackend(Generic[W]):
 
     Args:
         world: the simulated robot; this backend plays what is applied to it.
+        draws: whether observations have pictures, which are most of what a world costs.
     """
 
-    def __init__(self, world: W) -> None:
-        self.world = world
+    def __init__(self, world: W, draws: bool = True) -> None:
+        self.world, self._draws = world, draws
         position, _ = world.joint_state()
         self._controller = TrajectoryController(world.profile.joint_names, position)
 
@@ -33,12 +34,13 @@ class SimBackend(Generic[W]):
         return self.world.joint_state()
 
     def observe(self, instruction: str = "") -> Observation:
-        """Draws all cameras and returns the whole observation."""
+        """Returns the whole observation."""
         position, velocity = self.world.joint_state()
         now_ns = self.world.time_ns
         images = {
             camera.name: Image(stamp_ns=now_ns, pixels=self.world.render(camera.name))
             for camera in self.world.profile.cameras
+            if self._draws
         }
         return Observation(
             stamp_ns=now_ns,

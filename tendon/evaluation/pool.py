@@ -52,7 +52,7 @@ def run_here(
         simulator: see `tendon.sim.simulators`.
     """
     profile = load_profile(robot)
-    backend = SimBackend(suite.world(profile, simulator))
+    backend = SimBackend(suite.world(profile, simulator), draws=policy != EXPERT)
     try:
         if isinstance(policy, Path | str):
             policy = _load(policy, profile, setting.timing, suite, backend.world)
@@ -74,7 +74,7 @@ def _load(bundle: Path | str, profile: RobotProfile, timing: Timing, suite: Suit
 @functools.lru_cache(maxsize=1)
 def _runner(name: str, bundle: Path | str, robot: str, timing: Timing, simulator: str) -> tuple[Suite, Runner]:
     suite, profile = load_suite(name), load_profile(robot)
-    backend = SimBackend(suite.world(profile, simulator))
+    backend = SimBackend(suite.world(profile, simulator), draws=bundle != EXPERT)
     return suite, Runner(backend, _load(bundle, profile, timing, suite, backend.world), suite.load_environment())
 
 

@@ -9,13 +9,25 @@ import pytest
 
 from tendon.policies.spec.manifest import Manifest
 from tendon.robots.profile import RobotProfile
-from tendon.robots.profile_parts import Camera, ControllerSpec, Human, Joint, StopInput
+from tendon.robots.profile_parts import Camera, ControllerSpec, Gripper, Human, Joint, StopInput
 from tendon.robots.safety_settings import SafetySettings
+from tendon.robots.simulated_parts import Meshes, Mount, Simulation
 from tests import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = {
-    "robot-profile.md": (RobotProfile, Joint, ControllerSpec, Camera, Human, StopInput),
+    "robot-profile.md": (
+        RobotProfile,
+        Joint,
+        ControllerSpec,
+        Camera,
+        Mount,
+        Gripper,
+        Meshes,
+        Simulation,
+        Human,
+        StopInput,
+    ),
     "safety-settings.md": (SafetySettings,),
     "bundle.md": (Manifest,),
 }

@@ -360,3 +360,13 @@ class TestRejects:
         feed.image("scene", 10)
         feed.image("wrist", 10)
         assert feed.take() is not None
+
+
+def test_without_cameras_it_is_the_newest_joint_state_once() -> None:
+    buffer = ObservationBuffer(PROFILE, ())
+    assert buffer.observation("go") is None
+    for stamp_ms in (10, 20):
+        buffer.add_joints(stamp_ms * MS, PROFILE.joint_names, [stamp_ms] * 8, [0.0] * 8, stamp_ms * MS)
+    seen = buffer.observation("go")
+    assert seen is not None and seen.stamp_ns == 20 * MS and not seen.images and seen.joint_position[0] == 20.0
+    assert buffer.observation("go") is None and buffer.problem() == ""

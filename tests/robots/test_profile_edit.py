@@ -114,7 +114,7 @@ def test_a_folder_that_may_not_be_written_is_one_clear_error(tmp_path: Path) -> 
 def test_a_model_that_is_not_made_yet_keeps_a_profile_from_nothing_but_itself(tmp_path: Path) -> None:
     """Or `tendon robot collisions`, which the error recommends, would end in the same error."""
     panda = share_folder() / "robots" / "panda"
-    text = (panda / "profile.yaml").read_text(encoding="utf-8").replace("urdf: ", f"urdf: {panda}/")
+    text = (panda / "profile.yaml").read_text(encoding="utf-8").replace("\nurdf: ", f"\nurdf: {panda}/")
     file = profile(tmp_path, text)
     with pytest.raises(ConfigError, match="does not exist; make it with `tendon robot collisions`"):
         load_profile(file)
