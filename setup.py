@@ -105,6 +105,9 @@ setup(
         "docs": DOCS,
         "dev": DEV,
     },
-    entry_points={"console_scripts": ["tendon = tendon.cli:main"]},
+    entry_points={
+        "console_scripts": ["tendon = tendon.cli:main"],
+        "pytest11": ["tendon = tendon.testing.plugin"],
+    },
     zip_safe=False,
 )

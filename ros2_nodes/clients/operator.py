@@ -44,6 +44,7 @@ class Operator:
         simulated_time: `time` follows `/clock`; how long somebody waits for an answer is wall time all the same.
         namespace: of the graph; by default that of this process (`ROS_NAMESPACE`).
         arguments: of the command line, where ROS may find another namespace and remappings.
+        domain: of ROS; by default that of this process (`ROS_DOMAIN_ID`).
     """
 
     def __init__(
@@ -52,10 +53,12 @@ class Operator:
         simulated_time: bool = False,
         namespace: str | None = None,
         arguments: Sequence[str] = (),
+        domain: int | None = None,
     ) -> None:
-        self._in_company = in_use(domain_id())
+        self._domain = domain_id() if domain is None else domain
+        self._in_company = in_use(self._domain)
         self._context = rclpy.Context()
-        self._context.init(args=list(arguments))
+        self._context.init(args=list(arguments), domain_id=domain)
         self.node = GuardedNode(
             f"{name}_{time.monotonic_ns() % 1_000_000}",
             context=self._context,
@@ -146,14 +149,22 @@ class Operator:
         Raises:
             StoppedError: it has no such number, the value does not fit, or the policy node does not answer in time.
         """
-        parameter = Parameter(f"{STEERED}{name}", value=float(value)).to_parameter_msg()
-        known = GetParameterTypes.Request(names=[parameter.name])
+        parameter = f"{STEERED}{name}"
+        known = GetParameterTypes.Request(names=[parameter])
         if not self._ask(GetParameterTypes, "policy_node/get_parameter_types", known, timeout_s).types:
             raise StoppedError(f"no policy here is steered by {name!r}: the diagnostics of policy_node say by what")
-        request = SetParameters.Request(parameters=[parameter])
-        (result,) = self._ask(SetParameters, "policy_node/set_parameters", request, timeout_s).results
+        self.set_parameter("policy_node", parameter, float(value), timeout_s)
+
+    def set_parameter(self, node: str, name: str, value: bool | int | float | str, timeout_s: float = 5.0) -> None:
+        """Sets a parameter of a node of the graph.
+
+        Raises:
+            StoppedError: the node refuses the value, or does not answer in time.
+        """
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        (result,) = self._ask(SetParameters, f"{node}/set_parameters", request, timeout_s).results
         if not result.successful:
-            raise StoppedError(f"not steered: {result.reason}")
+            raise StoppedError(f"{name} of {node} was not set to {value!r}: {result.reason}")
 
     def _ask(self, kind: type, service: str, request: Any, timeout_s: float) -> Any:
         """Calls a service once."""
@@ -188,16 +199,16 @@ class Operator:
         if self.wait(lambda: bool(self.graph_nodes()), DISCOVERY_S):
             return
         if not self._in_company:
-            raise StoppedError(no_graph(domain_id()))
+            raise StoppedError(no_graph(self._domain))
         self.wait(lambda: len(self.node.get_node_names()) > 1, BUSY_DISCOVERY_S - DISCOVERY_S)
         if not self.wait(lambda: bool(self.graph_nodes()), COMPANY_S):
             if elsewhere := self._graphs():
                 raise StoppedError(
-                    f"no graph in domain {domain_id()} in namespace {self.node.get_namespace()}, but in "
+                    f"no graph in domain {self._domain} in namespace {self.node.get_namespace()}, but in "
                     f"{', '.join(elsewhere)}: name it, such as `tendon --namespace {elsewhere[0]} ...`"
                 )
             raise StoppedError(
-                f"no graph was seen in domain {domain_id()}, although this machine is in it: if one runs, the machine "
+                f"no graph was seen in domain {self._domain}, although this machine is in it: if one runs, the machine "
                 "is too busy, so try again; else start one with `tendon run`"
             )
 

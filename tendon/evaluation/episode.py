@@ -92,3 +92,10 @@ class Episode:
     stopped_share: float
     stop: str = ""
     held: bool | None = None
+
+    @property
+    def outcome(self) -> str:
+        """What came of it, in words."""
+        if self.success:
+            return f"done after {self.duration_s:.1f} s"
+        return f"stopped: {self.stop}" if self.stop else f"not done within {self.duration_s:.1f} s"

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tendon.core.checks import check_number
+from tendon.core.errors import ConfigError
+
 Z_95 = 1.959963984540054
 
 
@@ -56,6 +59,47 @@ def wilson(successes: int, total: int) -> Proportion:
     # Rounding may put an end inside the rate where all or none succeeded: an error bar of negative length.
     lower, upper = min(max(0.0, centre - half), rate), max(min(1.0, centre + half), rate)
     return Proportion(successes=successes, total=total, lower=lower, upper=upper)
+
+
+def check_bound(name: str, rate: object) -> None:
+    """Wants a rate that episodes can show: more than 0 and less than 1.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    check_number(name, rate, above=0)
+    if isinstance(rate, int | float) and rate >= 1:
+        raise ConfigError(f"{name} is {rate!r}: no number of episodes shows a rate of 1, take less, such as 0.9")
+
+
+def doubt_of(success: Proportion, at_least: float) -> str:
+    """Returns why it is not shown that the true rate is at least so much; empty when the whole interval is.
+
+    A bound is inside a Wilson interval as long as |rate - bound| <= z sqrt(bound (1 - bound) / total): so many episodes
+    are needed to tell them apart.
+
+    Args:
+        success: what was counted.
+        at_least: between 0 and 1.
+
+    Raises:
+        ConfigError: `at_least` is not between 0 and 1.
+    """
+    check_bound("at_least", at_least)
+    if success.lower >= at_least:
+        return ""
+    shown = f"{success} succeeded"
+    if success.upper < at_least:
+        return f"{shown}: that is less than {100 * at_least:g} %"
+    apart = abs(success.rate - at_least)
+    needed = math.inf if apart == 0 else math.ceil(Z_95**2 * at_least * (1 - at_least) / apart**2)
+    if needed == math.inf:
+        return f"{shown}: no number of episodes tells whether that is at least {100 * at_least:g} %"
+    side = "at least" if success.rate > at_least else "less than"
+    return (
+        f"{shown}: too few to tell whether that is at least {100 * at_least:g} %; with the same rate {needed} episodes "
+        f"would show that it is {side} that"
+    )
 
 
 def spread(values: Iterable[float]) -> dict[str, float | int | None]:

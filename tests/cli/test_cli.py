@@ -116,6 +116,8 @@ WITH_DELAY = [(command, ms) for command in WITH_WORKERS[:2] for ms in ("-1", "na
         ("eval run bundles/tabletop --robot pnada", "did you mean panda?"),
         ("policy bench", "missing argument 'BUNDLE'"),
         ("eval run /tmp", "no policy bundle at /tmp: name its folder"),
+        ("eval run bundles/tabletop --at-least 1", "--at-least is 1.0: no number of episodes shows a rate of 1"),
+        ("eval run bundles/tabletop --at-least 0", "--at-least is 0.0, must be a finite number above 0"),
         *((f"{command} --workers 0", "invalid value for '--workers'") for command in WITH_WORKERS),
         *((f"{command} --delay-ms {ms}", f"--delay-ms is {ms}, must be 0 or more") for command, ms in WITH_DELAY),
         ("policy bench bundles/tabletop --seconds much", "invalid value for '--seconds'"),

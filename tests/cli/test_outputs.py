@@ -96,6 +96,7 @@ class TestBeforeTheWork:
         [
             ("demo", "--out"),
             ("eval", "run", "tabletop", "--seeds", "100000:100001", "--out"),
+            ("eval", "run", "tabletop", "--seeds", "100000:100001", "--junit"),
             ("data", "demos", "--out"),
             ("data", "record-inputs", "tabletop"),
         ],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.evaluation.statistics import paired_difference
+from tendon.evaluation.statistics import doubt_of, paired_difference, wilson
 
 CASES = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=300)
 
@@ -33,3 +35,19 @@ def test_a_known_case() -> None:
 def test_sides_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="1 and 2 cases"):
         paired_difference([True], [True, False])
+
+
+@given(st.integers(1, 60), st.data(), st.sampled_from([0.1, 0.5, 0.8, 0.95]))
+def test_as_many_episodes_as_are_asked_for_do_tell(total: int, data: st.DataObject, at_least: float) -> None:
+    """The number in the message is right: with it the bound is outside the interval, with fewer it is inside."""
+    successes = data.draw(st.integers(0, total))
+    doubt = doubt_of(wilson(successes, total), at_least)
+    needed = re.search(r"same rate (\d+) episodes", doubt)
+    assert bool(doubt) == (wilson(successes, total).lower < at_least)
+    if needed:
+        many = int(needed[1])
+        assert many > total
+        scaled = wilson(successes * 1000, total * 1000).rate
+        z = 1.959963984540054
+        assert abs(scaled - at_least) >= z * (at_least * (1 - at_least) / many) ** 0.5 - 1e-12
+        assert abs(scaled - at_least) < z * (at_least * (1 - at_least) / (many - 1)) ** 0.5

@@ -20,10 +20,10 @@ from tendon.graph.description import RESPAWN_LIMIT, RESPAWN_WINDOW_S
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.rest import Rest
 from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.clients.witness import Witness
 from tests.faults.disk import StateDisk
-from tests.faults.limits_check import Table
-from tests.faults.witness import PROFILE, Witness
-from tests.ros2_nodes.running_graph import STEP_NS, RunningGraph
+from tests.faults.table import Table
+from tests.ros2_nodes.running_graph import PROFILE, STEP_NS, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 REST = Rest(PROFILE)
@@ -104,7 +104,7 @@ class Bench:
                 ]
             self._running = RunningGraph(self.folder / f"graph-{self._count}.log", *arguments)
             self._kind = kind, clock
-            self.witness = Witness(self._running.operator.node)
+            self.witness = Witness(self._running.operator.node, PROFILE)
             # Latched when the graph before it was killed: the latch outlives it.
             known = (Mode.STANDBY, Mode.LATCHED)
             self._running.wait(lambda: self.graph.mode() in known and len(self.graph.states) > 10, "ready")

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.core.types import ActionChunk
 from tendon.ros2_nodes import wire
 from tests.faults.bench import Bench
-from tests.faults.witness import PROFILE
+from tests.ros2_nodes.running_graph import PROFILE
 
 HOUR_NS = 3_600_000_000_000
 SEND_S = 0.1

@@ -20,7 +20,7 @@ import numpy as np
 from tendon.core.errors import StoppedError
 from tests.faults import chunks, impostors
 from tests.faults.bench import Bench
-from tests.faults.witness import PROFILE
+from tests.ros2_nodes.running_graph import PROFILE
 
 JAMMED = "panda_joint7"
 """It travels furthest in a swing."""
@@ -128,7 +128,7 @@ def _error_too_large_ns(bench: Bench, began_ns: int) -> int:
     joint = PROFILE.joint_names.index(JAMMED)
     tolerance = PROFILE.joints[joint].tracking_tolerance
     motion = bench.witness.motion()
-    for stamp_ns, position in bench.witness.measured.copy():
+    for stamp_ns, position, _ in bench.witness.measured.copy():
         commanded = np.interp(stamp_ns, motion.time_ns, motion.position[:, joint])
         if stamp_ns >= began_ns and tolerance is not None and abs(commanded - position[joint]) > tolerance:
             return stamp_ns

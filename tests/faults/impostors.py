@@ -9,8 +9,6 @@ import time
 import weakref
 from collections.abc import Callable
 
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock
@@ -19,12 +17,12 @@ from trajectory_msgs.msg import JointTrajectory
 
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.frozen_cameras import FrozenCameras
 from tests.faults import chunks
 from tests.faults.bench import Bench
-from tests.faults.witness import PROFILE
-from tests.ros2_nodes.running_graph import RunningGraph
+from tests.ros2_nodes.running_graph import PATIENCE_S, PROFILE, RunningGraph
 
-FRAME_S, STATE_S = 0.05, 0.01
+STATE_S = 0.01
 SETTLE_S = 1.0
 """How long a new publisher is given to be discovered before the fault begins."""
 
@@ -47,22 +45,12 @@ def _repeat(name: str, period_s: float, act: Callable[[], None]) -> None:
 
 
 class Extras:
-    """Publishers and last messages of a graph that impostors need, made once a graph, before any fault."""
+    """What impostors of a graph need, made once a graph, before any fault."""
 
     def __init__(self, bench: Bench) -> None:
-        node = bench.graph.operator.node
-        self.frames: dict[str, Image] = {}
-        self.images = {}
+        self.cameras: FrozenCameras | None = None
         if bench.graph.pid("policy_node") is not None:
-            for camera in PROFILE.cameras:
-                topic = f"camera/{camera.name}/image_raw"
-                self.images[camera.name] = node.create_publisher(Image, topic, qos.NEWEST)
-                node.create_subscription(
-                    Image, topic, lambda frame, name=camera.name: self.frames.setdefault(name, frame), qos.STREAM
-                )
-        client = node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
-        self.simulator = client
-        bench.graph.wait(client.service_is_ready, "the simulator's parameters")
+            self.cameras = FrozenCameras(bench.graph.operator, PROFILE)
         time.sleep(SETTLE_S)
 
 
@@ -78,53 +66,41 @@ def extras(bench: Bench) -> Extras:
 
 def set_simulator(bench: Bench, name: str, value: str | bool) -> None:
     """Sets a parameter of the simulator, a text or a switch."""
-    if isinstance(value, bool):
-        text = ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
-    else:
-        text = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
-    request = SetParametersAtomically.Request(parameters=[Parameter(name=name, value=text)])
-    future = extras(bench).simulator.call_async(request)
-    bench.graph.wait(future.done, f"{name} to be set")
-    if not future.result().result.successful:
-        raise LookupError(f"{name} was not set: {future.result().result.reason}")
+    bench.graph.operator.set_parameter("sim_node", name, value, PATIENCE_S)
 
 
 def start_camera(kind: str) -> Callable[[Bench], None]:
     """Returns what replaces the cameras by one that keeps sending, at the same rate, but nothing new."""
 
     def start(bench: Bench) -> None:
-        more = extras(bench)
-        bench.graph.wait(lambda: len(more.frames) == len(PROFILE.cameras), "a frame of each camera")
-        frames = dict(more.frames)
+        cameras = _cameras(bench)
+        bench.graph.wait(cameras.ready, "a frame of each camera")
         bench.signal("camera_node", signal.SIGSTOP)
-        if kind == "black":
-            for name, frame in frames.items():
-                frames[name] = Image(
-                    header=frame.header,
-                    height=frame.height,
-                    width=frame.width,
-                    encoding=frame.encoding,
-                    step=frame.step,
-                    data=bytes(len(frame.data)),
-                )
-
-        stamp = wire.time_message(bench.graph.now_ns())
-
-        def send() -> None:
-            for name, frame in frames.items():
-                frame.header.stamp = stamp if kind == "of one stamp" else wire.time_message(bench.graph.now_ns())
-                more.images[name].publish(frame)
-
-        _repeat("camera", FRAME_S, send)
+        change = _blacken if kind == "black" else _keep
+        cameras.begin(change, bench.graph.now_ns() if kind == "of one stamp" else None)
 
     return start
 
 
 def stop_camera(bench: Bench) -> None:
     """Brings the real cameras back."""
-    _running["camera"].clear()
-    extras(bench).frames.clear()
+    _cameras(bench).end()
     bench.signal("camera_node", signal.SIGCONT)
+
+
+def _cameras(bench: Bench) -> FrozenCameras:
+    cameras = extras(bench).cameras
+    if cameras is None:
+        raise LookupError("a graph without a policy node looks at no camera")
+    return cameras
+
+
+def _keep(_frame: Image) -> None:
+    """Changes nothing."""
+
+
+def _blacken(frame: Image) -> None:
+    frame.data = bytes(len(frame.data))
 
 
 def start_clock(bench: Bench) -> None:

@@ -30,12 +30,12 @@ if __name__ == "__main__":
 import harness  # noqa: E402
 from harness import Number  # noqa: E402
 
+from tendon.evaluation.limits import worst_of  # noqa: E402
 from tests.faults import impostors  # noqa: E402
 from tests.faults.bench import FINGER, Bench  # noqa: E402
-from tests.faults.limits_check import worst_of  # noqa: E402
 from tests.faults.record import Record, parser_of  # noqa: E402
 from tests.faults.trial import Trial  # noqa: E402
-from tests.faults.witness import PROFILE  # noqa: E402
+from tests.ros2_nodes.running_graph import PROFILE  # noqa: E402
 
 OUTPUT = Path("outputs/faults/rearm.jsonl")
 OBJECT_M, CLOSED_M = 0.02, 0.0

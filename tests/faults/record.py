@@ -10,7 +10,7 @@ from pathlib import Path
 
 import harness
 
-from tests.faults.limits_check import Worst
+from tendon.evaluation.limits import Worst
 from tests.faults.trial import Trial
 
 

@@ -22,9 +22,9 @@ from tendon.graph.description import EXIT_REFUSED
 from tendon.policies.adapter.matching import robot_digests
 from tendon.policies.bundle.bundle import load_bundle, sign_bundle, write_bundle
 from tendon.policies.bundle.signature import DEMAND_VARIABLE, generate_keys
+from tendon.ros2_nodes.clients.witness import Witness
 from tests.faults.trial import Trial
-from tests.faults.witness import PROFILE, Witness
-from tests.ros2_nodes.running_graph import RunningGraph
+from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 Run = Callable[[Random, Path], Trial]
@@ -167,7 +167,7 @@ def _restart_loop(random: Random, folder: Path) -> Trial:
     """A node that dies as soon as it is there ends the graph; nothing arms and nothing moves."""
     graph = RunningGraph(folder / f"loop-{time.monotonic_ns()}.log", "policy:=none")
     try:
-        witness = Witness(graph.operator.node)
+        witness = Witness(graph.operator.node, PROFILE)
         graph.ready()
         graph.arm()
         began_ns = graph.now_ns()

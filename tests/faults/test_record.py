@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.limits_check import Worst
+from tendon.evaluation.limits import Worst
 from tests.faults.record import Record
 from tests.faults.trial import Trial
 

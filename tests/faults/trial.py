@@ -12,11 +12,13 @@ import numpy as np
 from tendon.core.causes import Cause
 from tendon.core.modes import Mode
 from tendon.core.types import Array
+from tendon.evaluation.limits import Worst, worst_of
+from tendon.evaluation.motion import Motion
+from tendon.ros2_nodes.clients.witness import Sign
 from tests.faults import impostors
 from tests.faults.bench import Bench
 from tests.faults.faults import Expect, Fault, stopping
-from tests.faults.limits_check import Worst, worst_of
-from tests.faults.witness import PROFILE, Motion, Sign
+from tests.ros2_nodes.running_graph import PROFILE
 
 LONGEST_S = 4.0
 AGREED_MS = 30.0
@@ -127,7 +129,7 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
     graph.wait(lambda: bench.witness.newest_ns() > graph.now_ns() - 300_000_000, "the simulator's record")
     whole = bench.witness.motion()
     moving = whole.between(armed_ns, whole.time_ns[-1])
-    measured = [position for _, position in bench.witness.measured[::3]]
+    measured = [position for _, position, _ in bench.witness.measured[::3]]
     first = bench.witness.first_sign(began_ns)
     if not stop:
         began_ns = fault.counts_from(bench, began_ns)
@@ -156,7 +158,7 @@ def _alone(bench: Bench, began_ns: int, armed_ns: int) -> Trial:
     return Trial(
         **found,
         worst=worst_of(moving),
-        table_m=bench.table.least_m([position for _, position in bench.witness.measured[::3]]),
+        table_m=bench.table.least_m([position for _, position, _ in bench.witness.measured[::3]]),
         commanded_table_m=bench.table.least_m(list(moving.position[::10])),
         problem=f"{left} nodes are still there" if left else "",
     )

@@ -48,6 +48,7 @@ OPTIONAL: Mapping[str, tuple[str, str]] = {
     "openvino": ("openvino", "openvino"),
     "pybullet": ("pybullet", "sim"),
     "pybullet_data": ("pybullet", "sim"),
+    "pytest": ("pytest", "dev"),
     "rerun": ("rerun-sdk", "view"),
     "torch": ("torch", "train"),
     "websockets": ("websockets", "remote"),

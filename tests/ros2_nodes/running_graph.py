@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +25,7 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.clients.operator import Operator
 from tendon.safety.reports import MonitorState
+from tendon.testing.process import GraphProcess
 
 PATIENCE_S = 90.0
 STANDSTILL_S = 10.0
@@ -36,8 +33,8 @@ PROFILE = load_profile("panda")
 STEP_NS = 100_000_000
 
 
-class RunningGraph:
-    """`tendon run` in a session of its own, until `end`.
+class RunningGraph(GraphProcess):
+    """`tendon run` until `end`, in the ROS domain of these tests.
 
     Args:
         log: file for what it prints.
@@ -50,15 +47,9 @@ class RunningGraph:
     def __init__(
         self, log: Path, *arguments: str, profile: RobotProfile = PROFILE, source: str = "policy", joint: int = 0
     ) -> None:
-        self.log, self.profile, self._source, self.joint = log, profile, source, joint
+        self.profile, self._source, self.joint = profile, source, joint
         in_company = in_use(domain_id())
-        with log.open("w") as output:
-            self._run = subprocess.Popen(
-                [sys.executable, "-m", "tendon.cli", "run", *arguments],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        super().__init__(arguments, log)
         # Whoever is in the domain before `tendon run` makes it look around for 5 s instead of 1.
         deadline = time.monotonic() + PATIENCE_S
         while not (in_company or in_use(domain_id())) and self.alive() and time.monotonic() < deadline:
@@ -98,25 +89,6 @@ class RunningGraph:
             nodes = ("control_node", "safety_monitor", "policy_node")
             said = self.operator.reports.state(nodes)
             raise AssertionError(f"not within {patience_s} s: {what}\n{said}\n{self.log.read_text()[-3000:]}")
-
-    def pid(self, node: str) -> int | None:
-        """Returns the process id of a node: a child of `tendon run` that runs its module; `None` without one."""
-        for status in Path("/proc").glob("[0-9]*/status"):
-            try:
-                lines = status.read_text().splitlines()
-                command = status.with_name("cmdline").read_text().split("\0")
-            except OSError:
-                continue
-            parent = next(int(line.split()[1]) for line in lines if line.startswith("PPid:"))
-            if parent == self._run.pid and f"tendon.ros2_nodes.{node}" in command:
-                return int(status.parent.name)
-        return None
-
-    def signal(self, node: str, number: signal.Signals) -> None:
-        """Signals a node's process."""
-        pid = self.pid(node)
-        assert pid is not None, f"{node} does not run"
-        os.kill(pid, number)
 
     def mode(self) -> Mode | None:
         """Returns the control node's mode, as it reports it."""
@@ -225,21 +197,10 @@ class RunningGraph:
         arm = self.profile.group_indices("arm")
         assert (np.abs(velocities[:, arm]) <= 1.1 * self.profile.vector("velocity")[arm]).all()
 
-    def alive(self) -> bool:
-        """Whether `tendon run` still runs."""
-        return self._run.poll() is None
-
-    def kill(self) -> None:
-        """Kills `tendon run` itself, with no time to say anything to its nodes."""
-        self._run.kill()
-        self._run.wait(10)
-
     def end(self) -> int:
         """Presses Ctrl-C and returns the exit code."""
         self.hold_still()
-        self._run.send_signal(signal.SIGINT)
         try:
-            return self._run.wait(30)
+            return super().end()
         finally:
-            self._run.kill()
             self.operator.close()

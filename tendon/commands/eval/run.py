@@ -5,6 +5,7 @@ Examples:
   tendon eval run bundles/tabletop --seeds 200000:200240 --blank
   tendon eval run bundles/tabletop --seeds 200000:200060 --timing overwrite --delay-ms 200
   tendon eval run expert --robot so101 --simulator mujoco
+  tendon eval run bundles/mine --at-least 0.8 --junit outputs/eval.xml
 """
 
 from __future__ import annotations
@@ -51,12 +52,26 @@ def command(
     simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
     workers: WorkersOption = 2,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the summary and every episode.")] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(metavar="RATE", help="Exit code 1 unless the episodes show so much success, with 95 %."),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JUnit XML: a case a scene; with --at-least, one a family and one for all."),
+    ] = None,
 ) -> int:
-    """Evaluates and prints the summary."""
+    """Evaluates and prints the summary.
+
+    Returns:
+        0, or 1 when less success was shown than `--at-least` asks for.
+    """
     from tendon.evaluation.episode import Setting, Timing
     from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
+    from tendon.evaluation.junit import episode_cases, family_cases, junit_xml
     from tendon.evaluation.pool import Job, run_jobs
     from tendon.evaluation.report import lines, summarise
+    from tendon.evaluation.statistics import check_bound, doubt_of, wilson
     from tendon.evaluation.suites import load_suite, suite_for
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.bundle.places import EXPERT, find_bundle
@@ -67,6 +82,10 @@ def command(
     check_delay(delay_ms)
     if out is not None:
         require_file(out)
+    if junit is not None:
+        require_file(junit, "--junit")
+    if at_least is not None:
+        check_bound("--at-least", at_least)
     folder = EXPERT if bundle == EXPERT else find_bundle(bundle)
     profile = load_profile(robot)  # a wrong name is one line here, not one a process
     suite, chosen = suite_for(profile, suite), choose(simulator)
@@ -88,10 +107,18 @@ def command(
         f"{timing.value}, delay {delay_ms:g} ms" + (", instruction blanked" if blank else "")
     )
     print("\n".join(lines(summary)))
+    success = wilson(sum(e.success for e in episodes), len(episodes))
+    doubt = "" if at_least is None else doubt_of(success, at_least)
+    if doubt:
+        print(doubt)
+    where = {"bundle": digest, "robot": robot, "suite": suite, "simulator": chosen}
+    how = {"timing": timing.value, "delay_ms": delay_ms, "blank": blank}
+    if junit is not None:
+        cases = episode_cases(suite, episodes) if at_least is None else family_cases(suite, episodes, at_least)
+        with writing(junit):
+            junit.write_text(junit_xml(f"tendon eval run {bundle}", cases, {**where, **how, "success": success}))
     if out:
-        where = {"bundle": digest, "suite": suite, "simulator": chosen}
-        how = {"timing": timing.value, "delay_ms": delay_ms, "blank": blank}
         rows = [asdict(e) for e in sorted(episodes, key=lambda e: e.seed)]
         with writing(out):
             out.write_text(json.dumps({**where, **how, "summary": summary, "episodes": rows}, indent=1))
-    return 0
+    return int(bool(doubt))

@@ -16,8 +16,8 @@ from tendon.core.errors import StoppedError
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.export.convert.steering import steer_bundle
 from tendon.policies.spec.steering import SteeringInput
-from tests.faults.witness import PROFILE, Witness
-from tests.ros2_nodes.running_graph import RunningGraph
+from tendon.ros2_nodes.clients.witness import Witness
+from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 from tests.ros2_nodes.tiny_bundle import ROWS, write_tiny_bundle
 
 pytestmark = pytest.mark.graph
@@ -51,7 +51,7 @@ def test_it_is_steered_in_motion_without_a_jump(graph: RunningGraph) -> None:
     graph.wait(lambda: speed(graph) == 0.0, "what it starts with")
     graph.arm()
     graph.wait(lambda: moves(graph), "motion")
-    witness = Witness(graph.operator.node)
+    witness = Witness(graph.operator.node, PROFILE)
     graph.operator.steer("speed", 1.0)
     graph.wait(lambda: speed(graph) == 1.0, "the effective value in diagnostics")
     graph.wait(graph.operator.at_rest, "rest, for the policy asks for no motion")

@@ -15,8 +15,8 @@ from tendon.cli import main
 from tendon.core.modes import Mode, PermissionState
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.spec.manifest import InstructionInput
-from tests.faults.witness import PROFILE, Witness
-from tests.ros2_nodes.running_graph import RunningGraph
+from tendon.ros2_nodes.clients.witness import Witness
+from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 pytestmark = pytest.mark.graph
@@ -60,7 +60,7 @@ def test_the_policy_changes_in_motion_without_a_jump(graph: RunningGraph) -> Non
     graph.wait(lambda: (graph.policy().policy, graph.policy().standby) == ("tiny", ("other",)), "both policies")
     graph.arm()
     graph.wait(lambda: moves(graph), "motion")
-    witness = Witness(graph.operator.node)
+    witness = Witness(graph.operator.node, PROFILE)
     for name in ("other", "tiny", "other"):
         graph.operator.select(name)
         graph.wait(lambda name=name: graph.policy().policy == name, f"policy {name}")
@@ -87,7 +87,7 @@ def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(gra
     graph.arm()
     graph.operator.say("left")
     graph.wait(lambda: graph.policy().instruction == "left" and moves(graph), "motion")
-    witness = Witness(graph.operator.node)
+    witness = Witness(graph.operator.node, PROFILE)
     graph.operator.say("stop")
     graph.wait(graph.operator.at_rest, "rest")
     graph.wait(lambda: graph.policy().instruction == "", "no task")

@@ -16,15 +16,15 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission
 from tendon.core.types import SentTrajectory
+from tendon.evaluation.limits import worst_of
 from tendon.graph import topics
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.clients.witness import Witness
 from tests import ROOT
-from tests.faults.limits_check import worst_of
-from tests.faults.witness import PROFILE, Witness
 from tests.ros2_nodes.repeating import repeating
-from tests.ros2_nodes.running_graph import RunningGraph
+from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 
 pytestmark = pytest.mark.graph
 
@@ -83,7 +83,7 @@ def test_a_rogue_publisher_that_goes_on_after_the_latch_moves_nothing(
     besides, as often, that the robot is armed, by an arming later than any.
     """
     node = graph.operator.node
-    witness = Witness(node)
+    witness = Witness(node, PROFILE)
     graph.set_in_motion()
     witness.forget()
     rogue = node.create_publisher(JointTrajectory, topics.commands(ARM), qos.NEWEST)
@@ -118,7 +118,7 @@ def test_a_rogue_publisher_that_goes_on_after_the_latch_moves_nothing(
 def test_a_rogue_publisher_from_before_the_latch_is_at_its_end_with_it(graph: RunningGraph) -> None:
     """What it could do while the robot was armed ends: no command of its own is taken after the latch."""
     node = graph.operator.node
-    witness = Witness(node)
+    witness = Witness(node, PROFILE)
     graph.set_in_motion()
     rogue = node.create_publisher(JointTrajectory, topics.commands(ARM), qos.NEWEST)
     try:
