@@ -36,6 +36,7 @@ from tendon.ros2_nodes.stand_ins.stand_in import StandIn
 from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
 from tendon.safety.reports import TaskState
 from tendon.sim.engine import PHYSICS_HZ
+from tendon.sim.robot_urdf import missing_meshes
 from tendon.sim.simulators import AUTO
 from tendon.sim.suite import Scene
 
@@ -60,6 +61,8 @@ class SimNode(StandIn):
         simulator, gui = self.setting("simulator", AUTO), self.setting("gui", False)
         self._robot = SimulatedRobot(self.profile, self._suite, scene, simulator, gui)
         self._label = scene_label(scene)
+        if missing := missing_meshes(self.profile):
+            self.get_logger().info(f"{missing[0]} is not here: links are drawn as the collision model has them")
         self._camera_hz = max((camera.rate_hz for camera in self.profile.cameras), default=1.0)
         self._next_scene: Scene | None = None
         self._words: deque[str] = deque(maxlen=8)

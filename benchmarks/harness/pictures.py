@@ -97,12 +97,38 @@ def chunk_timing(rows: Mapping[str, list[Row]], figure: Figure) -> None:
         _style(axis, "both")
 
 
+def soak(rows: Mapping[str, list[Row]], figure: Figure) -> None:
+    """Draws what must not drift over hours: memory of each node, and latencies."""
+    left, right = figure.subplots(1, 2)
+    parts = rows["soak/hours"]
+    minutes = [float(row.case["after"].split()[0]) for row in parts]
+    for name in (name for name in parts[0].values if name.endswith(" memory")):
+        left.plot(
+            minutes, [_number(row, name) for row in parts], "o-", markersize=3, label=name.removesuffix(" memory")
+        )
+    for name, colour in (("observation to command", BLUE), ("tick late", ORANGE)):
+        for which, line in (("p50", "o-"), ("p99", "o--")):
+            seen = [(at, _number(row, f"{name} {which}")) for at, row in zip(minutes, parts, strict=True)]
+            right.plot(*zip(*seen, strict=True), line, markersize=3, color=colour, label=f"{name} {which}")
+    left.set(xlabel="minutes in motion", ylabel="memory [MiB]", ylim=(0, None))
+    right.set(xlabel="minutes in motion", ylabel="[ms]", ylim=(0, None))
+    for axis in (left, right):
+        axis.legend(frameon=False, fontsize=7)
+        _style(axis, "both")
+
+
 PICTURES: dict[str, Callable[[Mapping[str, list[Row]], Figure], None]] = {
     "success": success,
     "peers": peers,
     "chunk-timing": chunk_timing,
+    "soak": soak,
 }
-TABLES = {"success": ("success/families",), "peers": ("peers/end-to-end",), "chunk-timing": ("chunk-timing/ways",)}
+TABLES = {
+    "success": ("success/families",),
+    "peers": ("peers/end-to-end",),
+    "chunk-timing": ("chunk-timing/ways",),
+    "soak": ("soak/hours",),
+}
 
 
 def source_of(name: str, rows: Mapping[str, list[Row]]) -> str:

@@ -1,0 +1,105 @@
+"""Robots in simulators: how often the scripted expert does the tasks that a robot has, and how fast each world goes.
+
+Episodes go through controller and filter in lock-step, as on a robot; the expert knows what only a simulator knows, so
+this is about robot, world and controller, not about a policy. Scenes from 200 000 on are for reporting.
+
+Examples:
+  python benchmarks/robots.py
+  python benchmarks/robots.py --robot so101 --seeds 100000:100012 --busy --rows /tmp/rows
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import harness
+from harness import Number
+from rich.progress import track
+
+from tendon.cli.seeds import parse_seeds
+from tendon.evaluation.episode import Setting, Timing
+from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
+from tendon.evaluation.pool import Job, run_jobs
+from tendon.evaluation.statistics import wilson
+from tendon.evaluation.suites import load_suite, suite_for
+from tendon.policies.bundle.places import EXPERT
+from tendon.robots.profile import RobotProfile, load_profile
+from tendon.sim.engine import PHYSICS_HZ
+from tendon.sim.engine_world import open_engine_world
+from tendon.sim.simulators import SIMULATORS
+
+ROBOTS = ("panda", "ur5e_2f85", "so101", "fr3", "ur5e", "g1_arms")
+STEPS, VIEWS = 600, 20
+
+
+def successes(bench: harness.Bench, robot: str, suite: str, simulator: str, seeds: range, workers: int) -> None:
+    """Counts what the expert does, by family."""
+    setting = Setting(timing=Timing.OVERWRITE)
+    jobs = [
+        Job(bundle=EXPERT, robot=robot, seed=seed, setting=setting, suite=suite, simulator=simulator) for seed in seeds
+    ]
+    runs = track(run_jobs(jobs, workers), f"{robot} in {SIMULATORS[simulator]}", total=len(jobs))
+    episodes = [episode for _, episode in runs]
+    families = [name for name in load_suite(suite).families if any(e.family == name for e in episodes)]
+    for family in (*families, "all") if len(families) > 1 else families:
+        outcomes = [episode for episode in episodes if family in (episode.family, "all")]
+        rate = wilson(sum(episode.success for episode in outcomes), len(outcomes))
+        peak = max(episode.peak_acceleration for episode in outcomes)
+        stops = sum(bool(episode.stop) for episode in outcomes)
+        print(f"{robot:10s} {SIMULATORS[simulator]:9s} {family:8s} {rate}  stops {stops}")
+        values: dict[str, harness.Value] = {
+            "success": rate,
+            "largest acceleration, of its limit": Number(peak),
+            "stops": Number(stops),
+        }
+        bench.add(
+            {"robot": robot, "simulator": SIMULATORS[simulator], "family": family}, values, claim="simulation/robots"
+        )
+
+
+def speeds(bench: harness.Bench, profile: RobotProfile, suite: str, simulator: str) -> None:
+    """Times physics at home and a view of each camera."""
+    world = open_engine_world(load_suite(suite), profile, simulator)
+    begin_s = time.perf_counter()
+    for _ in range(STEPS):
+        world.step()
+    factor = STEPS / PHYSICS_HZ / (time.perf_counter() - begin_s)
+    values: dict[str, harness.Value] = {"physics, times real time": Number(factor)}
+    for camera in profile.cameras:
+        world.render(camera.name)
+        begin_s = time.perf_counter()
+        for _ in range(VIEWS):
+            world.render(camera.name)
+        values[f"{camera.name} {camera.width}x{camera.height}"] = Number(
+            VIEWS / (time.perf_counter() - begin_s), "frames/s"
+        )
+    world.close()
+    for what, value in values.items():
+        print(f"{profile.name:10s} {SIMULATORS[simulator]:9s} {what}: {value}")
+        bench.add(
+            {"robot": profile.name, "simulator": SIMULATORS[simulator], "what": what},
+            {"mean": value},
+            claim="simulation/robot-speed",
+        )
+
+
+def main() -> None:
+    """Prints the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--robot", action="append", metavar="NAME", help=f"({', '.join(ROBOTS)})")
+    parser.add_argument("--seeds", default="200000:200060", help="scenes of each robot (%(default)s)")
+    parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
+    harness.add_arguments(parser)
+    options = parser.parse_args()
+    bench = harness.begin(options, "simulation/robots", "simulation/robot-speed")
+    seeds = parse_seeds(options.seeds, FIRST_SEED, END_SEED)
+    for robot in options.robot or ROBOTS:
+        profile = load_profile(robot)
+        for simulator in SIMULATORS:
+            successes(bench, robot, suite_for(profile), simulator, seeds, options.workers)
+            speeds(bench, profile, suite_for(profile), simulator)
+
+
+if __name__ == "__main__":
+    main()
