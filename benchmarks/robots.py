@@ -65,7 +65,7 @@ def speeds(bench: harness.Bench, profile: RobotProfile, suite: str, simulator: s
     for _ in range(STEPS):
         world.step()
     factor = STEPS / PHYSICS_HZ / (time.perf_counter() - begin_s)
-    values: dict[str, harness.Value] = {"physics, times real time": Number(factor)}
+    values = {"physics, times real time": Number(factor)}
     for camera in profile.cameras:
         world.render(camera.name)
         begin_s = time.perf_counter()
@@ -76,7 +76,7 @@ def speeds(bench: harness.Bench, profile: RobotProfile, suite: str, simulator: s
         )
     world.close()
     for what, value in values.items():
-        print(f"{profile.name:10s} {SIMULATORS[simulator]:9s} {what}: {value}")
+        print(f"{profile.name:10s} {SIMULATORS[simulator]:9s} {what}: {value.value:.1f} {value.unit}")
         bench.add(
             {"robot": profile.name, "simulator": SIMULATORS[simulator], "what": what},
             {"mean": value},
