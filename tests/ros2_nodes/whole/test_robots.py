@@ -1,0 +1,31 @@
+"""The whole graph with robots of all kinds, led by the expert of their suite: the task is done, no limit is broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from tendon.testing import assert_limits, assert_no_stop
+from tendon.testing.plugin import StartGraph
+from tests.sim.test_robot_body import ROBOTS
+
+pytestmark = pytest.mark.graph
+
+
+def lead(start: StartGraph, robot: str, simulator: str) -> None:
+    graph = start(robot=robot, policy="expert", suite="auto", simulator=simulator, scene=100_008)
+    graph.arm()
+    graph.say(graph.instruction)
+    graph.wait_until_done(within_s=15.0)
+    assert_limits(graph)
+    assert_no_stop(graph)
+
+
+def test_an_arm_of_five_joints_does_its_task_in_mujoco(tendon_graph: StartGraph) -> None:
+    lead(tendon_graph, "so101", "mujoco")
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize("simulator", ["pybullet", "mujoco"])
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_every_robot_does_its_task_in_both_simulators(tendon_graph: StartGraph, robot: str, simulator: str) -> None:
+    lead(tendon_graph, robot, simulator)
