@@ -12,9 +12,7 @@ from tendon.policies.spec.components import JointComponent
 from tendon.policies.spec.rotations import ROTATIONS
 from tendon.policies.spec.spaces import ActionSpace
 from tendon.robots.profile import RobotProfile
-
-TOOL_DOWN: Array = np.diag([1.0, -1.0, -1.0])
-TOOL_DOWN.setflags(write=False)
+from tendon.robots.tool import TOOL_DOWN
 
 Pose = tuple[Array, Array]
 """Position (3,) [m] and rotation (3, 3), in the base frame."""

@@ -13,13 +13,13 @@ from onnx import TensorProto
 
 from tendon.core.errors import InstructionError, IntegrityError, InvalidDataError, MismatchError
 from tendon.core.types import Image
-from tendon.policies.adapter.tool_rows import TOOL_DOWN
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.spec.manifest import CameraInput
 from tendon.policies.spec.spaces import ActionSpace, StateItem
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import Camera, RobotProfile
+from tendon.robots.tool import TOOL_DOWN
 from tests.policies.policy_conformance import Observe, PolicyConformance, Prefix
 
 Make = Callable[..., Bundle]
