@@ -21,6 +21,7 @@ from tests.poison.subjects import (
     CameraSubject,
     ClientSubject,
     ControlSubject,
+    ExpertSubject,
     PlainSubject,
     PolicySubject,
     RecorderSubject,
@@ -94,6 +95,9 @@ CASES = {
     ),
     "safety_monitor: inputs": Case(module="safety_monitor", make=MonitorSubject, robot="inputs", only="/permits"),
     "policy_node": Case(module="policy_node", make=PolicySubject, parameters=("bundle",)),
+    "policy_node: expert": Case(
+        module="policy_node", make=ExpertSubject, parameters=("bundle:=expert", "suite:=tabletop"), only="world_state"
+    ),
     "sim_node": Case(
         module="sim_node", make=_stand_in("sim_node", "SimNode"), parameters=("simulated_time:=true", "backend:=sim")
     ),

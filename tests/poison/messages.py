@@ -105,6 +105,7 @@ def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
         topics.CLOCK.strip("/"): [lambda: Clock(clock=wire.time_message(now_ns))],
         topics.WORLD_STATE: [lambda: world(profile, now_ns)],
         PEOPLE: [lambda: people(profile, now_ns)],
+        topics.COMMANDED: [lambda: commanded(profile, now_ns)],
         topics.FILTER_INPUT: [lambda k=k: filter_input(profile, now_ns, k) for k in (0, 1)],
     }
     for spec in profile.stop_inputs:
@@ -142,6 +143,19 @@ def trajectory(controller: ControllerSpec, profile: RobotProfile, now_ns: int, p
         times_ns=[10_000_000 * (k + 1) for k in range(points)],
         position=profile.vector("home")[columns] + 0.01 * share,
         velocity=velocity,
+    )
+    return deserialize_message(wire.write_trajectory(sent), JointTrajectory)
+
+
+def commanded(profile: RobotProfile, now_ns: int) -> JointTrajectory:
+    """Returns a batch of what a simulated robot's controllers commanded: all joints at home."""
+    home = np.tile(profile.vector("home"), (3, 1))
+    sent = SentTrajectory(
+        stamp_ns=now_ns,
+        joint_names=profile.joint_names,
+        times_ns=[0, 3_333_333, 6_666_666],
+        position=home,
+        velocity=np.zeros_like(home),
     )
     return deserialize_message(wire.write_trajectory(sent), JointTrajectory)
 

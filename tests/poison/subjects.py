@@ -295,6 +295,21 @@ class CameraSubject(Subject):
         return "" if self.drawn > before else f"nothing drawn: {self.node.health()}"
 
 
+class ExpertSubject(Subject):
+    """The policy node with the expert, which looks at the simulated world."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        from tendon.ros2_nodes.policy_node import PolicyNode
+
+        super().__init__(PolicyNode(), profile)
+
+    def works(self) -> str:
+        """It sees the world that was told last."""
+        self.give(topics.WORLD_STATE, messages.world(self.profile, self.now_ns()))
+        seen = self.node._session.active.policy._look()
+        return "" if seen is not None and seen[1].poses else f"sees {seen}"
+
+
 class PlainSubject(Subject):
     """A node that only publishes."""
 
@@ -312,13 +327,15 @@ class _Counting:
 
 
 class ClientSubject(Subject):
-    """Who looks on and asks: operator, reports, live view, survey."""
+    """Who looks on and asks: operator, reports, live view, survey, what tests watch and fake."""
 
     def __init__(self, profile: RobotProfile) -> None:
         from tendon.graph.expectations import expected_topics
+        from tendon.ros2_nodes.clients.frozen_cameras import FrozenCameras
         from tendon.ros2_nodes.clients.live_feed import LiveFeed
         from tendon.ros2_nodes.clients.operator import Operator
         from tendon.ros2_nodes.clients.surveyor import Surveyor
+        from tendon.ros2_nodes.clients.witness import Witness
 
         self.operator = Operator("fuzzed", simulated_time=True)
         self.scene = _Counting()
@@ -328,6 +345,8 @@ class ClientSubject(Subject):
         self._watches = [surveyor._watch(each) for each in expected_topics(profile, ("sim_node", "control_node"))][:1]
         self._watches.append(surveyor._watch_clock())
         self._surveyor = surveyor
+        self._witness = Witness(self.operator.node, profile)
+        FrozenCameras(self.operator, profile)
         super().__init__(self.operator.node, profile)
 
     def now_ns(self) -> int:
@@ -338,6 +357,7 @@ class ClientSubject(Subject):
         """Somebody looks at what was said; a survey lasts 2 s."""
         self._surveyor._messages.clear()
         self._surveyor._clock.clear()
+        self._witness.forget()
         self.operator.reports.state(("control_node", "safety_monitor", "policy_node"))
 
     def works(self) -> str:
