@@ -40,6 +40,7 @@ from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Source
 from tendon.core.node_status import Level, NodeStatus, PolicyStatus
 from tendon.evaluation.expert_policy import ExpertPolicy
+from tendon.evaluation.suites import DEFAULT_SUITE
 from tendon.graph import topics
 from tendon.graph.parameters import STEERED
 from tendon.policies.bundle.places import EXPERT
@@ -77,8 +78,9 @@ class PolicyNode(NodeShell):
     def __init__(self) -> None:
         super().__init__("policy_node")
         engine = engine_named(self.setting("engine", BEST))
+        suite = self.setting("suite", DEFAULT_SUITE)
         places = [place for name in ("bundle", "standby") if (place := self.setting(name, ""))]
-        loaded: list[Loaded[GraphPolicy]] = [self._load(place, engine) for place in places]
+        loaded: list[Loaded[GraphPolicy]] = [self._load(place, engine, suite) for place in places]
         lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
         ahead_ns = nanoseconds(self.profile.safety.chunk_ahead_s)
         plan = PlanCopy(len(self.profile.joint_names), lead_ns, ahead_ns)
@@ -123,11 +125,11 @@ class PolicyNode(NodeShell):
         if any(each.detector is not None for each in loaded):
             self.every(RESPONSE_PERIOD_S, self._respond)
 
-    def _load(self, place: str, engine: Engine | None) -> Loaded[GraphPolicy]:
+    def _load(self, place: str, engine: Engine | None, suite: str) -> Loaded[GraphPolicy]:
         if place == EXPERT:
             from tendon.ros2_nodes.policy.expert import SeenWorld
 
-            return Loaded(name=EXPERT, policy=SeenWorld(self).expert())
+            return Loaded(name=EXPERT, policy=SeenWorld(self, suite).expert())
         at = load_place(Path(place), self.profile, engine)
         return Loaded(name=at.name, policy=at.policy, detector=at.detector)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING
 
 from tendon.core.checks import closest
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError
 from tendon.sim.engine import Engine
-from tendon.sim.robot_body import RobotBody
+
+if TYPE_CHECKING:
+    from tendon.sim.robot_body import RobotBody
 
 SIMULATORS = {"pybullet": "PyBullet", "mujoco": "MuJoCo"}
 """Modules, which are their names too, and what people call them. The first that is installed is the default."""

@@ -6,7 +6,7 @@ from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError
 from tendon.evaluation.expert_policy import ExpertPolicy
-from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
+from tendon.evaluation.suites import load_suite
 from tendon.graph import topics
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.shell import NodeShell
@@ -20,11 +20,12 @@ class SeenWorld:
 
     Args:
         node: that listens.
+        suite: name of the suite whose world it is.
     """
 
-    def __init__(self, node: NodeShell) -> None:
+    def __init__(self, node: NodeShell, suite: str) -> None:
         self._node = node
-        self._suite = load_suite(node.setting("suite", DEFAULT_SUITE))
+        self._suite = load_suite(suite)
         self._label = ""
         self._newest: tuple[Scene, WorldState] | None = None
         node.create_subscription(JointState, topics.WORLD_STATE, self._take, qos.NEWEST)

@@ -162,7 +162,7 @@ def test_a_robot_without_gripper_or_arm_is_refused(make_bundle: Make, profile: R
     with pytest.raises(MismatchError, match="joints in group gripper is 0, expected 1"):
         BundlePolicy(make_bundle(), replace(profile, groups=arm))
     with pytest.raises(MismatchError, match="no joint group arm"):
-        BundlePolicy(make_bundle(), replace(profile, groups={"gripper": profile.groups["gripper"]}))
+        BundlePolicy(make_bundle(), replace(profile, groups={"gripper": profile.groups["gripper"]}, grippers=()))
 
 
 def test_a_profile_with_one_more_camera_is_fine(make_bundle: Make, profile: RobotProfile) -> None:
