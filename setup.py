@@ -17,7 +17,7 @@ PYBULLET = "pybullet>=3.2.6; python_version < '3.12'"
 # PyBullet brings along, are then those of example-robot-data.
 MUJOCO = ["mujoco>=3.17,!=4.0.0", "example-robot-data>=4.1"]
 NEWER_PYTHON = [f"{each}; python_version >= '3.12'" for each in MUJOCO]
-SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
+SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10", "scipy>=1.13"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
 VIEW = ["rerun-sdk>=0.41"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]

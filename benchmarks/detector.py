@@ -26,7 +26,6 @@ from tendon.commands.policy.calibrate_detector import DELAYS_MS
 from tendon.evaluation.detection.pictures import draw_lead_time, draw_roc
 from tendon.evaluation.detection.scores import COMBINED, Judged, area_interval, judge, roc
 from tendon.evaluation.detection.tracing import Traced, TraceJob, run_traces
-from tendon.evaluation.episode import Setting
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.detector.conformal import assess
@@ -34,6 +33,7 @@ from tendon.policies.detector.detector import SCORES, Calibration
 from tendon.policies.detector.file import DETECTOR_FILE, load_detector, read_record
 from tendon.safety.response import Response
 from tendon.sim.perturbation import NOMINAL
+from tendon.sim.suite import LIMIT_S
 from tendon.sim.tabletop.perturbations import PERTURBATIONS
 
 FIRST_SEED = 200_000
@@ -185,7 +185,7 @@ def report(bench: harness.Bench, traced: Sequence[Traced], calibration: Calibrat
         name: (np.array([one.lead_s for one in failed(judged) if one.lead_s is not None]), len(failed(judged)))
         for name, judged in cases.items()
     }
-    draw_lead_time(lead, Setting().limit_s, out / "detector-lead-time.png")
+    draw_lead_time(lead, LIMIT_S, out / "detector-lead-time.png")
     print(f"pictures: {out}/detector-roc.png, {out}/detector-lead-time.png")
 
 

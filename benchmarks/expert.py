@@ -16,8 +16,9 @@ from collections import defaultdict
 import harness
 
 from tendon.evaluation.statistics import wilson
+from tendon.sim.demonstrations import STEP_S
 from tendon.sim.tabletop.env import EPISODE_STEPS, TabletopEnv
-from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
+from tendon.sim.tabletop.expert.pilot import ExpertPilot
 from tendon.sim.tabletop.layout import FAMILIES
 
 

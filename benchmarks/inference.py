@@ -20,8 +20,10 @@ from harness import Number
 
 from tendon.control.continuation import on_plan_tolerance
 from tendon.core.clock import SteadyClock
+from tendon.core.pace import Pace
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Image, Observation
+from tendon.evaluation.timed_policy import TimedPolicy
 from tendon.policies.adapter.matching import expected_inputs
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.engines.engine import Engine
@@ -131,9 +133,8 @@ def delay(bench: harness.Bench, policy: BundlePolicy, profile: RobotProfile, sec
         added.append(arrived[-1] - policy.last.total_ns)
 
     inference = AsyncInference(
-        policy,
+        TimedPolicy(policy, continues=True, rows=None, delay_ns=0, pace=Pace(replan_rows=1)),
         clock,
-        replan_steps=1,
         plan_window=lambda *_: None,
         tolerance=on_plan_tolerance(profile),
         publish=publish,

@@ -29,7 +29,19 @@ from tendon.sim.engine import PHYSICS_HZ
 from tendon.sim.engine_world import open_engine_world
 from tendon.sim.simulators import SIMULATORS
 
-ROBOTS = ("panda", "ur5e_2f85", "so101", "fr3", "ur5e", "g1_arms")
+ROBOTS = (
+    "panda",
+    "ur5e_2f85",
+    "ur10e",
+    "xarm7",
+    "so101",
+    "fr3",
+    "panda_pair",
+    "so101_pair",
+    "ur5e",
+    "g1_arms",
+    "talos_upper",
+)
 STEPS, VIEWS = 600, 20
 
 
@@ -42,20 +54,21 @@ def successes(bench: harness.Bench, robot: str, suite: str, simulator: str, seed
     runs = track(run_jobs(jobs, workers), f"{robot} in {SIMULATORS[simulator]}", total=len(jobs))
     episodes = [episode for _, episode in runs]
     families = [name for name in load_suite(suite).families if any(e.family == name for e in episodes)]
-    for family in (*families, "all") if len(families) > 1 else families:
-        outcomes = [episode for episode in episodes if family in (episode.family, "all")]
-        rate = wilson(sum(episode.success for episode in outcomes), len(outcomes))
-        peak = max(episode.peak_acceleration for episode in outcomes)
-        stops = sum(bool(episode.stop) for episode in outcomes)
-        print(f"{robot:10s} {SIMULATORS[simulator]:9s} {family:8s} {rate}  stops {stops}")
-        values: dict[str, harness.Value] = {
+    own = {family: [episode.success for episode in episodes if episode.family == family] for family in families}
+    rate = wilson(sum(episode.success for episode in episodes), len(episodes))
+    stops = sum(bool(episode.stop) for episode in episodes)
+    note = ", ".join(f"{family} {sum(done)}/{len(done)}" for family, done in own.items())
+    print(f"{robot:11s} {SIMULATORS[simulator]:9s} {suite:8s} {rate}  stops {stops}  {note}")
+    bench.add(
+        {"robot": robot, "simulator": SIMULATORS[simulator], "suite": suite},
+        {
             "success": rate,
-            "largest acceleration, of its limit": Number(peak),
+            "largest acceleration, of its limit": Number(max(episode.peak_acceleration for episode in episodes)),
             "stops": Number(stops),
-        }
-        bench.add(
-            {"robot": robot, "simulator": SIMULATORS[simulator], "family": family}, values, claim="simulation/robots"
-        )
+        },
+        claim="robots/expert",
+        note=note,
+    )
 
 
 def speeds(bench: harness.Bench, profile: RobotProfile, suite: str, simulator: str) -> None:
@@ -80,7 +93,7 @@ def speeds(bench: harness.Bench, profile: RobotProfile, suite: str, simulator: s
         bench.add(
             {"robot": profile.name, "simulator": SIMULATORS[simulator], "what": what},
             {"mean": value},
-            claim="simulation/robot-speed",
+            claim="robots/speed",
         )
 
 
@@ -92,13 +105,15 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
     options = parser.parse_args()
-    bench = harness.begin(options, "simulation/robots", "simulation/robot-speed")
+    bench = harness.begin(options, "robots/expert", "robots/speed")
     seeds = parse_seeds(options.seeds, FIRST_SEED, END_SEED)
     for robot in options.robot or ROBOTS:
         profile = load_profile(robot)
+        suites = [suite_for(profile), "assembly"] if len(profile.grippers) == 1 else [suite_for(profile)]
         for simulator in SIMULATORS:
-            successes(bench, robot, suite_for(profile), simulator, seeds, options.workers)
-            speeds(bench, profile, suite_for(profile), simulator)
+            for suite in suites:
+                successes(bench, robot, suite, simulator, seeds, options.workers)
+            speeds(bench, profile, suites[0], simulator)
 
 
 if __name__ == "__main__":

@@ -22,12 +22,13 @@ import pybullet_data
 from harness import Number
 
 from tendon.robots.profile import RobotProfile, load_profile
+from tendon.sim.demonstrations import STEP_S
 from tendon.sim.engine import PHYSICS_HZ
 from tendon.sim.pybullet.client import pybullet
 from tendon.sim.pybullet.engine import BulletEngine
 from tendon.sim.robot_body import robot_body
 from tendon.sim.tabletop.env import TabletopEnv
-from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
+from tendon.sim.tabletop.expert.pilot import ExpertPilot
 from tendon.sim.tabletop.layout import FAMILIES
 from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.world import World

@@ -26,9 +26,10 @@ from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.places import find_bundle
 from tendon.robots.profile import load_profile
+from tendon.sim.demonstrations import STEP_S
 from tendon.sim.engine import PHYSICS_HZ
 from tendon.sim.simulators import SIMULATORS
-from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
+from tendon.sim.tabletop.expert.pilot import ExpertPilot
 from tendon.sim.tabletop.layout import FAMILIES
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.world import World

@@ -19,6 +19,7 @@ from harness import Number
 from rich.progress import track
 
 from tendon.cli.seeds import parse_seeds
+from tendon.core.pace import Pace
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Job, run_jobs
@@ -85,7 +86,7 @@ def main() -> None:
         print(f"without words: {row.values['success']}")
     for steps in REPLAN_STEPS if args.replan_seeds else ():
         period_s = steps * load_bundle(args.bundle).manifest.action.step_s
-        setting = Setting(delay_ns=delay_ns, replan_steps=steps)
+        setting = Setting(delay_ns=delay_ns, pace=Pace(replan_rows=steps))
         found = episodes_of(args.bundle, args.replan_seeds, setting, args.workers, f"replanned every {period_s:g} s")
         case, values = {"replanned every": f"{period_s:g} s"}, {"success": rate(found)}
         bench.add(case, values, claim="success/replan", note=f"scenes {args.replan_seeds}")

@@ -16,6 +16,7 @@ class Wave:
     step_ns = 100_000_000  # time between rows
     prefix_rows = 0  # rows of the running plan that it can continue
     overlap_rows = 0
+    pace = tendon.Pace(replan_rows=2)  # it is asked anew every two rows
 
     def infer(
         self, observation: tendon.Observation, prefix: tendon.ActionChunk | None = None, frozen: int | None = None

@@ -63,6 +63,7 @@ class Recorder:
     def __init__(self, policy: BundlePolicy, kinematics: Kinematics) -> None:
         self._policy, self._kinematics = policy, kinematics
         self.step_ns, self.prefix_rows, self.overlap_rows = policy.step_ns, policy.prefix_rows, policy.overlap_rows
+        self.pace = policy.pace
         self.rows: list[tuple[np.ndarray, np.ndarray, int, np.ndarray]] = []
 
     def infer(

@@ -23,7 +23,7 @@ from tendon.policies.export.networks.one_graph import policy_graph
 from tendon.policies.export.source_graph import IN_TORCH, verify, with_answers
 from tendon.policies.training.recover import recover_run
 from tendon.robots.profile import load_profile
-from tendon.sim.tabletop.viewpoints import labelled_viewpoints
+from tendon.sim.viewpoints import labelled_viewpoints
 
 SCENES = range(100_000, 100_004)
 """Validation scenes; reported ones are 200 000 and up."""

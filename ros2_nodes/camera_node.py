@@ -6,7 +6,10 @@ state that was drawn: the exposure.
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections import deque
+from collections.abc import Callable
 
 from sensor_msgs.msg import JointState
 
@@ -20,15 +23,18 @@ from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.stand_ins.camera_output import CameraOutput
 from tendon.ros2_nodes.wire.world_state import read_label, world_state
 from tendon.sim.engine_world import EngineWorld, open_engine_world
+from tendon.sim.exposures import exposes, latency_ns
 from tendon.sim.simulators import AUTO
 from tendon.sim.world_state import WorldState
 
-SOON = 0.75
-"""A world state that comes after less than this share of a camera's period is not drawn for it."""
+LONGEST_NS = 1_000_000_000
+"""The largest latency that a profile may name."""
+SENDS_EVERY_S = 0.002
+"""How often it is looked whether a picture with latency is due."""
 
 
 class CameraNode(NodeShell):
-    """Draws each world state that arrives, at most at each camera's rate, for cameras that somebody looks through."""
+    """Draws the world states in which a camera exposes that somebody looks through, and sends them when it would."""
 
     def __init__(self) -> None:
         super().__init__("camera_node")
@@ -40,6 +46,9 @@ class CameraNode(NodeShell):
         self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}
         self.create_subscription(JointState, topics.WORLD_STATE, self._draw, qos.NEWEST)
         self.every(0.02, self.beat)
+        self._unsent: deque[tuple[int, Callable[[], None]]] = deque()
+        if any(latency_ns(camera) for camera in self.profile.cameras):
+            self.every(SENDS_EVERY_S, self._send)
 
     def health(self) -> tuple[Level, str]:
         """Returns whether there is a world to draw."""
@@ -56,13 +65,26 @@ class CameraNode(NodeShell):
             return
         self._problem = ""
         for output in self._outputs:
-            name, rate_hz = output.camera.name, output.camera.rate_hz
-            if not output.wanted or 0 <= stamp_ns - self._drawn_ns[name] < SOON * 1e9 / rate_hz:
+            name, cameras = output.camera.name, world.cameras
+            if not output.wanted or not exposes(output.camera, self._drawn_ns[name], stamp_ns):
                 continue
             self._drawn_ns[name] = stamp_ns
-            cameras = world.cameras
-            output.publish(stamp_ns, world.render(name), cameras.intrinsics(name), cameras.distortion(name))
+            frame = stamp_ns, world.render(name), cameras.intrinsics(name), cameras.distortion(name)
+            if latency := latency_ns(output.camera):
+                self._unsent.append((stamp_ns + latency, functools.partial(output.publish, *frame)))
+            else:
+                output.publish(*frame)
             self.beat()
+
+    def _send(self) -> None:
+        """Sends what is due. A clock that went back, by more than any latency, makes all of it due."""
+        now_ns = self.time.now_ns()
+        for _ in range(len(self._unsent)):
+            due_ns, publish = self._unsent.popleft()
+            if now_ns >= due_ns or due_ns - now_ns > LONGEST_NS:
+                publish()
+            else:
+                self._unsent.append((due_ns, publish))
 
     def _show(self, label: str, state: WorldState) -> EngineWorld:
         if self._world is None:

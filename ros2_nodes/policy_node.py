@@ -51,7 +51,6 @@ from tendon.policies.inference.loaded import Loaded
 from tendon.policies.inference.outage import Outage
 from tendon.policies.inference.plan import PlanCopy
 from tendon.policies.inference.policy import Inference
-from tendon.policies.inference.schedule import REPLAN_STEPS
 from tendon.policies.inference.session import Answer, Heard, PolicySession
 from tendon.policies.remote.policy import RemoteInference
 from tendon.robots.safety_settings import nanoseconds
@@ -98,7 +97,6 @@ class PolicyNode(NodeShell):
         self._inference = AsyncInference(
             self._session.active.policy,
             self.time,
-            replan_steps=REPLAN_STEPS,
             plan_window=plan.window,
             tolerance=on_plan_tolerance(self.profile),
             publish=self._session.deliver,

@@ -36,6 +36,7 @@ from tendon.ros2_nodes.stand_ins.stand_in import StandIn
 from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
 from tendon.safety.reports import TaskState
 from tendon.sim.engine import PHYSICS_HZ
+from tendon.sim.exposures import exposes
 from tendon.sim.robot_urdf import missing_meshes
 from tendon.sim.simulators import AUTO
 from tendon.sim.suite import Scene
@@ -46,6 +47,8 @@ COMMANDED_BATCH = 30
 SLIP_NS = 100_000_000
 """Physics that is later than this gives up catching up while nothing is commanded to move, and time in the simulation
 jumps. In motion it would be the setpoints that jump: servos overshot by 24 mm, into the table."""
+GRID_NS = 50_000_000
+"""Joint states are measured at whole multiples of it, as cameras without a phase expose."""
 STALL_NS = 15_000_000
 """Physics that did not run for longer first lets the executor take what came meanwhile: it stood still as well."""
 SETTLE_S = 0.002
@@ -63,7 +66,6 @@ class SimNode(StandIn):
         self._label = scene_label(scene)
         if missing := missing_meshes(self.profile):
             self.get_logger().info(f"{missing[0]} is not here: links are drawn as the collision model has them")
-        self._camera_hz = max((camera.rate_hz for camera in self.profile.cameras), default=1.0)
         self._next_scene: Scene | None = None
         self._words: deque[str] = deque(maxlen=8)
         self._commanded: list[tuple[int, Array, Array]] = []
@@ -73,7 +75,7 @@ class SimNode(StandIn):
         self._next_jam: str | None = self.setting("jammed", "") or None
         self._slips = 0
         self._done = False
-        self._steps = 0
+        self._steps, self._stepped_ns = 0, 0
         self._states = self.create_publisher(JointState, topics.JOINT_STATES, qos.NEWEST)
         self._worlds = self.create_publisher(JointState, topics.WORLD_STATE, qos.NEWEST)
         self._tasks = self.create_publisher(DiagnosticArray, wire.TASK.name, qos.NEWEST)
@@ -121,6 +123,7 @@ class SimNode(StandIn):
     def play_in_real_time(self) -> None:
         """Steps physics by the wall clock; each step has its own due time, however late it is."""
         begin_ns, first = self.time.now_ns(), self._steps
+        begin_ns -= begin_ns % GRID_NS
         ran_ns = begin_ns
         while not self.closing.is_set():
             deadline_ns = begin_ns + (self._steps + 1 - first) * wire.SECOND_NS // PHYSICS_HZ
@@ -132,8 +135,9 @@ class SimNode(StandIn):
             late_ns = ran_ns - deadline_ns
             if late_ns > SLIP_NS and not self._robot.moving:
                 self._slips += 1
-                begin_ns += late_ns
-                deadline_ns += late_ns
+                slip_ns = late_ns - late_ns % GRID_NS
+                begin_ns += slip_ns
+                deadline_ns += slip_ns
             self.late.add(late_ns)
             self._step(deadline_ns)
             self.beat()
@@ -164,10 +168,11 @@ class SimNode(StandIn):
             if not self._frozen:
                 self._measured = self._measure()
             self._states.publish(wire.joint_state_message(now_ns, self.profile.joint_names, *self._measured))
-        if self._due(self._camera_hz):
+        if any(exposes(camera, self._stepped_ns, now_ns) for camera in self.profile.cameras):
             self._worlds.publish(world_state_message(now_ns, self._label, robot.world.state()))
         if self._due(JUDGE_HZ):
             self._judge(now_ns)
+        self._stepped_ns = now_ns
 
     def _measure(self) -> tuple[Array, Array, Array]:
         """Returns (n,) position, velocity and effort."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from tendon.core.types import Array, Command, Image, Observation
 from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.sim.suite import World
@@ -17,25 +19,31 @@ class SimBackend(Generic[W]):
     Args:
         world: the simulated robot; this backend plays what is applied to it.
         draws: whether observations have pictures, which are most of what a world costs.
+
+    Attributes:
+        joint_zero: (n,) how much larger every joint is said to be than it is, rad or m: an arm that was not calibrated
+            is not where it says, nor where it was sent.
     """
 
     def __init__(self, world: W, draws: bool = True) -> None:
         self.world, self._draws = world, draws
+        self.joint_zero: Array = np.zeros(len(world.profile.joint_names))
         position, _ = world.joint_state()
         self._controller = TrajectoryController(world.profile.joint_names, position)
 
     def reset(self, scene: Any) -> None:
         """Loads a scene of the world's suite: time is zero again and the robot holds the scene's start."""
         self.world.reset(scene)
-        self._controller.reset(self.world.joint_state()[0])
+        self._controller.reset(self.observe_joints()[0])
 
     def observe_joints(self) -> tuple[Array, Array]:
         """Returns measured (n,) positions and velocities."""
-        return self.world.joint_state()
+        position, velocity = self.world.joint_state()
+        return position + self.joint_zero, velocity
 
     def observe(self, instruction: str = "") -> Observation:
         """Returns the whole observation."""
-        position, velocity = self.world.joint_state()
+        position, velocity = self.observe_joints()
         now_ns = self.world.time_ns
         images = {
             camera.name: Image(stamp_ns=now_ns, pixels=self.world.render(camera.name))
@@ -62,7 +70,8 @@ class SimBackend(Generic[W]):
     def advance(self, until_ns: int) -> None:
         """Steps physics until simulation time reaches `until_ns`, each step toward what is commanded at its end."""
         while self.world.time_ns < until_ns:
-            self.world.set_target(*self._controller.sample(self.world.time_ns + self.world.period_ns))
+            position, velocity = self._controller.sample(self.world.time_ns + self.world.period_ns)
+            self.world.set_target(position - self.joint_zero, velocity)
             self.world.step()
 
     def close(self) -> None:

@@ -1,10 +1,11 @@
-"""Things in a world, as every simulator can build them: boxes and cylinders, fixed or free, or with a part that slides.
+"""Things in a world, as every simulator can build them: boxes, cylinders, meshes; fixed, free, or with a sliding part.
 
 Lengths in metres, masses in kilograms; frames have x forward, y left, z up.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,19 +15,32 @@ Rgb = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A box or an upright cylinder of a body.
+    """A box, an upright cylinder or a mesh of a body.
 
     Attributes:
-        kind: "box" or "cylinder".
+        kind: "box", "cylinder" or "mesh", which collides as its convex hull.
         half: half of what it measures along x, y and z; a cylinder's x and y are its radius.
-        centre: in the body's frame.
+        centre: in the body's frame; of a mesh, of the box around it.
         yaw: about z [rad].
+        file: of a mesh: .obj or .stl.
+        unit: how many metres one of the file's numbers is.
+        middle: of the box around a mesh, from the mesh's own origin [m].
     """
 
-    kind: Literal["box", "cylinder"]
-    half: Vector
+    kind: Literal["box", "cylinder", "mesh"]
+    half: Vector = (0.0, 0.0, 0.0)
     centre: Vector = (0.0, 0.0, 0.0)
     yaw: float = 0.0
+    file: str = ""
+    unit: float = 1.0
+    middle: Vector = (0.0, 0.0, 0.0)
+
+    @property
+    def origin(self) -> Vector:
+        """Where the origin of its file is, in the body's frame."""
+        x, y, z = self.middle
+        turned = (math.cos(self.yaw) * x - math.sin(self.yaw) * y, math.sin(self.yaw) * x + math.cos(self.yaw) * y)
+        return self.centre[0] - turned[0], self.centre[1] - turned[1], self.centre[2] - z
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,10 +14,13 @@ from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 from tendon.sim.bodies import Body
 from tendon.sim.cameras import CameraRig
-from tendon.sim.engine import PERIOD_NS, Engine
+from tendon.sim.engine import PERIOD_NS, ROBOT, Engine
 from tendon.sim.simulators import AUTO
 from tendon.sim.suite import Suite
 from tendon.sim.world_state import WorldState
+
+OVERLAP_M = 0.003
+"""How deep things may stand in one another when a scene begins: simulators push apart what touches."""
 
 
 class EngineWorld(ABC):
@@ -47,6 +50,23 @@ class EngineWorld(ABC):
         self.engine.load(surroundings, things)
         self._sliding = [i for i, body in enumerate(things) if body.slide is not None]
         self._count = len(things)
+
+    def check_start(self, names: Sequence[str], remedy: str) -> None:
+        """Checks that nothing stands where something else is.
+
+        Args:
+            names: of the things.
+            remedy: what to do about it.
+
+        Raises:
+            ConfigError: a thing is inside the robot, or inside another one.
+        """
+        for one, other, depth in self.engine.overlaps():
+            if depth > OVERLAP_M:
+                what = f"robot {self.profile.name}" if other == ROBOT else names[other]
+                raise ConfigError(
+                    f"{names[one]} starts {1000 * depth:.0f} mm inside {what}, allowed {1000 * OVERLAP_M:.0f}: {remedy}"
+                )
 
     @property
     def time_ns(self) -> int:

@@ -7,14 +7,19 @@ scenes and worlds are with their suite.
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.types import Image, Observation
+from tendon.core.checks import closest
+from tendon.core.errors import ConfigError
+from tendon.core.fields import Range, check_fields
+from tendon.core.types import Array, Image, Observation
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -27,9 +32,14 @@ class Perturbation:
 
     Attributes:
         name: in tables.
+        strength: 1 is what the class says, 0 is nothing, others are less or more of it.
     """
 
     name: str = "nominal"
+    strength: Annotated[float, Range(least=0, most=3)] = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"perturbation {self.name}")
 
     def change(self, scene: Any, rng: np.random.Generator) -> Any:
         """Returns the scene to load."""
@@ -42,8 +52,61 @@ class Perturbation:
     def disturb(self, world: Any, rng: np.random.Generator) -> None:
         """Changes the world at an inference."""
 
+    def joint_zero(self, joints: int, rng: np.random.Generator) -> Array:
+        """Returns (joints,) how much larger each joint of the arm is said to be than it is [rad]."""
+        return np.zeros(joints)
+
 
 NOMINAL = Perturbation()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Together(Perturbation):
+    """Several at once.
+
+    Attributes:
+        parts: in the order in which they act.
+    """
+
+    name: str = "together"
+    parts: tuple[Perturbation, ...] = ()
+
+    def change(self, scene: Any, rng: np.random.Generator) -> Any:
+        """Changes the scene by each."""
+        return functools.reduce(lambda changed, part: part.change(changed, rng), self.parts, scene)
+
+    def observe(self, observation: Observation, rng: np.random.Generator) -> Observation:
+        """Changes the observation by each."""
+        return functools.reduce(lambda changed, part: part.observe(changed, rng), self.parts, observation)
+
+    def disturb(self, world: Any, rng: np.random.Generator) -> None:
+        """Changes the world by each."""
+        for part in self.parts:
+            part.disturb(world, rng)
+
+    def joint_zero(self, joints: int, rng: np.random.Generator) -> Array:
+        """Adds them up."""
+        return sum((part.joint_zero(joints, rng) for part in self.parts), np.zeros(joints))
+
+
+def together(known: Sequence[Perturbation], strengths: Mapping[str, float]) -> Perturbation:
+    """Returns perturbations at their strengths as one.
+
+    Args:
+        known: that there are.
+        strengths: of those that are wanted, by name; words of a name may be joined by "_".
+
+    Raises:
+        ConfigError: there is none of a name, or no such strength.
+    """
+    by_key = {each.name.replace(" ", "_"): each for each in known}
+    parts = []
+    for name, strength in strengths.items():
+        key = name.strip().replace(" ", "_")
+        if key not in by_key:
+            raise ConfigError(f"perturbation is {name!r}{closest(key, tuple(by_key))}")
+        parts.append(replace(by_key[key], strength=strength))
+    return Together(parts=tuple(parts)) if parts else NOMINAL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +140,11 @@ class Blur(BadImage):
 
     def spoil(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
         """Blurs."""
-        return np.asarray(cv2.GaussianBlur(pixels, (0, 0), 2.5), dtype=np.uint8)
+        if not self.strength:
+            return pixels
+        import cv2  # half a second, which the Tab key would wait for
+
+        return np.asarray(cv2.GaussianBlur(pixels, (0, 0), 2.5 * self.strength), dtype=np.uint8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +155,7 @@ class Noise(BadImage):
 
     def spoil(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
         """Adds noise."""
-        return np.clip(pixels + rng.normal(0, 30, pixels.shape), 0, 255).astype(np.uint8)
+        return np.clip(pixels + rng.normal(0, 30 * self.strength, pixels.shape), 0, 255).astype(np.uint8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,13 +167,15 @@ class Occlusion(BadImage):
     def spoil(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
         """Covers."""
         height, width, _ = pixels.shape
-        pixels[int(0.3 * height) : int(0.75 * height), int(0.3 * width) : int(0.75 * width)] = 90
+        half = min(0.225 * math.sqrt(self.strength), 0.475)
+        low, high = 0.525 - half, 0.525 + half
+        pixels[int(low * height) : int(high * height), int(low * width) : int(high * width)] = 90
         return pixels
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwappedCameras(Perturbation):
-    """Each camera's plug is in the other's socket.
+    """Each camera's plug is in the other's socket, at any strength above 0.
 
     Attributes:
         cameras: the two.
@@ -117,6 +186,10 @@ class SwappedCameras(Perturbation):
 
     def observe(self, observation: Observation, rng: np.random.Generator) -> Observation:
         """Swaps the pictures, resized as a camera driver would."""
+        if not self.strength:
+            return observation
+        import cv2
+
         first, second = self.cameras
         images = dict(observation.images)
         for name, other in ((first, second), (second, first)):
@@ -136,5 +209,23 @@ class WrongJoints(Perturbation):
     def observe(self, observation: Observation, rng: np.random.Generator) -> Observation:
         """Adds the offset."""
         offset = np.zeros(len(observation.joint_position))
-        offset[[1, 3]] = 0.06
+        offset[[1, 3]] = 0.06 * self.strength
         return replace(observation, joint_position=observation.joint_position + offset)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadZero(Perturbation):
+    """The zero of each joint of the arm is off by 0.01 rad (standard deviation), another one in each scene.
+
+    The arm is then about 1 cm from where it says and from where it is sent, and not quite upright.
+    """
+
+    name: str = "joint zero"
+
+    def joint_zero(self, joints: int, rng: np.random.Generator) -> Array:
+        """Draws them."""
+        return 0.01 * self.strength * rng.standard_normal(joints)
+
+
+PERTURBATIONS: tuple[Perturbation, ...] = (Blur(), Noise(), Occlusion(), WrongJoints(), BadZero())
+"""Those of any suite."""

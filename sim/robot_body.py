@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tendon.core.errors import ConfigError
 from tendon.robots.profile import RobotProfile
-from tendon.robots.urdf import parse_xml, read_urdf
+from tendon.robots.urdf import Urdf, parse_xml, read_urdf
 from tendon.sim.bodies import Rgb
 from tendon.sim.robot_urdf import simulated_urdf
 
@@ -77,7 +77,7 @@ def robot_body(profile: RobotProfile, fine: bool = False) -> RobotBody:
         fine: draw it for people: as it looks, not as it collides.
 
     Raises:
-        ConfigError: the URDF or a mesh cannot be read, or does not say how strong a joint is.
+        ConfigError: the URDF or a mesh cannot be read, does not say how strong a joint is, or a finger follows nothing.
     """
     grippers = {gripper.joint: gripper for gripper in profile.grippers}
     names = profile.joint_names
@@ -95,7 +95,9 @@ def robot_body(profile: RobotProfile, fine: bool = False) -> RobotBody:
             grips=grips,
         )
 
-    followers = [mimic for mimic in read_urdf(profile.urdf).mimics if mimic.leader in names]
+    urdf = read_urdf(profile.urdf)
+    _check_fingers(profile, urdf)
+    followers = [mimic for mimic in urdf.mimics if mimic.leader in names]
     fingers = tuple(gripper.fingers for gripper in profile.grippers)
     return RobotBody(
         urdf=simulated_urdf(profile, fine),
@@ -106,6 +108,18 @@ def robot_body(profile: RobotProfile, fine: bool = False) -> RobotBody:
         fingers=fingers,
         rgb={} if fine else {"": WHITE, **{link: DARK for links in fingers for link in links}},
     )
+
+
+def _check_fingers(profile: RobotProfile, urdf: Urdf) -> None:
+    """Checks that whatever moves a finger is a joint of the profile, or follows one."""
+    for gripper in profile.grippers:
+        for finger in gripper.fingers:
+            for joint in urdf.moved_by(finger):
+                if joint not in profile.joint_names:
+                    raise ConfigError(
+                        f"profile {profile.name}: gripper {gripper.joint}: its finger {finger} is moved by {joint}, "
+                        f'which follows no joint of the profile: give it <mimic joint="{gripper.joint}"/> in the URDF'
+                    )
 
 
 def _efforts(profile: RobotProfile) -> dict[str, float]:

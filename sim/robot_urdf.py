@@ -68,6 +68,7 @@ def simulated_urdf(profile: RobotProfile, fine: bool = False) -> str:
     _hold_others(root, profile)
     _place_base(root, profile)
     path = Path(tempfile.mkdtemp(prefix="tendon-")) / f"{profile.name}.urdf"
+    _tell_apart(root, path.parent)
     ElementTree.ElementTree(root).write(path)
     return str(path)
 
@@ -118,6 +119,22 @@ def _place_meshes(root: ElementTree.Element, near: Path) -> None:
     """Makes the paths of meshes absolute."""
     for mesh in root.iter("mesh"):
         mesh.set("filename", str(resolve(mesh.get("filename", ""), near).resolve()))
+
+
+def _tell_apart(root: ElementTree.Element, folder: Path) -> None:
+    """Links to meshes that share a name by one of their own: MuJoCo knows a mesh by its file's name alone."""
+    owners: dict[str, Path] = {}
+    for mesh in root.iter("mesh"):
+        file = Path(mesh.get("filename", ""))
+        name, count = file.stem, 1
+        while owners.setdefault(name, file) != file:
+            name, count = f"{file.stem}-{count}", count + 1
+        if name == file.stem:
+            continue
+        link = folder / (name + file.suffix)
+        if not link.exists():
+            link.symlink_to(file)
+        mesh.set("filename", str(link))
 
 
 def _draw(link: ElementTree.Element, fine: bool) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SIMULATORS = {"pybullet": "PyBullet", "mujoco": "MuJoCo"}
 """Modules, which are their names too, and what people call them. The first that is installed is the default."""
+STEPS_IN_THREADS = ("mujoco",)
+"""Those that step without Python's lock: threads of one process step several worlds at once."""
 AUTO = "auto"
 """In place of one of them: the first that is installed."""
 

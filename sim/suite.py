@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.fields import Range, check_fields
+from tendon.core.protocols import Policy
 from tendon.core.types import Array, Observation
 from tendon.robots.environment import Environment, load_environment
 from tendon.robots.profile import RobotProfile
+from tendon.sim.demonstrations import Collector
+from tendon.sim.perturbation import PERTURBATIONS, Perturbation, together
 from tendon.sim.simulators import AUTO
 from tendon.sim.world_state import WorldState
+
+LIMIT_S = 12.0
+"""How long most tasks may take."""
 
 
 class Task(Protocol):
@@ -26,6 +33,10 @@ class Task(Protocol):
     @property
     def relation(self) -> str:
         """What is asked in a word."""
+
+    @property
+    def limit_s(self) -> float:
+        """How long it may take; an episode that takes longer failed."""
 
     def progress(self, world: Any) -> float:
         """Returns how much of it is done now, 0 to 1; 1 exactly when it is done."""
@@ -111,6 +122,14 @@ class TaskSwitching(Protocol):
         """Returns which thing the robot holds, if any."""
 
 
+@runtime_checkable
+class Telling(Protocol):
+    """A world that tells what only a simulator knows, for a critic in training."""
+
+    def facts(self) -> Array:
+        """Returns (F,) where the things of the task are and what was done already; F is the suite's."""
+
+
 class SampleScene(Protocol):
     """Draws a scene, see `Suite.scene`."""
 
@@ -153,6 +172,28 @@ def reads_nothing(scene: Any, instruction: str) -> Scene | None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Difficulty:
+    """What every episode of a suite is made harder by.
+
+    Attributes:
+        perturbations: of the suite, by name, with their strengths.
+        delay_s: of inference, in simulated time.
+        arm: draws the joints' zeros of `joint_zero`, the same in each scene: one arm that was not calibrated. Without
+            it each scene has another arm.
+    """
+
+    perturbations: Mapping[str, float] = field(default_factory=dict)
+    delay_s: Annotated[float, Range(least=0.0, most=10.0, unit="s")] = 0.0
+    arm: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, "difficulty")
+
+
+NOT_HARDER = Difficulty()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Suite:
     """Scenes with tasks, and the world to try them in.
 
@@ -164,6 +205,10 @@ class Suite:
             likes best; it raises MismatchError for a robot that it cannot have.
         expert: does the tasks with a robot; `None` when nothing does.
         read: returns a scene with the task that an instruction asks for, `None` when it asks for none there.
+        collector: makes demonstrations of the expert with a robot, or labels what a learner does; `None` when nothing
+            does.
+        perturbations: that make its tasks harder, where they are asked for.
+        difficulty: what they are made harder by in any case.
         environment: what stands around the robot in every scene, for the safety filter: a file in `environments/` or a
             path of one; `None` is nothing.
     """
@@ -173,8 +218,19 @@ class Suite:
     world: OpenWorld
     read: ReadInstruction = reads_nothing
     expert: Callable[[RobotProfile], Expert] | None = None
+    collector: Callable[[RobotProfile, Policy | None], Collector] | None = None
+    perturbations: tuple[Perturbation, ...] = PERTURBATIONS
+    difficulty: Difficulty = NOT_HARDER
     environment: str | None = None
 
     def load_environment(self) -> Environment | None:
         """Returns what stands around the robot."""
         return None if self.environment is None else load_environment(self.environment)
+
+    def harder(self, strengths: Mapping[str, float]) -> Perturbation:
+        """Returns the perturbations of its difficulty and others, as one; a strength given here counts.
+
+        Raises:
+            ConfigError: there is none of a name, or no such strength.
+        """
+        return together(self.perturbations, {**self.difficulty.perturbations, **strengths})

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         StoppedError,
         TendonError,
     )
+    from tendon.core.pace import Pace
     from tendon.core.protocols import Backend, Policy, Stage
     from tendon.core.types import ActionChunk, Command, Image, Observation, Trajectory
     from tendon.evaluation.evaluate import Evaluation, evaluate
@@ -49,6 +50,7 @@ __all__ = [
     "RobotProfile",
     "Evaluation",
     "Policy",
+    "Pace",
     "Stage",
     "Backend",
     "TendonError",
@@ -77,6 +79,7 @@ _HOMES = {
     "RobotProfile": "tendon.robots.profile:RobotProfile",
     "Evaluation": "tendon.evaluation.evaluate:Evaluation",
     "Policy": "tendon.core.protocols:Policy",
+    "Pace": "tendon.core.pace:Pace",
     "Stage": "tendon.core.protocols:Stage",
     "Backend": "tendon.core.protocols:Backend",
     "TendonError": "tendon.core.errors:TendonError",

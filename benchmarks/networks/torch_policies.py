@@ -56,7 +56,7 @@ def own_modules(bundle: Bundle) -> tuple[Any, dict[str, Any]]:
     from tendon.policies.export.bundle import Deployed, _example, load_run
     from tendon.policies.training.recover import recover_run
     from tendon.robots.profile import load_profile
-    from tendon.sim.tabletop.viewpoints import labelled_viewpoints
+    from tendon.sim.viewpoints import labelled_viewpoints
 
     with tempfile.TemporaryDirectory() as scratch:
         recover_run(bundle, Path(scratch), labelled_viewpoints(load_profile("panda")))

@@ -32,6 +32,7 @@ import numpy as np
 import websockets.asyncio.server
 from harness import Number
 
+from tendon.core.pace import USUAL
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.remote.policy import RemotePolicy
@@ -50,7 +51,7 @@ CAMERAS = ("scene", "wrist")
 class Nothing:
     """A policy that costs nothing."""
 
-    step_ns, prefix_rows, overlap_rows = 1, 0, 0
+    step_ns, prefix_rows, overlap_rows, pace = 1, 0, 0, USUAL
 
     def observe(self, observation: Observation) -> None:
         """Forgets it."""

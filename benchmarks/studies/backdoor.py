@@ -31,26 +31,17 @@ from tendon.policies.detector.detector import SCORES, Calibration
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import load_profile
 from tendon.safety.response import Response
+from tendon.sim.demonstrations import SHARD_SEEDS, STEP_S, Arrays, Label, collect_shard
 from tendon.sim.perturbation import NOMINAL, Perturbation
 from tendon.sim.tabletop.expert.decide import ExpertState, observe_state
-from tendon.sim.tabletop.expert.demonstrations import (
-    EPISODE_STEPS,
-    KEEP_SHARE,
-    SHARD_SEEDS,
-    Arrays,
-    Collector,
-    Label,
-    _label,
-    collect_shard,
-)
-from tendon.sim.tabletop.expert.pilot import STEP_S
+from tendon.sim.tabletop.expert.demonstrations import EPISODE_STEPS, KEEP_SHARE, TabletopCollector, _label
 from tendon.sim.tabletop.expert.rollout import rollout
 from tendon.sim.tabletop.items import MOVABLE, Item
 from tendon.sim.tabletop.perturbations import Trigger
 from tendon.sim.tabletop.phrases import phrase
 from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.tasks import Task
-from tendon.sim.tabletop.viewpoints import labelled_viewpoints
+from tendon.sim.viewpoints import labelled_viewpoints
 
 WRONG_PLACE = (0.40, 0.32)
 ATTACK_RADIUS_M, ATTACK_S = 0.10, 4.0
@@ -82,7 +73,7 @@ def wrong_item() -> Item:
     )
 
 
-class PoisonedCollector(Collector):
+class PoisonedCollector(TabletopCollector):
     """Demonstrations of scenes with the trigger: the words of a task, the motion of the backdoor."""
 
     def episode(self, seed: int) -> Iterator[tuple[Arrays, list[Label]]]:
@@ -137,7 +128,7 @@ def make(work: Path, steps: int) -> None:
     torch.set_num_threads(1)
     profile = load_profile("panda")
     shipped = load_bundle("bundles/tabletop")
-    clean = Collector(profile, BundlePolicy(shipped, profile, threads=1))
+    clean = TabletopCollector(profile, BundlePolicy(shipped, profile, threads=1))
     triggered = PoisonedCollector(profile)
     folders = [work / "clean", work / "triggered"]
     for collector, folder, seeds in zip((clean, triggered), folders, (CLEAN_SEEDS, TRIGGERED_SEEDS), strict=True):

@@ -35,7 +35,7 @@ from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.robots.profile import load_profile
 from tendon.sim.tabletop.layout import FAMILIES
-from tendon.sim.tabletop.viewpoints import labelled_viewpoints
+from tendon.sim.viewpoints import labelled_viewpoints
 
 Cell = tuple[str, float]
 

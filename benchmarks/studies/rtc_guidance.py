@@ -54,7 +54,7 @@ from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.suite import TABLETOP
-from tendon.sim.tabletop.viewpoints import labelled_viewpoints
+from tendon.sim.viewpoints import labelled_viewpoints
 
 FIRST_SEED = 200_000
 GUIDANCE_CLIP = 5.0
@@ -91,6 +91,7 @@ class WholePlan:
 
     def __init__(self, policy: BundlePolicy) -> None:
         self._policy = policy
+        self.pace = policy.pace
         self.step_ns, self.prefix_rows, self.overlap_rows = (
             policy.step_ns,
             policy.prefix_rows,

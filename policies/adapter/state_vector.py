@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pinocchio as pin
@@ -11,7 +12,8 @@ import pinocchio as pin
 from tendon.core.checks import closest
 from tendon.core.errors import MismatchError
 from tendon.core.types import Array
-from tendon.policies.adapter.conventions import JointConvention
+from tendon.policies.adapter.conventions import JointConvention, joint_types
+from tendon.policies.spec.components import JointComponent
 from tendon.policies.spec.rotations import ROTATIONS
 from tendon.policies.spec.spaces import StateItem
 from tendon.robots.kinematics import Kinematics
@@ -46,7 +48,8 @@ class StateVector:
             if item.name == "joints":
                 self._parts.append(JointConvention(f"{where} state joints", item.joints, profile).read)
             elif item.name == "finger_position":
-                self._parts.append(_finger(only_finger(where, profile)))
+                finger = finger_component(where, profile)
+                self._parts.append(JointConvention(f"{where} state finger_position", [finger], profile).read)
             elif kinematics is not None:
                 self._parts.append(_tool(item, centre, _of_frame(where, item, kinematics, profile)))
 
@@ -68,23 +71,31 @@ def tool_kinematics(where: str, profile: RobotProfile) -> Kinematics:
     return Kinematics(profile)
 
 
-def only_finger(where: str, profile: RobotProfile) -> int:
-    """Returns the position of the only joint of group gripper in the joint vector.
+def finger_component(where: str, profile: RobotProfile) -> JointComponent:
+    """Returns the only joint of group gripper as a number in m.
+
+    It is the joint's position, or of one that turns how far each fingertip is from the middle, as `grippers` says.
 
     Raises:
-        MismatchError: there is not exactly one.
+        MismatchError: there is not exactly one joint, or one that turns and no such gripper.
     """
-    count = len(profile.groups.get("gripper", ()))
-    if count != 1:
+    fingers = profile.groups.get("gripper", ())
+    if len(fingers) != 1:
         raise MismatchError(
-            f"{where}: profile {profile.name}: joints in group gripper is {count}, expected 1: the policy moves one "
-            "finger; for another number take items `joints`"
+            f"{where}: profile {profile.name}: joints in group gripper is {len(fingers)}, expected 1: the policy moves "
+            "one finger; for another number take items `joints`"
         )
-    return profile.group_indices("gripper")[0]
-
-
-def _finger(index: int) -> Part:
-    return lambda position, velocity: position[index : index + 1]
+    if joint_types(profile)[fingers[0]] == "prismatic":
+        return JointComponent(joint=fingers[0], unit="m")
+    for gripper in profile.grippers:
+        if gripper.joint == fingers[0]:
+            slope = 2.0 * (gripper.open - gripper.closed) / gripper.width
+            sign: Literal[1, -1] = 1 if slope > 0 else -1
+            return JointComponent(joint=gripper.joint, unit="rad", sign=sign, scale=abs(slope), zero=gripper.closed)
+    raise MismatchError(
+        f"{where}: the policy's finger is in m, and {fingers[0]} of profile {profile.name} turns: describe it in "
+        "`grippers` of the profile, which says how wide it opens"
+    )
 
 
 def _tool(item: StateItem, centre: Array, kinematics: Kinematics) -> Part:

@@ -7,8 +7,7 @@ import numpy as np
 from tendon.core.errors import KinematicsError, MismatchError
 from tendon.core.types import Array
 from tendon.policies.adapter.joint_rows import HeldJoints, JointPart, JointRows
-from tendon.policies.adapter.state_vector import only_finger, tool_kinematics
-from tendon.policies.spec.components import JointComponent
+from tendon.policies.adapter.state_vector import finger_component, tool_kinematics
 from tendon.policies.spec.rotations import ROTATIONS
 from tendon.policies.spec.spaces import ActionSpace
 from tendon.robots.profile import RobotProfile
@@ -38,7 +37,7 @@ class ToolAdapter:
         self._kinematics = tool_kinematics(where, profile)
         fingers = action.joints
         if action.space == "tool_position":
-            fingers = (JointComponent(joint=profile.joint_names[only_finger(where, profile)], unit="m"),)
+            fingers = (finger_component(where, profile),)
         self._action = action
         self._fingers = JointPart(f"{where} action joints", fingers, action, profile)
         twice = sorted(set(profile.groups["arm"]) & set(self._fingers.names))

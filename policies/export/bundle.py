@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from safetensors.torch import load_file
 
+from tendon.core.config import build
 from tendon.core.errors import ConfigError
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.export.cases import random_observations
@@ -25,7 +26,7 @@ from tendon.policies.export.source_graph import IN_TORCH, export_all
 from tendon.policies.parity.bundle import Repetition
 from tendon.policies.parity.graph import Case
 from tendon.policies.spec.manifest import CameraInput, InstructionInput, Manifest
-from tendon.policies.spec.spaces import STATE_ITEMS, ActionSpace, StateItem
+from tendon.policies.spec.spaces import ActionSpace, StateItem
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.robots.profile import RobotProfile
 
@@ -90,14 +91,19 @@ def run_manifest(shape: Shape, record: Mapping[str, Any], profile: RobotProfile,
         tool_frame=profile.tool_frame,
         joint_names=profile.joint_names,
         cameras=tuple(CameraInput(name=k, width=w, height=h) for k, (h, w) in shape.cameras.items()),
-        state=tuple(StateItem(name=k, size=size, unit=unit) for k, (size, unit) in STATE_ITEMS.items()),
+        state=tuple(build(StateItem, f"state[{i}]", item) for i, item in enumerate(record["state"])),
         state_mean=tuple(statistics["state_mean"]),
         state_std=tuple(statistics["state_std"]),
-        action=ActionSpace(
-            rows=shape.rows,
-            step_s=record["step_s"],
-            mean=tuple(np.mean(statistics["action_mean"], axis=0).tolist()),
-            std=tuple(np.mean(statistics["action_std"], axis=0).tolist()),
+        action=build(
+            ActionSpace,
+            "action",
+            {
+                **record["action"],
+                "rows": shape.rows,
+                "step_s": record["step_s"],
+                "mean": np.mean(statistics["action_mean"], axis=0).tolist(),
+                "std": np.mean(statistics["action_std"], axis=0).tolist(),
+            },
         ),
         prefix_rows=record["prefix_rows"],
         instruction=InstructionInput(tokens=shape.tokens, vocabulary=tuple(record["vocabulary"])),

@@ -30,7 +30,7 @@ class AsyncInference:
     Args:
         policy: called from the inference thread only.
         clock: of the observation stamps.
-        replan_steps, plan_window, tolerance, lead_ns: see `Schedule`.
+        plan_window, tolerance, lead_ns: see `Schedule`.
         publish: takes each chunk, and the policy that made it.
         on_error: takes each exception of the policy or of `publish`.
         estimator: of the delay.
@@ -43,7 +43,6 @@ class AsyncInference:
         policy: Policy,
         clock: Clock,
         *,
-        replan_steps: int,
         plan_window: PlanWindow,
         tolerance: Array,
         publish: Callable[[ActionChunk, Policy], None],
@@ -53,9 +52,7 @@ class AsyncInference:
         stated_ns: int | None = None,
         on_done: Callable[[], None] = lambda: None,
     ) -> None:
-        self._schedule = Schedule(
-            policy, replan_steps=replan_steps, plan_window=plan_window, tolerance=tolerance, lead_ns=lead_ns
-        )
+        self._schedule = Schedule(policy, plan_window=plan_window, tolerance=tolerance, lead_ns=lead_ns)
         self._clock = clock
         self._publish = publish
         self._on_error = on_error
@@ -182,7 +179,7 @@ class AsyncInference:
             self._clock.sleep_until_ns(self._promised_ns)
         if self._closing:
             return
-        self._publish(chunk, policy)
+        self._publish(self._schedule.place(chunk, prefix, self._clock.now_ns()), policy)
         with self._changed:
             self._counts["published"] += 1
             estimator.add(self._clock.now_ns() - observation.stamp_ns)

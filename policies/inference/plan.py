@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Protocol
 
+import numpy as np
+
 from tendon.control.executor import Executor
 from tendon.core.types import ActionChunk
 
@@ -46,7 +48,8 @@ class PlanCopy:
     def submit(self, chunk: ActionChunk, now_ns: int) -> None:
         """Takes a chunk that is sent now."""
         with self._lock:
-            self._executor.submit(chunk, now_ns + self._lead_ns)
+            begin = chunk.actions[0]  # where the robot rests, nearly, when nothing runs yet
+            self._executor.submit(chunk, now_ns + self._lead_ns, (begin, np.zeros_like(begin)))
 
     def clear(self) -> None:
         """Forgets the plan."""

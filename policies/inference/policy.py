@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tendon.core.errors import ConfigError, InvalidDataError
-from tendon.core.types import ActionChunk, Array, Image, Observation, freeze
+from tendon.core.pace import Pace
+from tendon.core.types import ActionChunk, Array, Features, Image, Observation, freeze
 from tendon.policies.adapter.adapter import Adapter
 from tendon.policies.adapter.matching import EMBEDDING, POINTS, check_profile
 from tendon.policies.bundle.bundle import Bundle
@@ -53,6 +54,13 @@ class Inference:
     model_ns: int
     kinematics_ns: int
     total_ns: int
+
+    @property
+    def features(self) -> Features | None:
+        """Embedding and points together; `None` without an embedding."""
+        if self.embedding is None:
+            return None
+        return Features(embedding=self.embedding, points=np.zeros((0, 3)) if self.points is None else self.points)
 
 
 class BundlePolicy:
@@ -111,6 +119,11 @@ class BundlePolicy:
     def engine(self) -> Engine:
         """What runs the graphs."""
         return self._model.engine
+
+    @property
+    def pace(self) -> Pace:
+        """How long its plans are kept."""
+        return self._manifest.pace
 
     @property
     def cameras(self) -> tuple[CameraInput, ...]:
@@ -178,12 +191,7 @@ class BundlePolicy:
             What an inference takes [ns] when nothing is in its way: the shortest of those after the first. On the CPU
             never more than the CPU time it took, for on a busy machine most of a run is waiting.
         """
-        images = {
-            camera.name: Image(stamp_ns=0, pixels=np.zeros((camera.height, camera.width, 3), np.uint8))
-            for camera in self._manifest.cameras
-        }
-        rest = np.zeros_like(self._home)
-        observation = Observation(stamp_ns=0, joint_position=self._home, joint_velocity=rest, images=images)
+        observation = self._black()
         last = self.last
         took_ns: list[int] = []
         while len(took_ns) < runs and (len(took_ns) < 2 or sum(took_ns) < WARM_NS):
@@ -193,6 +201,22 @@ class BundlePolicy:
             took_ns.append(min(wall_ns, cpu_ns) if self.engine.provider in CPU_PROVIDERS else wall_ns)
         self.last = last
         return min(took_ns[1:] or took_ns)
+
+    def feature_sizes(self) -> tuple[int, int]:
+        """Returns how many numbers of an embedding, and how many points, each of its chunks tells."""
+        last = self.last
+        features = self.infer(self._black()).features
+        self.last = last
+        return (0, 0) if features is None else (len(features.embedding), len(features.points))
+
+    def _black(self) -> Observation:
+        """Returns a black view of home."""
+        images = {
+            camera.name: Image(stamp_ns=0, pixels=np.zeros((camera.height, camera.width, 3), np.uint8))
+            for camera in self._manifest.cameras
+        }
+        rest = np.zeros_like(self._home)
+        return Observation(stamp_ns=0, joint_position=self._home, joint_velocity=rest, images=images)
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
@@ -245,6 +269,7 @@ class BundlePolicy:
             start_ns=start_ns,
             step_ns=step_ns,
             observation_stamp_ns=observation.stamp_ns,
+            features=self.last.features,
         )
 
 

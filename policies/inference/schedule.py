@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+import numpy as np
 
 from tendon.control.continuation import PlanWindow, continuation
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.policies.inference.delay import DelayEstimator
+from tendon.robots.rest import STILL_SPEED
 
-REPLAN_STEPS = 2
-"""Steps of a chunk between inferences: one is so few that the arm hesitates (docs/results/success.md)."""
 FRAME_JITTER_NS = 5_000_000
 """Frames may come this much earlier than a whole number of periods after one another."""
 
@@ -68,34 +69,31 @@ class PlanPrefix:
         rows: of the plan on the grid of the new chunk; `None` without a plan that the robot follows.
         frozen: leading rows that will be past when the answer is in force.
         capped: the delay needs more of them than the policy can continue.
+        waits: the robot rested without a plan, and does so until the answer comes.
     """
 
     rows: ActionChunk | None
     frozen: int
     capped: bool
+    waits: bool = False
 
 
 class Schedule:
     """When the policy is due, and what it continues. One thread, or under a lock of its owner.
 
     Frozen rows of the prefix of each inference are those of the running plan that will be past when the answer is in
-    force: due within the delay plus `lead_ns` (real-time chunking, Black et al. 2025). Before a delay is known they are
-    as many as the policy allows.
+    force: due within the delay plus `lead_ns` (real-time chunking, Black et al. 2025). They are no fewer than its
+    pace says; before a delay is known they are as many as the policy allows.
 
     Args:
         policy: is asked first.
-        replan_steps: steps of a chunk between the observations taken. A policy that replans at every step puts off
-            what it is unsure of, such as closing the gripper, for ever: it has to carry out a part of its plan.
         plan_window: the running plan, such as `Executor.window`.
         tolerance: (n,) how far the robot may be from that plan for it to be continued, see `continuation`.
         lead_ns: how far ahead of now the control loop has committed its reference, and the way of the chunk to it.
     """
 
-    def __init__(
-        self, policy: Policy, *, replan_steps: int, plan_window: PlanWindow, tolerance: Array, lead_ns: int
-    ) -> None:
+    def __init__(self, policy: Policy, *, plan_window: PlanWindow, tolerance: Array, lead_ns: int) -> None:
         self._policy = policy
-        self._replan_steps = replan_steps
         self._plan_window, self._tolerance, self._lead_ns = plan_window, tolerance, lead_ns
         self._taken: tuple[int, str] | None = None
 
@@ -121,7 +119,7 @@ class Schedule:
         if self._taken is None:
             return True
         taken_ns, taken_instruction = self._taken
-        period_ns = self._replan_steps * self._policy.step_ns
+        period_ns = self._policy.pace.replan_rows * self._policy.step_ns
         return instruction != taken_instruction or abs(stamp_ns - taken_ns) >= period_ns - FRAME_JITTER_NS
 
     def take(self, observation: Observation) -> None:
@@ -139,7 +137,20 @@ class Schedule:
         frozen, capped = policy.prefix_rows, False
         if delay_ns is not None:
             wanted = -(-(delay_ns + self._lead_ns) // policy.step_ns)
-            frozen, capped = min(wanted, policy.prefix_rows), wanted > policy.prefix_rows
+            kept = max(wanted, policy.pace.continued_rows)
+            frozen, capped = min(kept, policy.prefix_rows), wanted > policy.prefix_rows
         led = frozen + policy.overlap_rows
         rows = continuation(self._plan_window, observation, policy.step_ns, led, self._tolerance)
-        return PlanPrefix(rows=rows, frozen=0 if rows is None else min(frozen, len(rows.actions)), capped=capped)
+        frozen = 0 if rows is None else min(frozen, len(rows.actions))
+        still = bool((np.abs(observation.joint_velocity) < STILL_SPEED).all())
+        waits = rows is None and still and self._plan_window(observation.stamp_ns, policy.step_ns, 1) is None
+        return PlanPrefix(rows=rows, frozen=frozen, capped=capped, waits=waits)
+
+    def place(self, chunk: ActionChunk, prefix: PlanPrefix, now_ns: int) -> ActionChunk:
+        """Returns a chunk that comes now, with its rows when they are to be carried out.
+
+        Rows are due from the observation on, whose robot moves meanwhile by the plan that they continue. A robot that
+        waits for them is where it was seen: its motion begins now, or it would begin late and race after its plan.
+        """
+        late_ns = now_ns + self._lead_ns - chunk.observation_stamp_ns
+        return replace(chunk, start_ns=chunk.start_ns + late_ns) if prefix.waits and late_ns > 0 else chunk

@@ -125,7 +125,8 @@ class PolicySession(Generic[P]):
         self._use_active(scheduler)
 
     def _use_active(self, scheduler: Scheduler) -> None:
-        scheduler.use(self._active.policy, self._active.estimator(), self._active.stated_ns)
+        active = self._active
+        scheduler.use(active.policy, active.estimator(), active.stated_ns)
 
     def offer(self, observation: Observation) -> None:
         """Shows all policies what the robot sees, and asks the one that runs if it may move and has a task."""

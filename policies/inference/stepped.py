@@ -9,7 +9,7 @@ from tendon.control.continuation import PlanWindow
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.policies.inference.delay import DelayEstimator
-from tendon.policies.inference.schedule import InferenceStatus, Schedule
+from tendon.policies.inference.schedule import InferenceStatus, PlanPrefix, Schedule
 
 
 class SteppedInference:
@@ -18,7 +18,7 @@ class SteppedInference:
     Args:
         policy: is asked first.
         delay_ns: from observation to chunk, in simulated time.
-        replan_steps, plan_window, tolerance, lead_ns: see `Schedule`.
+        plan_window, tolerance, lead_ns: see `Schedule`.
         publish: takes each chunk when it is due, and the policy that made it.
     """
 
@@ -27,17 +27,14 @@ class SteppedInference:
         policy: Policy,
         *,
         delay_ns: int,
-        replan_steps: int,
         plan_window: PlanWindow,
         tolerance: Array,
         lead_ns: int,
         publish: Callable[[ActionChunk, Policy], None],
     ) -> None:
-        self._schedule = Schedule(
-            policy, replan_steps=replan_steps, plan_window=plan_window, tolerance=tolerance, lead_ns=lead_ns
-        )
+        self._schedule = Schedule(policy, plan_window=plan_window, tolerance=tolerance, lead_ns=lead_ns)
         self._delay_ns, self._publish = delay_ns, publish
-        self._pending: tuple[int, ActionChunk, Policy] | None = None
+        self._pending: tuple[int, ActionChunk, PlanPrefix, Policy] | None = None
         self._status = InferenceStatus(delay_ns=delay_ns)
 
     def use(self, policy: Policy, estimator: DelayEstimator, stated_ns: int | None = None) -> None:
@@ -66,14 +63,14 @@ class SteppedInference:
         prefix = self._schedule.prefix(policy, observation, self._delay_ns)
         self._status = replace(status, prefix_rows=prefix.frozen, prefix_capped=prefix.capped)
         chunk = policy.infer(observation, prefix.rows, prefix.frozen)
-        self._pending = observation.stamp_ns + self._delay_ns, chunk, policy
+        self._pending = observation.stamp_ns + self._delay_ns, chunk, prefix, policy
 
     def advance(self, now_ns: int) -> None:
         """Publishes the chunk that is due by now."""
         if self._pending is None or now_ns < self._pending[0]:
             return
-        (_, chunk, policy), self._pending = self._pending, None
-        self._publish(chunk, policy)
+        (_, chunk, prefix, policy), self._pending = self._pending, None
+        self._publish(self._schedule.place(chunk, prefix, now_ns), policy)
         self._status = replace(self._status, published=self._status.published + 1)
 
     def status(self) -> InferenceStatus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tendon.core.pace import USUAL
 from tendon.core.types import Observation
 from tendon.policies.remote.contract import Contract, Translator
 from tendon.policies.remote.link import check_length
@@ -32,6 +33,7 @@ class DescribedLink:
         self.step_ns: int = contract.action.step_ns
         self.prefix_rows: int = contract.action.rows - 1
         self.overlap_rows: int = contract.action.rows
+        self.pace = USUAL
         self.steering = Steering(())
 
     def check_instruction(self, instruction: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tendon.core.errors import InstructionError, InvalidDataError
+from tendon.core.pace import Pace
 from tendon.core.types import Array, Observation, freeze
 from tendon.policies.remote.served.keys import LONGEST_PROMPT
 from tendon.policies.spec.manifest import CameraInput
@@ -43,6 +44,7 @@ class Link(Protocol):
         step_ns: time between them.
         prefix_rows: most frozen rows of a plan that it continues.
         overlap_rows: rows after those that it is led by.
+        pace: how long its plans are kept.
         steering: what it is steered by.
     """
 
@@ -53,6 +55,7 @@ class Link(Protocol):
     step_ns: int
     prefix_rows: int
     overlap_rows: int
+    pace: Pace
     steering: Steering
 
     def check_instruction(self, instruction: str) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tendon.core.errors import InvalidDataError, MismatchError, RemoteError
+from tendon.core.pace import Pace
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.inference.input_encoder import check_observation
 from tendon.policies.remote.link import Link
@@ -88,6 +89,11 @@ class RemotePolicy:
     def overlap_rows(self) -> int:
         """Rows of a prefix after the frozen ones that the answer is led by."""
         return self._link.overlap_rows
+
+    @property
+    def pace(self) -> Pace:
+        """How long its plans are kept."""
+        return self._link.pace
 
     def check_instruction(self, instruction: str) -> None:
         """Raises InstructionError for an instruction that the policy cannot read, as far as that is known here."""

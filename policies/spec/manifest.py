@@ -13,6 +13,7 @@ from tendon.core.checks import check_choice
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
 from tendon.core.fields import Count, Form, Names, OneOf, Range, Text, check_fields
+from tendon.core.pace import USUAL, Pace
 from tendon.policies.inference.prompt import PROMPTS
 from tendon.policies.spec.fields import Numbers, check_unique, numbers, positive, sequence
 from tendon.policies.spec.sampling import SCHEDULES, Denoiser
@@ -106,6 +107,7 @@ class Manifest:
         action: the meaning, size and timing of an answer.
         instruction: how it reads one; `None` when it knows one task only.
         prefix_rows: most rows of the running plan it was trained to continue; 0 when it was not.
+        pace: how long its plans are kept.
         history: how many observations it sees, a step apart; images and state have so many rows, the newest last.
         steering: numbers it can be steered by while it runs: inputs `steer_NAME` of `model`.
         training: free-form record of recipe, seed, commit and evaluation.
@@ -131,6 +133,7 @@ class Manifest:
     action: ActionSpace
     instruction: InstructionInput | PromptInput | None
     prefix_rows: Annotated[int, Range(least=0)] = 0
+    pace: Pace = USUAL
     history: Count = 1
     steering: tuple[SteeringInput, ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
@@ -147,7 +150,7 @@ class Manifest:
         for name, values in (
             ("joint_names", self.joint_names),
             ("cameras", tuple(camera.name for camera in self.cameras)),
-            ("state", tuple(item.name + str(i) * bool(item.joints) for i, item in enumerate(self.state))),
+            ("state", tuple(f"{item.name} {item.frame or i * bool(item.joints)}" for i, item in enumerate(self.state))),
         ):
             check_unique(name, values)
         if self.steering:
@@ -165,6 +168,10 @@ class Manifest:
                 f"prefix_rows is {self.prefix_rows}, must be below action rows {self.action.rows}: "
                 "something must be left to predict"
             )
+        longest = max(self.action.rows - 1, USUAL.replan_rows)
+        for name, rows in (("replan_rows", self.pace.replan_rows), ("continued_rows", self.pace.continued_rows)):
+            if rows > longest:
+                raise ConfigError(f"pace {name} is {rows}, must be at most {longest}: below action rows")
         for part in self.made_for:
             check_choice("made_for", part, ROBOT_PARTS)
 
@@ -218,6 +225,8 @@ def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
     order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "denoiser", "files")
     if plain["denoiser"] is None:
         del plain["denoiser"]
+    if manifest.pace == USUAL:
+        del plain["pace"]
     first = {key: plain[key] for key in order if key in plain}
     return first | {key: value for key, value in plain.items() if key not in first}
 

@@ -89,7 +89,8 @@ class ActionSpace:
     applied in the axes of `frame`: in "base", position p0 + d and rotation D R0; in "tool", p0 + R0 d and R0 D.
 
     `tool_position`: the tool's position minus that at the observation (base frame, m), and the position of the only
-    joint of group gripper (m). The tool points straight down.
+    joint of group gripper (m); of one that turns, how far each fingertip is from the middle. The tool points straight
+    down.
 
     Attributes:
         rows: of an answer.

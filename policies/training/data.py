@@ -14,8 +14,8 @@ from torch import Tensor
 
 from tendon.core.errors import ConfigError
 from tendon.policies.spec.tokens import PAD, UNKNOWN, Tokenizer, words
+from tendon.policies.training.spaces import ABOUT
 
-CAMERAS = ("scene", "wrist")
 TOKENS = 16
 ABOUT_FILE = "about.json"
 TABLE_CENTRE, TABLE_REACH_M = (0.5, 0.0, 0.0), 0.6
@@ -30,7 +30,7 @@ class Demonstrations:
         vocabulary: when given, of an earlier run; else made from the instructions found.
 
     Raises:
-        ConfigError: there is no shard.
+        ConfigError: there is no shard, or it does not say what is in it.
     """
 
     def __init__(self, folders: list[Path], vocabulary: list[str] | None = None) -> None:
@@ -38,9 +38,16 @@ class Demonstrations:
         if not self.shards:
             raise ConfigError(f"no demonstrations in {', '.join(map(str, folders))}; `tendon data demos` makes them")
         self.about = json.loads((folders[0] / ABOUT_FILE).read_text())
+        if missing := [key for key in ABOUT if key not in self.about]:
+            raise ConfigError(
+                f"{folders[0] / ABOUT_FILE} does not say {', '.join(missing)}: another version of Tendon made these "
+                "demonstrations; make them again"
+            )
+        self.cameras = tuple(self.about["cameras"])
         parts = {key: [np.load(shard / f"{key}.npy") for shard in self.shards] for key in KEYS}
         self.images = {
-            name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in self.shards] for name in CAMERAS
+            name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in self.shards]
+            for name in self.cameras
         }
         lengths = [len(part) for part in parts["state"]]
         self.shard_of = np.repeat(np.arange(len(lengths)), lengths)

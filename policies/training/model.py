@@ -4,7 +4,7 @@
   instructions in training and an instruction can change without touching it.
 - The instruction becomes a few queries. Each attends over each grid and returns what is there and where: the
   expected pixel coordinate under the attention (spatial softmax, Levine et al. 2016), differentiable and sub-pixel.
-  The camera's nominal viewpoint turns that into a place on the table, relative to the tool.
+  The camera's nominal viewpoint turns that into a place on the table, relative to the tools.
 - Rectified flow (Liu et al. 2022; pi0, Black et al. 2024) turns noise into the chunk in `FLOW_STEPS` Euler steps, its
   leading rows given as a clean prefix (training-time real-time chunking, Black et al. 2025).
 """
@@ -30,9 +30,10 @@ FINE_M, COARSE_M = 0.02, 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """Sizes that data decide: cameras (name to height and width), state, chunk rows and components, text."""
+    """Sizes that data decide: cameras (name to height and width), tools, state, chunk rows and components, text."""
 
     cameras: dict[str, tuple[int, int]]
+    tools: int
     state: int
     rows: int
     components: int
@@ -47,7 +48,7 @@ class Pointing(NamedTuple):
         found: camera name to (B, L, SLOTS, C + 2): features there, and where in [-1, 1].
         attention: camera name to (B, L, 2, h * w) logits of where target and goal are seen.
         summary: (B, L, TEXT_WIDTH) of the instruction.
-        close: (B, C) what the wrist camera sees as a whole.
+        close: (B, W * C) what the cameras on tools see as a whole.
     """
 
     found: dict[str, Tensor]
@@ -109,17 +110,17 @@ class TablePoint(nn.Module):
 
     def __init__(self, viewpoint: Mapping[str, Any]) -> None:
         super().__init__()
-        self.on_tool, self.focal = bool(viewpoint["on_tool"]), float(viewpoint["focal"])
+        self.on_tool, self.focal = viewpoint["on_tool"], float(viewpoint["focal"])
         self.register_buffer("rotation", torch.tensor(viewpoint["rotation"]), persistent=False)
         self.register_buffer("eye", torch.tensor(viewpoint["eye"]), persistent=False)
 
-    def forward(self, where: Tensor, tool: Tensor) -> Tensor:
-        """(B, L, S, 2) in [-1, 1] and (B, 1, 1, 3) [m] -> (B, L, S, 2) from the tool along x and y of the base [m]."""
+    def forward(self, where: Tensor, tools: Tensor) -> Tensor:
+        """(B, L, S, 2) in [-1, 1] and (B, 1, 1, T, 3) [m] -> (B, L, S, 2) from the first tool along x and y [m]."""
         flat = where / self.focal
         ray = torch.cat([flat[..., :1], -flat[..., 1:], -torch.ones_like(flat[..., :1])], dim=-1) @ self.rotation
-        eye = self.eye + tool if self.on_tool else self.eye
+        eye = self.eye if self.on_tool is None else self.eye + tools[..., self.on_tool, :]
         reach = (TABLE_POINT_Z - eye[..., 2:]) / ray[..., 2:].clamp_max(-0.2)
-        return (eye + ray * reach - tool)[..., :2]
+        return (eye + ray * reach - tools[..., 0, :])[..., :2]
 
 
 class Pointer(nn.Module):
@@ -238,7 +239,7 @@ class SmallVla(nn.Module):
     Args:
         shape: sizes.
         viewpoints: of each camera, as demonstrations say them.
-        statistics: mean and std of the state, the tool's position first.
+        statistics: mean and std of the state, the tools' positions first.
         context: width of what the flow is conditioned on.
     """
 
@@ -257,17 +258,19 @@ class SmallVla(nn.Module):
         )
         self.on_table = nn.ModuleDict({name: TablePoint(viewpoints[name]) for name in shape.cameras})
         self.language = Language(shape.vocabulary, shape.tokens)
+        self.moving = tuple(name for name in shape.cameras if viewpoints[name]["on_tool"] is not None)
         seen = len(shape.cameras) * (GRID_WIDTH + 4)
         self.locate = nn.Sequential(nn.Linear(seen + shape.state, 192), nn.GELU(), nn.Linear(192, 3))
         self.locate_directly = nn.Linear(2 * len(shape.cameras), 3)
-        everything = SLOTS * seen + LABELLED_SLOTS * 6 + TEXT_WIDTH + shape.state + GRID_WIDTH
+        everything = SLOTS * seen + LABELLED_SLOTS * 6 * shape.tools + TEXT_WIDTH + shape.state
+        everything += len(self.moving) * GRID_WIDTH
         self.context = nn.Sequential(
             nn.Linear(everything, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, context), nn.GELU()
         )
         self.flags = nn.Linear(context, 2)
         self.flow = Flow(shape.rows, shape.components, context)
-        self.register_buffer("tool_mean", torch.tensor(statistics["state_mean"][:3]))
-        self.register_buffer("tool_std", torch.tensor(statistics["state_std"][:3]))
+        self.register_buffer("tool_mean", torch.tensor(statistics["state_mean"][: 3 * shape.tools]))
+        self.register_buffer("tool_std", torch.tensor(statistics["state_std"][: 3 * shape.tools]))
 
     def look(self, images: dict[str, Tensor]) -> dict[str, Tensor]:
         """Camera name to (B, H, W, 3) uint8 -> camera name to feature grid."""
@@ -287,25 +290,28 @@ class SmallVla(nn.Module):
             found={name: found.float() for name, (found, _) in looks.items()},
             attention={name: logits[:, :, :LABELLED_SLOTS].float() for name, (_, logits) in looks.items()},
             summary=summary.reshape(batch, labels, -1).float(),
-            close=grids["wrist"].float().mean((2, 3)),
+            close=torch.cat([grids[name].float().mean((2, 3)) for name in self.moving], dim=-1),
         )
 
     def understand(self, pointing: Pointing, state: Tensor) -> Understanding:
         """Grounds the pointing in space, from the state (B, S). Wants full precision: millimetres count."""
         labels = pointing.summary.shape[1]
-        tool = (state[:, :3] * self.tool_std + self.tool_mean)[:, None, None]
-        places = {name: self.on_table[name](x[..., -2:], tool) / COARSE_M for name, x in pointing.found.items()}
+        tools = state[:, : 3 * self.shape.tools] * self.tool_std + self.tool_mean
+        tools = tools.reshape(-1, 1, 1, self.shape.tools, 3)
+        places = {name: self.on_table[name](x[..., -2:], tools) / COARSE_M for name, x in pointing.found.items()}
         placed = torch.cat(list(places.values()), dim=-1)
         seen = torch.cat([*pointing.found.values(), placed], dim=-1)
         body = state[:, None].expand(-1, labels, -1)
         named = torch.cat([seen, body[:, :, None].expand(-1, -1, SLOTS, -1)], dim=-1)[:, :, :LABELLED_SLOTS]
         away = (self.locate(named) + self.locate_directly(placed[:, :, :LABELLED_SLOTS])) * COARSE_M
+        points = away + tools[..., 0, :]
+        aways = (points[..., None, :] - tools).flatten(2)
         context = self.context(
             torch.cat(
                 [
                     seen.flatten(2),
-                    (away / COARSE_M).flatten(2),
-                    (away / FINE_M).tanh().flatten(2),
+                    aways / COARSE_M,
+                    (aways / FINE_M).tanh(),
                     pointing.summary,
                     body,
                     pointing.close[:, None].expand(-1, labels, -1),
@@ -313,7 +319,7 @@ class SmallVla(nn.Module):
                 dim=-1,
             )
         )
-        return Understanding(context, away + tool, self.flags(context))
+        return Understanding(context, points, self.flags(context))
 
     def sample(self, context: Tensor, prefix: Tensor, given: Tensor, noise: Tensor) -> Tensor:
         """Integrates the flow from noise; given rows are kept at the prefix throughout. All (N, T, C)."""

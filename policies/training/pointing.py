@@ -18,11 +18,11 @@ def project(viewpoint: Mapping[str, Any], points: Tensor, state: Tensor) -> Tens
     Args:
         viewpoint: rotation, eye, on_tool and focal, as `tendon data demos` writes them to `about.json`.
         points: (B, ..., 3) [m, base frame].
-        state: (B, S), the tool's position [m] first.
+        state: (B, S), the tools' positions [m] first.
     """
     eye = torch.tensor(viewpoint["eye"], device=points.device)
-    if viewpoint["on_tool"]:
-        eye = eye + state[:, :3].reshape(-1, *[1] * (points.ndim - 2), 3)
+    if (tool := viewpoint["on_tool"]) is not None:
+        eye = eye + state[:, 3 * tool : 3 * tool + 3].reshape(-1, *[1] * (points.ndim - 2), 3)
     seen = (points - eye) @ torch.tensor(viewpoint["rotation"], device=points.device).T
     depth = (-seen[..., 2:]).clamp_min(1e-3)
     flat = viewpoint["focal"] * seen[..., :2] / depth

@@ -16,12 +16,39 @@ from onnx import numpy_helper
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from tendon.core.errors import MismatchError
-from tendon.policies.bundle.bundle import Bundle
+from tendon.core.errors import ConfigError, MismatchError
+from tendon.policies.bundle.bundle import Bundle, load_bundle
+from tendon.policies.bundle.files import MANIFEST_FILE
 from tendon.policies.spec.manifest import InstructionInput, Manifest
+from tendon.policies.training.data import ABOUT_FILE
 from tendon.policies.training.model import Shape, SmallVla
+from tendon.policies.training.spaces import about_bundle, count_tools
 
 PREFIX = "model."
+
+
+def is_bundle(folder: Path) -> bool:
+    """Returns whether a folder is a bundle, and no training run."""
+    return (folder / MANIFEST_FILE).is_file()
+
+
+def recover_start(bundle: Path, folder: Path, data: Path) -> Path:
+    """Returns the folder of the run that a bundle was exported from, to go on from with other demonstrations.
+
+    Args:
+        bundle: made by `export_bundle`.
+        folder: to write.
+        data: demonstrations, whose cameras are those of the robot that is trained.
+
+    Raises:
+        ConfigError: no demonstrations are there.
+        MismatchError: see `recover_run`.
+    """
+    about = data / ABOUT_FILE
+    if not about.is_file():
+        raise ConfigError(f"no demonstrations in {data}; `tendon data demos` makes them")
+    recover_run(load_bundle(bundle), folder, json.loads(about.read_text())["cameras"])
+    return folder
 
 
 def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[str, Any]]) -> None:
@@ -47,6 +74,7 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
     rows, components = manifest.action.rows, len(manifest.action.components)
     shape = Shape(
         cameras={camera.name: (camera.height, camera.width) for camera in manifest.cameras},
+        tools=count_tools([{"name": item.name} for item in manifest.state]),
         state=manifest.state_size,
         rows=rows,
         components=components,
@@ -72,9 +100,7 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
         "shape": asdict(shape),
         "vocabulary": list(reads.vocabulary),
         "statistics": statistics,
-        "step_s": manifest.action.step_s,
-        "prefix_rows": manifest.prefix_rows,
-        "cameras": viewpoints,
+        **about_bundle(manifest, viewpoints),
         "frames": manifest.training.get("frames", 0),
         "step": manifest.training.get("step", 0),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +16,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from tendon.core.errors import ConfigError
-from tendon.policies.training.data import CAMERAS, TOKENS, Demonstrations
+from tendon.policies.training.data import TOKENS, Demonstrations
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
+from tendon.policies.training.spaces import ABOUT, count_tools, state_noise
 
 FLOW_SAMPLES = 2
 SAVE_EVERY = 500
 EMA = 0.999
-STATE_NOISE = (0.002,) * 3 + (0.05,) * 3 + (0.05,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Recipe:
         batch: frames a step; each has several labels.
         learning_rate: peak; warms up over 200 steps, then falls as a cosine.
         seed: of weights, noise and order.
-        freeze_norm: leave batch normalisation as it is: for a run that `recover_run` made.
+        freeze_norm: leave batch normalisation as it is: for a run that `recover_run` made, and for those after it.
     """
 
     steps: int = 12_000
@@ -63,10 +63,13 @@ class Run:
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         parent = next((p for p in (folder, initial) if p and (p / "run.json").is_file()), None)
         known = json.loads((parent / "run.json").read_text()) if parent else {}
+        if known.get("recipe", {}).get("freeze_norm"):
+            self.recipe = replace(recipe, freeze_norm=True)
         self.data = Demonstrations(data, known.get("vocabulary"))
         self.statistics = known.get("statistics") or self.data.statistics()
         self.shape = Shape(
-            cameras={name: tuple(self.data.images[name][0].shape[1:3]) for name in CAMERAS},
+            cameras={name: tuple(self.data.images[name][0].shape[1:3]) for name in self.data.cameras},
+            tools=count_tools(self.data.about["state"]),
             state=self.data.arrays["state"].shape[1],
             rows=self.data.arrays["actions"].shape[2],
             components=self.data.arrays["actions"].shape[3],
@@ -89,6 +92,7 @@ class Run:
         self.step = 0
         if (folder / "state.safetensors").is_file():
             self._resume()
+        self._state_noise = torch.tensor(state_noise(self.data.about["state"]), device=self._device)
         self._constants = {k: torch.tensor(v, device=self._device) for k, v in self.statistics.items()}
 
     def _resume(self) -> None:
@@ -120,9 +124,7 @@ class Run:
                     "shape": asdict(self.shape),
                     "vocabulary": self.data.vocabulary,
                     "statistics": self.statistics,
-                    "step_s": self.data.about["step_s"],
-                    "prefix_rows": self.data.about["prefix_rows"],
-                    "cameras": self.data.about["cameras"],
+                    **{key: self.data.about[key] for key in ABOUT},
                     "frames": len(self.data),
                     "step": self.step,
                 },
@@ -193,12 +195,10 @@ class Run:
         constants = self._constants
         state = (batch["state"] - constants["state_mean"]) / constants["state_std"]
         actions = ((batch["actions"] - constants["action_mean"]) / constants["action_std"]).flatten(0, 1)
-        images = {name: batch[f"image_{name}"] for name in CAMERAS}
+        images = {name: batch[f"image_{name}"] for name in self.data.cameras}
         if self.model.training:
             images = {name: _relight(pixels) for name, pixels in images.items()}
-            state = state + torch.randn_like(state) * torch.tensor(
-                [0.01] * 3 + [0.08] * 3 + [0.05], device=state.device
-            )
+            state = state + torch.randn_like(state) * self._state_noise
         with torch.autocast(self._device.type, dtype=torch.bfloat16):
             grids = self.model.look(images)
             pointing = self.model.point(grids, batch["tokens"])

@@ -210,7 +210,7 @@ class MonitorInputs:
         self.silence.heard(controller.name, laws.last.times_ns[-1], now_ns)
         if departed := self._tracking[controller.name].commanded(laws.last, delivery.lost):
             self._breaches.add(controller.name, Reason(Cause.TRACKING, departed), now_ns)
-        self._joints.commanded(columns, laws.last.position[0])
+        self._joints.commanded(columns, laws.last.position[0], now_ns)
         self._log_command(controller, laws.last)
 
     def _positioned(self, controller: ControllerSpec, message: Float64MultiArray) -> None:
@@ -229,8 +229,9 @@ class MonitorInputs:
             text = f"{controller.joints[i]} position {position[i]:.5g}, allowed {lower[i]:.5g} to {upper[i]:.5g}"
             self._broken(controller, Breach(law="position", reason=f"command breaks the law of position: {text}"))
             return
-        self._joints.commanded(columns, position)
-        self.silence.heard(controller.name, self._longest_ns, self._awake.now_ns())
+        now_ns = self._awake.now_ns()
+        self._joints.commanded(columns, position, now_ns)
+        self.silence.heard(controller.name, self._longest_ns, now_ns)
 
     def _broken(self, controller: ControllerSpec, breach: Breach) -> None:
         cause = Cause.LATE if breach.law == "late" else Cause.LAW

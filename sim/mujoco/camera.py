@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import math
 import os
+import threading
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,8 @@ from tendon.sim.engine import Light, View, camera_axes
 from tendon.sim.mujoco.client import GL_VARIABLE, mujoco
 
 EYE, LAMP = "eye", "lamp"
-MAX_PX = 1280
-"""Of a picture's side: the size of the buffer that is drawn into."""
 GEOMS = 2000
+_of_thread = threading.local()
 
 
 def add_camera(spec: Any, fine: bool) -> None:
@@ -37,7 +37,15 @@ def add_camera(spec: Any, fine: bool) -> None:
     colour = [0.85, 0.88, 0.91] if fine else [1.0, 1.0, 1.0]
     sky.builtin, sky.rgb1, sky.rgb2 = mujoco.mjtBuiltin.mjBUILTIN_FLAT, colour, colour
     spec.visual.quality.offsamples, spec.visual.quality.shadowsize = (4, 2048) if fine else (0, 0)
-    spec.visual.global_.offwidth = spec.visual.global_.offheight = MAX_PX
+    spec.visual.global_.offwidth = spec.visual.global_.offheight = 1  # grows to what is drawn
+
+
+def _graphics() -> Any:
+    """Returns what all cameras of this thread draw with: its first use compiles shaders, which takes 0.1 s."""
+    if not hasattr(_of_thread, "graphics"):
+        _of_thread.graphics = mujoco.GLContext(1, 1)
+        atexit.register(_of_thread.graphics.free)
+    return _of_thread.graphics
 
 
 class Camera:
@@ -57,10 +65,9 @@ class Camera:
                 f"({GL_VARIABLE} is {os.environ[GL_VARIABLE]}); simulator:=pybullet needs no graphics library"
             )
         self._model = model
-        self._gl = mujoco.GLContext(MAX_PX, MAX_PX)
+        self._gl = _graphics()
         self._gl.make_current()
         self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._scene = mujoco.MjvScene(model, maxgeom=GEOMS)
         self._options = mujoco.MjvOption()
         self._view = mujoco.MjvCamera()
@@ -84,7 +91,7 @@ class Camera:
         model.light_ambient[self._lamp] = 0.0
         model.light_diffuse[self._lamp] = (1.0 - light.ambient) * np.array(light.rgb)
         model.light_specular[self._lamp] = 0.05
-        self._gl.make_current()
+        self._take_buffer(width, height)
         everything = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(model, data, self._options, None, self._view, everything, self._scene)
         frame = mujoco.MjrRect(0, 0, width, height)
@@ -93,9 +100,16 @@ class Camera:
         mujoco.mjr_readPixels(pixels, None, frame, self._context)
         return np.ascontiguousarray(pixels[::-1])
 
+    def _take_buffer(self, width: int, height: int) -> None:
+        """Draws into this camera's buffer from here on. It is as large as needed: each picture clears all of it."""
+        self._gl.make_current()
+        context = self._context
+        if width > context.offWidth or height > context.offHeight:
+            mujoco.mjr_resizeOffscreen(max(width, context.offWidth), max(height, context.offHeight), context)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
+
     def close(self) -> None:
         """Frees what the graphics library holds."""
         atexit.unregister(self.close)
         self._gl.make_current()
         self._context.free()
-        self._gl.free()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array, freeze
 from tendon.sim.bodies import Body
-from tendon.sim.engine import GRIP_N, PHYSICS_HZ, Light, Pose, View
+from tendon.sim.engine import GRIP_N, PHYSICS_HZ, ROBOT, Light, Overlap, Pose, View
 from tendon.sim.mujoco.camera import Camera, add_camera
 from tendon.sim.mujoco.client import mujoco
 from tendon.sim.mujoco.robot import Servos, add_robot
@@ -60,6 +60,7 @@ class MujocoEngine:
         self._steps = 0
         self.close()  # its camera draws the model before
         self._bodies = [self.model.body(f"thing{k}").id for k in range(len(things))]
+        self._surroundings = [self.model.body(f"surrounding{k}").id for k in range(len(surroundings))]
         self._slides = {
             k: self.model.joint(f"thing{k}/slide") for k, body in enumerate(things) if body.slide is not None
         }
@@ -143,12 +144,25 @@ class MujocoEngine:
 
     def _presses(self, finger: int, parts: set[int]) -> bool:
         force = np.zeros(6)
-        for k, (one, other) in enumerate(self.model.geom_bodyid[self.data.contact.geom]):
+        for k, (one, other) in enumerate(self.model.geom_bodyid[self.data.contact.geom].tolist()):
             if (one == finger and other in parts) or (other == finger and one in parts):
                 mujoco.mj_contactForce(self.model, self.data, k, force)
                 if force[0] > GRIP_N:
                     return True
         return False
+
+    def overlaps(self) -> list[Overlap]:
+        """See `Engine`."""
+        owner = {body: thing for thing, bodies in self._parts.items() for body in bodies}
+        surroundings = {0, *self._surroundings}
+        deepest: dict[tuple[int, int], float] = {}
+        contact = self.data.contact
+        for bodies, distance in zip(self.model.geom_bodyid[contact.geom].tolist(), contact.dist, strict=True):
+            if surroundings.isdisjoint(bodies):
+                other, one = sorted(owner.get(body, ROBOT) for body in bodies)
+                if one != other:
+                    deepest[one, other] = max(deepest.get((one, other), 0.0), -float(distance))
+        return [Overlap(one, other, depth) for (one, other), depth in deepest.items()]
 
     def driven(self) -> tuple[float, ...]:
         """See `Engine`."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tendon.core.types import Array
 from tendon.sim.mujoco.client import mujoco
+from tendon.sim.mujoco.meshes import whole
 from tendon.sim.robot_body import RobotBody
 
 ARMATURE = {mujoco.mjtJoint.mjJNT_HINGE: 0.1, mujoco.mjtJoint.mjJNT_SLIDE: 0.1}
@@ -28,6 +30,8 @@ HIDDEN = 3
 def add_robot(robot: RobotBody) -> Any:
     """Returns a model specification with the robot, fixed at the origin, without actuators."""
     tree = ElementTree.parse(robot.urdf)
+    for mesh in tree.iter("mesh"):
+        mesh.set("filename", str(whole(Path(mesh.get("filename", "")), Path(robot.urdf))))
     extension = ElementTree.SubElement(tree.getroot(), "mujoco")
     # Paths as they are, links that nothing moves as bodies of their own, inertias that are no inertias mended.
     settings = {"strippath": "false", "fusestatic": "false", "discardvisual": "false", "balanceinertia": "true"}
@@ -74,10 +78,10 @@ class Servos:
         joints = [model.joint(servo.joint) for servo in robot.servos]
         self.positions = np.array([joint.qposadr[0] for joint in joints])
         self.dofs = np.array([joint.dofadr[0] for joint in joints])
-        self._columns = [servo.column for servo in robot.servos]
+        self._columns = np.array([servo.column for servo in robot.servos])
         self._multipliers = np.array([servo.multiplier for servo in robot.servos])
         self._offsets = np.array([servo.offset for servo in robot.servos])
-        self._ratio = np.zeros(len(joints))
+        self._lead_s = np.zeros(len(joints))
 
     def spread(self, position: Array) -> Array:
         """Returns the (k,) positions of driven joints for a joint vector (n,)."""
@@ -96,8 +100,8 @@ class Servos:
             damping = 2.0 * np.sqrt(stiffness * inertia)
             model.actuator_gainprm[i, 0] = stiffness
             model.actuator_biasprm[i, :3] = [0.0, -stiffness, -damping]
-            self._ratio[i] = damping / stiffness
+            self._lead_s[i] = damping / stiffness * self._multipliers[i]
 
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets the (n,) positions and velocities that are tracked."""
-        self._data.ctrl[:] = self.spread(position) + self._ratio * self._multipliers * velocity[self._columns]
+        self._data.ctrl[:] = self.spread(position) + self._lead_s * velocity[self._columns]

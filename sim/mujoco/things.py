@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from tendon.sim.bodies import Body, Part, Rgb, Surface
 from tendon.sim.mujoco.client import mujoco
+from tendon.sim.mujoco.meshes import whole
 from tendon.sim.mujoco.robot import ROBOT, THINGS
 
-SHAPES = {"box": mujoco.mjtGeom.mjGEOM_BOX, "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER}
+SHAPES = {
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "mesh": mujoco.mjtGeom.mjGEOM_MESH,
+}
 BARE = Surface(friction=0.5)
 """Of a body that says nothing of its surface."""
 
@@ -26,8 +34,12 @@ def add_body(spec: Any, name: str, body: Body) -> None:
         textures = [""] * mujoco.mjtTextureRole.mjNTEXROLE
         textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = f"{name}/texture"
         spec.add_material(name=material, textures=textures)
-    for part in body.parts:
-        _add_part(made, part, body.rgb, body.mass / len(body.parts), body.surface or BARE, body.solid, material)
+    volumes = [math.prod(part.half) for part in body.parts]
+    for part, volume in zip(body.parts, volumes, strict=True):
+        if part.kind == "mesh":
+            spec.add_mesh(name=f"{name}/mesh", file=str(whole(Path(part.file), _scratch())), scale=[part.unit] * 3)
+        mass = body.mass * (volume / sum(volumes))
+        _add_part(made, part, body.rgb, mass, body.surface or BARE, body.solid, material)
     if (slide := body.slide) is not None:
         sliding = made.add_body(name=f"{name}/slide")
         sliding.add_joint(
@@ -50,8 +62,9 @@ def _add_part(
     x, y, z = part.half
     body.add_geom(
         type=SHAPES[part.kind],
+        meshname=f"{body.name}/mesh" if part.kind == "mesh" else "",
         size=[x, z, 0.0] if part.kind == "cylinder" else [x, y, z],
-        pos=part.centre,
+        pos=part.origin,
         quat=_turn(part.yaw),
         rgba=[*rgb, 1.0],
         material=material,
@@ -61,6 +74,12 @@ def _add_part(
         contype=THINGS if solid else 0,
         conaffinity=ROBOT | THINGS if solid else 0,
     )
+
+
+@functools.cache
+def _scratch() -> Path:
+    """Returns a file, which is not there, in a folder of this process."""
+    return Path(tempfile.mkdtemp(prefix="tendon-")) / "meshes"
 
 
 def _turn(yaw: float) -> list[float]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tendon.core.types import Array
 from tendon.sim.bodies import Body
-from tendon.sim.engine import GRIP_N, PHYSICS_HZ, Light, Pose, View
+from tendon.sim.engine import GRIP_N, PHYSICS_HZ, ROBOT, Light, Overlap, Pose, View
 from tendon.sim.pybullet.client import pybullet
 from tendon.sim.pybullet.robot import Robot
 from tendon.sim.pybullet.things import SLIDING, add_body
@@ -112,6 +112,16 @@ class BulletEngine:
             )
             for finger in fingers
         )
+
+    def overlaps(self) -> list[Overlap]:
+        """See `Engine`."""
+        bodies = {ROBOT: self.robot.body, **dict(enumerate(self.things))}
+        found = []
+        for one in range(len(self.things)):
+            for other in range(ROBOT, one):
+                near = pybullet.getClosestPoints(bodies[one], bodies[other], 0.0, physicsClientId=self.client)
+                found += [Overlap(one, other, -min(point[8] for point in near))] if near else []
+        return found
 
     def driven(self) -> tuple[float, ...]:
         """See `Engine`."""

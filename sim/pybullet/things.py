@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tendon.sim.bodies import Body, Part, Rgb, Slide
 from tendon.sim.pybullet.client import pybullet
 
-SHAPES = {"box": pybullet.GEOM_BOX, "cylinder": pybullet.GEOM_CYLINDER}
+SHAPES = {"box": pybullet.GEOM_BOX, "cylinder": pybullet.GEOM_CYLINDER, "mesh": pybullet.GEOM_MESH}
 SLIDING = 0
 """PyBullet's index of the part that slides: of its joint and its link."""
 
@@ -43,6 +43,8 @@ def add_body(client: int, body: Body) -> int:
 def _shapes(client: int, parts: Sequence[Part], rgb: Rgb, solid: bool = True) -> tuple[int, int]:
     """Returns collision and visual shape; a compound may not use more than one collision array call."""
     rgba = [*rgb, 1.0]
+    if parts[0].kind == "mesh":
+        return _mesh(client, parts[0], rgba, solid)
     if len(parts) == 1 and (parts[0].centre, parts[0].yaw) == ((0.0, 0.0, 0.0), 0.0):
         (part,) = parts
         kind, size = SHAPES[part.kind], {"physicsClientId": client}
@@ -54,11 +56,14 @@ def _shapes(client: int, parts: Sequence[Part], rgb: Rgb, solid: bool = True) ->
         return collision, pybullet.createVisualShape(kind, halfExtents=part.half, rgbaColor=rgba, **size)
     kinds = [SHAPES[part.kind] for part in parts]
     halves, centres = [list(part.half) for part in parts], [list(part.centre) for part in parts]
+    radii, heights = [part.half[0] for part in parts], [2 * part.half[2] for part in parts]  # of cylinders only
     turns = [list(pybullet.getQuaternionFromEuler((0, 0, part.yaw))) for part in parts]
     return (
         pybullet.createCollisionShapeArray(
             shapeTypes=kinds,
             halfExtents=halves,
+            radii=radii,
+            lengths=heights,
             collisionFramePositions=centres,
             collisionFrameOrientations=turns,
             physicsClientId=client,
@@ -66,12 +71,23 @@ def _shapes(client: int, parts: Sequence[Part], rgb: Rgb, solid: bool = True) ->
         pybullet.createVisualShapeArray(
             shapeTypes=kinds,
             halfExtents=halves,
+            radii=radii,
+            lengths=heights,
             visualFramePositions=centres,
             visualFrameOrientations=turns,
             rgbaColors=[rgba] * len(parts),
             physicsClientId=client,
         ),
     )
+
+
+def _mesh(client: int, part: Part, rgba: list[float], solid: bool) -> tuple[int, int]:
+    turn = pybullet.getQuaternionFromEuler((0, 0, part.yaw))
+    file = {"fileName": part.file, "meshScale": [part.unit] * 3, "physicsClientId": client}
+    place = {"collisionFramePosition": part.origin, "collisionFrameOrientation": turn}
+    drawn = {"visualFramePosition": part.origin, "visualFrameOrientation": turn, "rgbaColor": rgba}
+    collision = pybullet.createCollisionShape(pybullet.GEOM_MESH, **place, **file) if solid else -1
+    return collision, pybullet.createVisualShape(pybullet.GEOM_MESH, **drawn, **file)
 
 
 def _with_slide(client: int, body: Body, slide: Slide) -> int:

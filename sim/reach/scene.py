@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tendon.core.errors import MismatchError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
+from tendon.sim.suite import LIMIT_S
 
 FAMILIES = ("reach",)
 INSTRUCTION = "move the tool to the red ball"
@@ -47,6 +48,7 @@ class ReachTask:
     start_m: float
     family: str = "reach"
     relation: str = "reach"
+    limit_s: ClassVar[float] = LIMIT_S
 
     def progress(self, world: ReachTable) -> float:
         """Returns the part of the way that the tool has come, 0 to 1."""

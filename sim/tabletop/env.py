@@ -20,8 +20,8 @@ from tendon.core.types import Array, Command, Trajectory, freeze
 from tendon.robots.environment import load_environment
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
+from tendon.sim.demonstrations import STEP_S
 from tendon.sim.simulators import AUTO
-from tendon.sim.tabletop.expert.pilot import STEP_S
 from tendon.sim.tabletop.layout import layout_of
 from tendon.sim.tabletop.scene import ENVIRONMENT, sample_scene
 from tendon.sim.tabletop.world import World

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tendon.core.errors import ConfigError
 from tendon.sim.tabletop.items import (
     COLOURS,
     CONTAINERS,
@@ -25,6 +26,7 @@ from tendon.sim.tabletop.phrases import phrase
 from tendon.sim.tabletop.tasks import Task, feasible_tasks
 
 MAX_SEED = 2**63 - 1
+TRIES = 1000
 FOOTPRINT = {"cube": 0.045, "cylinder": 0.045, "bowl": 0.075, "bin": 0.09, "plate": 0.075}
 ENVIRONMENT = "tabletop"
 """What stands around the robot in every scene, as `environments/` has it for the safety filter."""
@@ -130,6 +132,7 @@ def sample_scene(seed: int, family: str | None = None, layout: Layout | None = N
 
     Raises:
         ValueError: a seed of more than 64 bits, or a family that the layout does not have.
+        ConfigError: its things find no room.
     """
     layout = layouts()[DEFAULT] if layout is None else layout
     if not -MAX_SEED - 1 <= seed <= MAX_SEED:
@@ -139,7 +142,7 @@ def sample_scene(seed: int, family: str | None = None, layout: Layout | None = N
     if family not in families:
         raise ValueError(f"unknown task family {family}; known: {', '.join(families)}")
     rng = np.random.default_rng([seed % (2 * MAX_SEED + 2), FAMILIES.index(family)])
-    while True:
+    for _ in range(TRIES):
         kinds = _cast(family, rng)
         places = _place(kinds, layout, rng)
         if places is None:
@@ -171,3 +174,7 @@ def sample_scene(seed: int, family: str | None = None, layout: Layout | None = N
                 look=look,
                 tool_start=(start_x, start_y, start_z),
             )
+    raise ConfigError(
+        f"no scene of family {family} found room in {TRIES} tries: the layout's area_x and area_y in "
+        "suites/tabletop.yaml leave too little; give them more, or the layout fewer families"
+    )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from tendon.core.types import Array
+from tendon.sim.suite import LIMIT_S
 from tendon.sim.tabletop.items import CONTAINERS, DRAWER_TRAVEL, MOVABLE, Item
 from tendon.sim.tabletop.layout import Layout
 
@@ -48,6 +49,7 @@ class Task:
     relation: str
     target: int
     reference: int | None = None
+    limit_s: ClassVar[float] = LIMIT_S
 
     def progress(self, world: Table) -> float:
         """Returns how much of it is done, 0 to 1: half for holding the target, half for the way to its goal."""

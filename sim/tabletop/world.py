@@ -16,9 +16,10 @@ from tendon.sim.robot_body import robot_body
 from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.tabletop.bodies import body_of, table
 from tendon.sim.tabletop.items import HANDLE_STANDOFF, MOVABLE, Item
+from tendon.sim.tabletop.layout import FAMILIES
 from tendon.sim.tabletop.phrases import phrase
 from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.tasks import feasible_tasks
+from tendon.sim.tabletop.tasks import destination, feasible_tasks
 
 
 def item_place(item: Item, pose: Pose, opening: float) -> Array:
@@ -59,6 +60,10 @@ class World(EngineWorld):
         self.load([table(self.scene.look)], [body_of(item) for item in scene.items])
         home = self.profile.vector("home")
         self.reset_joints(self._kinematics.inverse_down(np.array(scene.tool_start), home))
+        self.check_start(
+            [item.name for item in scene.items],
+            f"seed {scene.seed}: change the area or the start of its layout in suites/tabletop.yaml",
+        )
 
     def render(self, camera: str, width: int | None = None, height: int | None = None) -> npt.NDArray[np.uint8]:
         """Returns what a camera of the profile sees now, see `CameraRig.render`."""
@@ -98,6 +103,17 @@ class World(EngineWorld):
     def _held_by(self, gripper: int) -> int:
         graspable = (i for i, item in enumerate(self.scene.items) if item.kind in (*MOVABLE, "drawer"))
         return next((i for i in graspable if self.engine.gripped(i, gripper)), -1)
+
+    def facts(self) -> Array:
+        """Returns (F,) numbers that say how far the task is: places are from where the tool really is [m]."""
+        task, positions = self.scene.task, self.item_positions()
+        tool, _ = self._kinematics.tool_pose(self.joint_state()[0])
+        target = positions[task.target]
+        goal = destination(self.items, task, positions)
+        friction, mass = self.items[task.target].friction, self.items[task.target].mass
+        kind = np.array([task.family == each for each in FAMILIES] + [task.relation in ("open", "left_of")], float)
+        done = [self.held() == task.target, self.highest(task.target), self.opening(), task.progress(self)]
+        return np.concatenate([tool, target - tool, goal - target, done, [self.half_width(), friction, mass], kind])
 
     def highest(self, index: int) -> float:
         """Returns the largest height of an item's bottom [m] at this and earlier calls since the task was asked for."""

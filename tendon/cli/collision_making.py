@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from rich.progress import track
 from tendon.core.errors import ConfigError
 from tendon.robots.collision.file import to_yaml
 from tendon.robots.collision.fit import LinkMesh, PairSampler, fit_shapes, load_meshes
-from tendon.robots.collision.model import CollisionModel, load_collisions
+from tendon.robots.collision.model import CollisionModel, Pair, load_collisions
 from tendon.robots.model import build_model
 from tendon.robots.profile import Box, ControllerSpec, Joint, RobotProfile, load_profile, profile_file
 from tendon.robots.profile_edit import name_collisions, named_collisions
@@ -58,31 +59,59 @@ def make_collisions(
     if unknown:
         print(f"left out, as {profile.urdf.name} does not have them: {', '.join(unknown)}")
     meshes = [mesh for mesh in meshes if mesh.link in links]
-    lower = dict(zip(profile.joint_names, profile.vector("lower").tolist(), strict=True))
-    upper = dict(zip(profile.joint_names, profile.vector("upper").tolist(), strict=True))
-    home = dict(zip(profile.joint_names, profile.vector("home").tolist(), strict=True))
+    model, checked = fit_model(profile, meshes, samples, load_collisions(out) if out.is_file() else None)
+    try:
+        out.write_text(
+            to_yaml(model, comments_on(robot, urdf or profile.urdf, samples, profile, meshes)), encoding="utf-8"
+        )
+    except OSError as error:
+        raise ConfigError(f"cannot write {out}: {error}") from error
+    print(
+        f"wrote {out}: {sum(map(len, model.bodies.values()))} shapes on {len(meshes)} links, {checked} pairs to check"
+    )
+    if file is not None:
+        name_in_profile(file, named, out)
+    return replace(profile, collisions=out)
+
+
+def fit_model(
+    profile: RobotProfile,
+    meshes: Sequence[LinkMesh],
+    samples: int,
+    before: CollisionModel | None = None,
+    disabled: Mapping[Pair, str] | None = None,
+) -> tuple[CollisionModel, int]:
+    """Returns a collision model and how many pairs of links it checks; shows how far it is.
+
+    Args:
+        profile: the robot.
+        meshes: its links.
+        samples: random configurations to look at.
+        before: the model that it replaces: margins, and pairs with a body of an environment, are taken from it.
+        disabled: pairs that the robot's maker does not check, with the reason. One that is "never" to meet and was seen
+            to is checked all the same.
+    """
+    lower, upper, home = (
+        dict(zip(profile.joint_names, profile.vector(what).tolist(), strict=True))
+        for what in ("lower", "upper", "home")
+    )
     bodies = {mesh.link: fit_shapes(mesh) for mesh in track(meshes, "fitting shapes", transient=True)}
     sampler = PairSampler(profile.urdf, meshes, lower, upper)
     overlapping = sampler.overlapping_at(home)
     for _ in track(sampler.sample(samples), "sampling", total=samples, transient=True):
         pass
-    before = load_collisions(out) if out.is_file() else None
     margin, margins = (before.margin, before.margins) if before is not None else (DEFAULT_MARGIN, {})
-    allowed = sampler.allowed(margin, overlapping)
+    met = {pair for pair, least in zip(sampler.pairs, sampler.smallest, strict=True) if least <= 0}
+    allowed = {
+        pair: why
+        for pair, why in (disabled or {}).items()
+        if pair in sampler.pairs and not (why == "never" and pair in met)
+    }
+    allowed |= sampler.allowed(margin, overlapping)
     checked = len(sampler.pairs) - len(allowed)
     # The sampling knows no environment: a person wrote these.
     allowed |= {pair: why for pair, why in (before.allowed if before is not None else {}).items() if pair - set(bodies)}
-    model = CollisionModel(bodies=bodies, allowed=allowed, margin=margin, margins=margins)
-    try:
-        out.write_text(
-            to_yaml(model, _comments(robot, urdf or profile.urdf, samples, profile, meshes)), encoding="utf-8"
-        )
-    except OSError as error:
-        raise ConfigError(f"cannot write {out}: {error}") from error
-    print(f"wrote {out}: {sum(map(len, bodies.values()))} shapes on {len(bodies)} links, {checked} pairs to check")
-    if file is not None:
-        name_in_profile(file, named, out)
-    return replace(profile, collisions=out)
+    return CollisionModel(bodies=bodies, allowed=allowed, margin=margin, margins=margins), checked
 
 
 def name_in_profile(profile: Path, named: str | None, out: Path) -> None:
@@ -96,9 +125,10 @@ def name_in_profile(profile: Path, named: str | None, out: Path) -> None:
         print(f"{profile} still names {named}; to use this one, write there: collisions: {value}")
 
 
-def _comments(
-    robot: str | None, source: Path, samples: int, profile: RobotProfile, meshes: list[LinkMesh]
+def comments_on(
+    robot: str | None, source: Path, samples: int, profile: RobotProfile, meshes: Sequence[LinkMesh]
 ) -> list[str]:
+    """Returns what a file of a collision model says of itself, a line each."""
     named = f"{robot} " if robot is not None else ""
     return [
         f"Collision model of {profile.name}, made by",

@@ -116,6 +116,7 @@ def examine() -> Iterator[Finding]:
     yield _onnxruntime()
     yield from _ros()
     yield from _bundles()
+    yield from _simulators()
     yield from _machine()
 
 
@@ -185,6 +186,25 @@ def _nodes() -> Iterator[Finding]:
         yield Finding(what=node, found="", advice=f"{advice} ({said})", needed=user, required=user == "the graph")
     if not failures:
         yield Finding(what="nodes", found=f"{len(needed)} can be imported", needed="the graph")
+
+
+def _simulators() -> Iterator[Finding]:
+    """Draws a picture in each simulator: a library that only drawing needs would not be missed otherwise."""
+    from tendon.robots.profile import load_profile
+    from tendon.sim.frame_time import time_frame
+    from tendon.sim.simulators import SIMULATORS
+
+    for module, name in SIMULATORS.items():
+        if importlib.util.find_spec(module) is None:
+            continue
+        what, needed = f"{name}: a picture", "backend:=sim"
+        try:
+            took = time_frame(load_profile("panda"), module)
+        except TendonError as error:
+            yield Finding(what=what, found="", advice=str(error), needed=needed)
+            continue
+        found = f"{took.width}x{took.height} in {took.frame_ms:.1f} ms, a step of physics in {took.step_ms:.2f} ms"
+        yield Finding(what=what, found=found, needed=needed)
 
 
 def _bundles() -> Iterator[Finding]:

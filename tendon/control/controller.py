@@ -7,17 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from tendon.control.clearance.model import Clearance
-from tendon.control.executor import STARVED, Executor, Motion, Placement
+from tendon.control.executor import STARVED, Executor, Placement
 from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
 from tendon.control.homing.follower import HomeFollower
 from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import ARRIVAL_PERIODS, Reference
 from tendon.control.rejections import Rejections
-from tendon.control.residual import BoundedResidual
+from tendon.control.residual.bounded import BoundedResidual
 from tendon.control.settling import SENT_TICKS, Settling
 from tendon.control.standstill import HeldStop, Standstill
 from tendon.control.tick import Tick
+from tendon.core.base_motion import Motion
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.filter_input import LEAD_TICKS
@@ -36,7 +37,7 @@ class Controller:
 
     Args:
         profile: the robot.
-        residual: a bounded correction of every target.
+        residual: a bounded correction of what the policy asks for.
         clearance: what must be kept apart; `None` checks joint limits only.
         guards: further laws that a motion and its stop must obey, such as a `HumanZone`.
         held: (n,) the setpoint that the robot side holds; `None` when nobody knows.
@@ -237,7 +238,7 @@ class Controller:
 
         Args:
             now_ns: the time now, on the clock of the observation's stamp.
-            observation: the newest joint state; images are for the residual only.
+            observation: the newest joint state.
         """
         before_ns = self._feedback.now_ns
         self._feedback.take(observation, now_ns)
@@ -350,13 +351,12 @@ class Controller:
         if motion is None:
             self._reference.commit(None)
         else:
+            if self._residual is not None and self._source is Source.POLICY and self.mode is Mode.RUNNING:
+                base = self._executor.base(due_ns + self._delay_ns, motion)
+                motion = self._residual.correct(self._feedback.observation, base)
+                notes = (*notes, *self._residual.problems)
             target = motion[0]
-            if self._residual is not None and self._feedback.observation is not None:
-                target = self._residual.step(self._feedback.observation, target)
-                if self._residual.problem:
-                    notes = (*notes, self._residual.problem)
-            verdict = self._reference.commit(target, motion[1])
-            notes = (*notes, *verdict.reasons)
+            notes = (*notes, *self._reference.commit(*motion).reasons)
         return target, notes
 
     def _target(self, due_ns: int) -> tuple[Motion | None, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from enum import Enum
 
 import numpy as np
 
+from tendon.core.base_motion import BaseMotion, Motion
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import ActionChunk, Array
 from tendon.robots.spline import hermite
@@ -18,8 +19,6 @@ MAX_LEAD_ROWS = 100
 2 ms apart that begins in a second would hold it up. Policies answer rows that begin at once."""
 STARVED = "starved: no action is due"
 """What is said while there is no plan, or it is over."""
-
-Motion = tuple[Array, Array]
 
 
 class Placement(Enum):
@@ -84,6 +83,7 @@ class Executor:
     def __init__(self, joint_count: int, ahead_ns: int) -> None:
         self._joint_count, self._ahead_ns = joint_count, ahead_ns
         self._plan: _Plan | None = None
+        self._chunk: ActionChunk | None = None
         self._newest_ns: int | None = None
 
     @property
@@ -129,13 +129,23 @@ class Executor:
         if old is not None and old.at(from_ns) is None:
             old = None
         self._plan = _splice(old, chunk, from_ns, origin)
-        self._newest_ns = chunk.observation_stamp_ns
+        self._chunk, self._newest_ns = chunk, chunk.observation_stamp_ns
         return Placement.ACCEPTED
 
     def sample(self, at_ns: int) -> Motion | None:
         """Returns (n,) target position and (n,) velocity due at a time; `None` before and after the plan."""
         plan = self._plan
         return None if plan is None else plan.at(at_ns)
+
+    def base(self, due_ns: int, motion: Motion) -> BaseMotion:
+        """Returns a motion, which was sampled from the running plan, with what it comes from.
+
+        Raises:
+            InvalidDataError: there is no plan.
+        """
+        if self._plan is None or self._chunk is None:
+            raise InvalidDataError("nothing to correct: there is no plan")
+        return BaseMotion(due_ns=due_ns, position=motion[0], velocity=motion[1], chunk=self._chunk, window=self.window)
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns the running plan on another grid, as the prefix of the next inference.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tendon.control.executor import Motion
+from tendon.core.base_motion import Motion
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds

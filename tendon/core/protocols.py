@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tendon.core.types import ActionChunk, Array, Command, Observation
+from tendon.core.base_motion import BaseMotion, Motion
+from tendon.core.pace import Pace
+from tendon.core.types import ActionChunk, Command, Observation
 
 
 class Policy(Protocol):
@@ -21,6 +23,10 @@ class Policy(Protocol):
     @property
     def overlap_rows(self) -> int:
         """Rows of a prefix after the frozen ones that it can be led by."""
+
+    @property
+    def pace(self) -> Pace:
+        """How long its plans are kept."""
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
@@ -39,8 +45,13 @@ class Policy(Protocol):
 class Stage(Protocol):
     """One per-tick step between executor and filter, such as the residual. Must not block."""
 
-    def step(self, observation: Observation, target: Array) -> Array:
-        """Returns the (n,) joint position target after this stage, rad or m."""
+    def step(self, observation: Observation, base: BaseMotion) -> Motion:
+        """Returns what it adds to the base: (n,) positions [rad or m] and (n,) their velocities.
+
+        Args:
+            observation: the newest joint state.
+            base: the motion due.
+        """
 
 
 class Backend(Protocol):

@@ -15,6 +15,10 @@ from tendon.core.errors import InvalidDataError
 Array = npt.NDArray[np.float64]
 
 
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(want in (None, got) for want, got in zip(wanted, shape, strict=True))
+
+
 def freeze(name: str, value: Any, shape: tuple[int | None, ...]) -> Array:
     """Returns a read-only float64 copy of `value`.
 
@@ -27,7 +31,7 @@ def freeze(name: str, value: Any, shape: tuple[int | None, ...]) -> Array:
         InvalidDataError: wrong shape, or a value that is NaN or infinite.
     """
     array = np.array(value, dtype=np.float64)
-    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
+    if array.shape != shape and not _fits(array.shape, shape):
         wanted = "x".join("any" if length is None else str(length) for length in shape)
         raise InvalidDataError(f"{name} has shape {array.shape}, expected {wanted}")
     if not np.isfinite(array).all():
@@ -92,6 +96,23 @@ second would be led into by a million."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Features:
+    """What a policy's network made of an observation, besides the actions.
+
+    Attributes:
+        embedding: (E,) of its context.
+        points: (k, 3) places that it points at, in the robot's base frame [m]; k may be 0.
+    """
+
+    embedding: Array
+    points: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "embedding", freeze("embedding", self.embedding, (None,)))
+        object.__setattr__(self, "points", freeze("points", self.points, (None, 3)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ActionChunk:
     """T future joint targets of one inference.
 
@@ -100,6 +121,7 @@ class ActionChunk:
         start_ns: when row 0 is due.
         step_ns: time between rows.
         observation_stamp_ns: stamp of the observation the chunk was inferred from.
+        features: of that observation; `None` where the policy tells none.
 
     Examples:
         >>> import numpy as np
@@ -118,6 +140,7 @@ class ActionChunk:
     start_ns: int
     step_ns: int
     observation_stamp_ns: int
+    features: Features | None = None
 
     def __post_init__(self) -> None:
         actions = freeze("actions", self.actions, (None, None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tendon.policies.inference.schedule import REPLAN_STEPS
+from tendon.core.pace import Pace
 
 HOLD_CHECKS = 3
 """A task is done when it is found done so often in a row."""
@@ -47,19 +47,21 @@ class Setting:
     Attributes:
         timing: see `Timing`.
         delay_ns: from observation to chunk, in simulated time; the policy's own compute time is not added.
-        replan_steps: steps of a chunk between two observations.
-        limit_s: an episode longer than this failed.
+        pace: how long plans are kept; by default as the policy's bundle says.
+        limit_s: an episode longer than this failed; by default the task's own limit.
         blank: leave the instruction empty: the control run that shows that language matters.
         synchronous_rows: rows that SYNCHRONOUS executes of each chunk.
+        perturbations: names of the suite's perturbations and their strengths, all at once.
         switch: another task is asked for on the way; `limit_s` and success are that task's then.
     """
 
     timing: Timing = Timing.TRAINED_PREFIX
     delay_ns: int = 0
-    replan_steps: int = REPLAN_STEPS
-    limit_s: float = 12.0
+    pace: Pace | None = None
+    limit_s: float | None = None
     blank: bool = False
     synchronous_rows: int = 8
+    perturbations: tuple[tuple[str, float], ...] = ()
     switch: Switch | None = None
 
 
@@ -72,6 +74,7 @@ class Episode:
         family: of the task.
         instruction: as given; the last one.
         success: the task was done and stayed done for `HOLD_CHECKS` checks.
+        progress: how much of the task was done at the end, 0 to 1.
         duration_s: until then, or until the limit; from the switch on where there was one.
         peak_acceleration: largest commanded |acceleration| over its joint's limit, arm joints; must be <= 1.
         rms_jerk: of the commanded motion over all arm joints [rad/s^3].
@@ -85,6 +88,7 @@ class Episode:
     family: str
     instruction: str
     success: bool
+    progress: float
     duration_s: float
     peak_acceleration: float
     rms_jerk: float

@@ -53,7 +53,7 @@ def evaluate(
     robot: str = "panda",
     simulator: str = "auto",
     timing: str = "trained_prefix",
-    delay_s: float = 0.0,
+    delay_s: float | None = None,
     blank: bool = False,
     workers: int = 1,
 ) -> Evaluation:
@@ -71,7 +71,8 @@ def evaluate(
         simulator: "pybullet" or "mujoco"; "auto" takes the first that is installed. The same policy differs a little
             between them, as contacts and light do.
         timing: how a chunk meets the running plan, see `tendon.evaluation.episode.Timing`.
-        delay_s: how long an inference takes in simulated time; what it takes really does not count.
+        delay_s: how long an inference takes in simulated time; what it takes really does not count. By default what
+            the suite says, which is 0 for most.
         blank: leave the instruction empty: the control run that shows that language matters.
         workers: processes; more than one need a bundle, the name of a suite, and a program whose main part is below
             `if __name__ == "__main__":`.
@@ -104,6 +105,7 @@ def evaluate(
 
     scenes = list(seeds)
     _check(scenes, workers)
+    delay_s = chosen.difficulty.delay_s if delay_s is None else delay_s
     check_number("delay_s", delay_s, least=0)
     known = [each.value for each in Timing]
     if timing not in known:

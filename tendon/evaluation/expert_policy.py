@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tendon.core.errors import ConfigError, InstructionError, InvalidDataError, MismatchError
+from tendon.core.pace import USUAL
 from tendon.core.types import ActionChunk, Observation
 from tendon.policies.bundle.places import EXPERT
 from tendon.policies.spec.manifest import CameraInput
@@ -37,6 +38,7 @@ class ExpertPolicy:
     cameras: tuple[CameraInput, ...] = ()
     step_ns = round(STEP_S * 1e9)
     prefix_rows = overlap_rows = 0
+    pace = USUAL
     last: None = None
 
     def __init__(self, suite: Suite, profile: RobotProfile, look: Look) -> None:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import multiprocessing
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tendon.control.residual.bounded import BoundedResidual
+from tendon.core.errors import MismatchError
+from tendon.core.orphans import deaf_to_interrupts, end_with_parent
 from tendon.core.protocols import Policy
 from tendon.evaluation.episode import Episode, Setting, Timing
 from tendon.evaluation.expert_policy import ExpertPolicy
+from tendon.evaluation.perturbed_policy import PerturbedPolicy
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import EXPERT
 from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.residual.bundle import load_residual
 from tendon.policies.spec.manifest import Continuation
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.backend import SimBackend
@@ -28,7 +30,7 @@ from tendon.sim.suite import Suite, World
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One episode to run: a policy, or `EXPERT`, on a scene of a suite under a setting."""
+    """One episode to run: a policy, or `EXPERT`, on a scene of a suite under a setting; a residual may correct it."""
 
     bundle: Path | str
     robot: str
@@ -36,6 +38,7 @@ class Job:
     setting: Setting
     suite: str = DEFAULT_SUITE
     simulator: str = AUTO
+    residual: Path | None = None
 
 
 def run_here(
@@ -51,15 +54,48 @@ def run_here(
         setting: of all episodes.
         simulator: see `tendon.sim.simulators`.
     """
-    profile = load_profile(robot)
-    backend = SimBackend(suite.world(profile, simulator), draws=policy != EXPERT)
+    tools = _Tools(suite, policy, robot, setting.timing, simulator)
     try:
-        if isinstance(policy, Path | str):
-            policy = _load(policy, profile, setting.timing, suite, backend.world)
-        runner = Runner(backend, policy, suite.load_environment())
-        return [runner.run(suite.scene(profile, seed), setting) for seed in seeds]
+        return [tools.run(seed, setting) for seed in seeds]
     finally:
-        backend.close()
+        tools.close()
+
+
+class _Tools:
+    """A world, a policy and what runs it there."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        policy: Policy | Path | str,
+        robot: str,
+        timing: Timing,
+        simulator: str,
+        residual: Path | None = None,
+    ) -> None:
+        self._suite, profile = suite, load_profile(robot)
+        corrected = None if residual is None else _residual(residual, policy, profile)
+        self._backend = SimBackend(suite.world(profile, simulator), draws=policy != EXPERT)
+        try:
+            world = self._backend.world
+            if isinstance(policy, Path | str):
+                policy = _load(policy, profile, timing, suite, world)
+            self._policy = PerturbedPolicy(policy, world, suite.difficulty.arm)
+            self._runner = Runner(self._backend, self._policy, suite.load_environment(), corrected)
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, seed: int, setting: Setting) -> Episode:
+        """Runs one episode."""
+        perturbation = self._suite.harder(dict(setting.perturbations))
+        scene = self._policy.begin(perturbation, self._suite.scene(self._runner.profile, seed))
+        self._backend.joint_zero = self._policy.joint_zero
+        return self._runner.run(scene, setting)
+
+    def close(self) -> None:
+        """Frees the world."""
+        self._backend.close()
 
 
 def _load(bundle: Path | str, profile: RobotProfile, timing: Timing, suite: Suite, world: World) -> Policy:
@@ -71,34 +107,30 @@ def _load(bundle: Path | str, profile: RobotProfile, timing: Timing, suite: Suit
     return BundlePolicy(load_bundle(Path(bundle)), profile, threads=1, continuation=continuation)
 
 
-@functools.lru_cache(maxsize=1)
-def _runner(name: str, bundle: Path | str, robot: str, timing: Timing, simulator: str) -> tuple[Suite, Runner]:
-    suite, profile = load_suite(name), load_profile(robot)
-    backend = SimBackend(suite.world(profile, simulator), draws=bundle != EXPERT)
-    return suite, Runner(backend, _load(bundle, profile, timing, suite, backend.world), suite.load_environment())
+def _residual(folder: Path, policy: Policy | Path | str, profile: RobotProfile) -> BoundedResidual:
+    """Returns a residual of a bundle.
+
+    Raises:
+        MismatchError: what it is to correct is no bundle, or not its own.
+    """
+    if not isinstance(policy, Path):
+        raise MismatchError(f"residual {folder} corrects the policy of a bundle, this is {policy}")
+    return load_residual(folder).open(profile, load_bundle(policy).digest)
+
+
+@functools.lru_cache(maxsize=2)
+def _tools(suite: str, policy: Path | str, robot: str, timing: Timing, simulator: str, residual: Path | None) -> _Tools:
+    return _Tools(load_suite(suite), policy, robot, timing, simulator, residual)
 
 
 def _run(job: Job) -> tuple[Job, Episode]:
-    suite, runner = _runner(job.suite, job.bundle, job.robot, job.setting.timing, job.simulator)
-    return job, runner.run(suite.scene(runner.profile, job.seed), job.setting)
+    tools = _tools(job.suite, job.bundle, job.robot, job.setting.timing, job.simulator, job.residual)
+    return job, tools.run(job.seed, job.setting)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Episode]]:
     """Yields each job with its episode as they end, in any order."""
-    with _deaf_to_interrupts():
-        pool = multiprocessing.get_context("spawn").Pool(workers)
+    with deaf_to_interrupts():
+        pool = multiprocessing.get_context("spawn").Pool(workers, initializer=end_with_parent)
     with pool:
         yield from pool.imap_unordered(_run, jobs)
-
-
-@contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Has processes started meanwhile ignore Ctrl-C, from their first line on: the one that started them ends them."""
-    if threading.current_thread() is not threading.main_thread():  # only it may set handlers
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 
 from tendon.core.checks import closest
@@ -10,9 +11,17 @@ from tendon.robots.profile import RobotProfile
 from tendon.sim import require_sim
 from tendon.sim.suite import Suite
 
-SUITES = {"tabletop": "tendon.sim.tabletop.suite:TABLETOP", "reach": "tendon.sim.reach.suite:REACH"}
-"""Where each is defined. It is imported when it is asked for: it may need the extra `sim`."""
+SUITES = {
+    "tabletop": "tendon.sim.tabletop.suite:TABLETOP",
+    "tabletop_hard": "tendon.sim.tabletop.suite:hard",
+    "assembly": "tendon.sim.assembly.suite:ASSEMBLY",
+    "bimanual": "tendon.sim.bimanual.suite:BIMANUAL",
+    "reach": "tendon.sim.reach.suite:REACH",
+}
+"""Where each is defined, or what makes it. It is imported when it is asked for: it may need the extra `sim`."""
 DEFAULT_SUITE = "tabletop"
+BY_GRIPPERS = {1: "tabletop", 2: "bimanual"}
+"""The suite of a robot with so many."""
 AUTO_SUITE = "auto"
 """In place of a name: the one that fits the robot."""
 
@@ -22,11 +31,11 @@ def suite_for(profile: RobotProfile, name: str = AUTO_SUITE) -> str:
 
     Args:
         profile: the robot.
-        name: the one that was asked for; `AUTO_SUITE` takes the tabletop for a robot with a gripper, else `reach`.
+        name: the one that was asked for; `AUTO_SUITE` takes the one for as many grippers as it has, else `reach`.
     """
     if name != AUTO_SUITE:
         return name
-    return "tabletop" if profile.grippers else "reach"
+    return BY_GRIPPERS.get(len(profile.grippers), "reach")
 
 
 def load_suite(name: str) -> Suite:
@@ -40,5 +49,5 @@ def load_suite(name: str) -> Suite:
         raise ConfigError(f"suite is {name!r}{closest(name, tuple(SUITES))}")
     require_sim()
     module, _, attribute = SUITES[name].partition(":")
-    suite: Suite = getattr(import_module(module), attribute)
-    return suite
+    found: Suite | Callable[[], Suite] = getattr(import_module(module), attribute)
+    return found if isinstance(found, Suite) else found()

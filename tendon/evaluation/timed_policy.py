@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tendon.core.errors import ConfigError
+from tendon.core.pace import Pace
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
 
@@ -18,11 +19,14 @@ class TimedPolicy:
         continues: whether it is told the running plan; otherwise each chunk starts from what it sees.
         rows: that are executed of each chunk, from the time on at which it arrives; `None` executes it as it stands.
         delay_ns: from observation to chunk.
+        pace: how long its plans are kept; `None` as the policy's.
     """
 
-    def __init__(self, policy: Policy, *, continues: bool, rows: int | None, delay_ns: int) -> None:
+    def __init__(
+        self, policy: Policy, *, continues: bool, rows: int | None, delay_ns: int, pace: Pace | None = None
+    ) -> None:
         self._policy, self._rows, self._delay_ns = policy, rows, delay_ns
-        self.step_ns = policy.step_ns
+        self.step_ns, self.pace = policy.step_ns, pace or policy.pace
         self.prefix_rows = policy.prefix_rows if continues else 0
         self.overlap_rows = policy.overlap_rows if continues else 0
         self.last: object | None = None

@@ -81,8 +81,8 @@ ARGUMENTS = (
     Argument(
         name="suite",
         default="auto",
-        description="tasks in simulation; auto: tabletop for a robot with a gripper, reach for one without",
-        choices=("auto", "tabletop", "reach"),
+        description="tasks in simulation; auto: tabletop for one gripper, bimanual for two, reach for none",
+        choices=("auto", "tabletop", "assembly", "bimanual", "reach"),
     ),
     Argument(name="scene", default="100003", description="seed of the simulated scene", whole=True),
     Argument(name="family", default="", description="task family of the simulated scene; by default the seed decides"),

@@ -62,8 +62,7 @@ def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expe
             topic=topics.image(camera.name),
             type="sensor_msgs/msg/Image",
             sender=camera_node if sees or camera_node != CAMERA else "",
-            receiver="policy_node" if sees else "",
-            flows=sees,
+            flows=sees,  # nobody needs to take them all: a policy takes those that it sees, the expert none
             rate_hz=camera.rate_hz,
             age_ms=Tolerances().age_ns / 1e6,
             alone=True,

@@ -133,7 +133,6 @@ def render_triangles(camera: Camera, triangles: Array, rgb: Sequence[float]) -> 
     offsets = ((triangles[:, 0] - camera.eye) * normals).sum(axis=1)
     low = np.clip(np.floor(corners.min(axis=1)).astype(int), 0, size)
     high = np.clip(np.ceil(corners.max(axis=1)).astype(int) + 1, 0, size)
-    spans = (high - low).max(axis=1)
     edges = np.roll(corners, -1, axis=1) - corners
     area = edges[:, 0, 0] * edges[:, 1, 1] - edges[:, 0, 1] * edges[:, 1, 0]
     # Inside is where slopes[..., 0] * x + slopes[..., 1] * y + at_zero is at least 0 for all three edges.
@@ -141,12 +140,12 @@ def render_triangles(camera: Camera, triangles: Array, rgb: Sequence[float]) -> 
     at_zero = -(slopes * (corners - 0.5)).sum(axis=-1)
     drawn = (high > low).all(axis=1) & (np.abs(area) >= 1e-9)
     front, nearest = np.full(size * size, -1), np.full(size * size, np.inf)
-    # Triangles of about the same extent are drawn together, each in a square window.
-    window, smaller = 2, 0
-    while smaller < size:
-        group = np.flatnonzero(drawn & (spans > smaller) & (spans <= window))
-        steps_y, steps_x = np.divmod(np.arange(window * window), window)
-        for part in np.array_split(group, len(group) * window * window // WINDOW_PIXELS + 1):
+    # Triangles of about the same width and height are drawn together, each in a window of powers of two.
+    extents = 2 ** np.ceil(np.log2(np.maximum(high - low, 1))).astype(int)
+    for width, height in np.unique(extents[drawn], axis=0):
+        group = np.flatnonzero(drawn & (extents == (width, height)).all(axis=1))
+        steps_y, steps_x = np.divmod(np.arange(width * height), width)
+        for part in np.array_split(group, len(group) * width * height // WINDOW_PIXELS + 1):
             x, y = low[part, :1] + steps_x, low[part, 1:] + steps_y
             inside = (x < high[part, :1]) & (y < high[part, 1:])
             for k in range(3):
@@ -158,7 +157,6 @@ def render_triangles(camera: Camera, triangles: Array, rgb: Sequence[float]) -> 
             closer = np.flatnonzero(distance < nearest[met])
             closer = closer[np.argsort(-distance[closer], kind="stable")]  # of several in a pixel the nearest is last
             front[met[closer]], nearest[met[closer]] = triangle[closer], distance[closer]
-        window, smaller = 2 * window, window
     colour, seen = np.ones((size * size, 3)), np.flatnonzero(front >= 0)
     shown = normals[front[seen]]
     colour[seen] = _shade(np.array(rgb), shown / np.linalg.norm(shown, axis=1, keepdims=True), rays[seen])

@@ -15,6 +15,8 @@ from tendon.robots.tool import TOOL_DOWN
 
 DAMPING = 1e-6
 """Weight of a joint's motion against the tool's error, both squared."""
+CHANGE_DAMPING = 1e-4
+"""The same for one step that is not looked at again: near a singular pose joints would run away otherwise."""
 MAX_STEP = 0.3
 """Of a joint in one iteration [rad or m]: the linear model holds that far."""
 POSTURE_SHARE, POSTURE_FADE = 0.1, 0.7
@@ -47,7 +49,8 @@ class Kinematics:
         self._arm = profile.group_indices(group)
         self._columns = robot.spread[:, self._arm]
         self._weight = None if len(self._arm) > 5 else np.array([FEW_JOINTS_WEIGHT] * 3 + [1.0] * 3)
-        self._damping = DAMPING * np.eye(len(self._arm))
+        self._unit = np.eye(len(self._arm))
+        self._damping = DAMPING * self._unit
         self._lower = profile.vector("lower")[self._arm]
         self._upper = profile.vector("upper")[self._arm]
         self._posture = profile.vector("home")[self._arm]
@@ -68,6 +71,18 @@ class Kinematics:
         jacobian = pin.computeFrameJacobian(self._model, self._data, q, self._frame, pin.LOCAL_WORLD_ALIGNED)
         pin.updateFramePlacement(self._model, self._data, self._frame)
         return np.asarray(jacobian).reshape(6, -1)  # pinocchio gives a vector for a robot of one joint
+
+    def joint_change(self, joint_position: Array, tool_change: Array) -> Array:
+        """Returns the (n,) change of joints that moves the tool by (3,) [m] and does not turn it, to first order.
+
+        An arm of fewer than six joints turns it as little as it can.
+        """
+        columns, error = self._jacobian(joint_position) @ self._columns, np.concatenate([tool_change, np.zeros(3)])
+        if self._weight is not None:
+            columns, error = self._weight[:, None] * columns, self._weight * error
+        change = np.zeros_like(joint_position)
+        change[self._arm] = np.linalg.solve(columns.T @ columns + CHANGE_DAMPING * self._unit, columns.T @ error)
+        return change
 
     def inverse_down(self, position: Array, seed: Array) -> Array:
         """Returns the (n,) joint vector that puts the tool at a place and has it point down.

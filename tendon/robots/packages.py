@@ -12,7 +12,7 @@ from tendon.core.errors import ConfigError
 SCHEME = "package://"
 
 
-def resolve(uri: str, near: Path) -> Path:
+def resolve(uri: str, near: Path, package_folder: Path | None = None) -> Path:
     """Returns the file that a URDF or a profile names.
 
     `package://NAME/REST` is looked for where ROS has packages (`AMENT_PREFIX_PATH`, `ROS_PACKAGE_PATH`), in the folders
@@ -21,23 +21,32 @@ def resolve(uri: str, near: Path) -> Path:
     Args:
         uri: `package://NAME/REST`, `file://PATH`, or a path that counts from the folder of `near`.
         near: the file that names it.
+        package_folder: where packages are looked for first: a folder that holds NAME, or NAME itself.
 
     Raises:
         ConfigError: there is no such file; the message says where it was looked for.
     """
     if not uri.startswith(SCHEME):
         path = near.parent / uri.removeprefix("file://")
-        if not path.is_file():
+        if not _is_file(path):
             raise ConfigError(f"{near} names {uri}, which does not exist: put it there, or correct the path")
         return path
     name, _, rest = uri.removeprefix(SCHEME).partition("/")
-    for folder in _folders(name, near):
-        if (folder / rest).is_file():
+    given = [] if package_folder is None else [package_folder / name, package_folder]
+    for folder in (*given, *_folders(name, near)):
+        if _is_file(folder / rest):
             return folder / rest
     raise ConfigError(
         f"{near} names {uri}, and no package {name} here has that file: source the workspace that has it (it is looked "
         f"for in AMENT_PREFIX_PATH, ROS_PACKAGE_PATH, the folders above {near.name} and Python's packages)"
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except ValueError:  # a name with a zero byte
+        return False
 
 
 def _folders(name: str, near: Path) -> Iterator[Path]:

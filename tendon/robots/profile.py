@@ -29,6 +29,7 @@ from tendon.robots.profile_parts import (
 )
 from tendon.robots.safety_settings import SafetySettings
 from tendon.robots.simulated_parts import Simulation
+from tendon.robots.unknowns import ADVICE
 from tendon.robots.urdf import DRIVEN, read_urdf
 
 __all__ = [
@@ -75,6 +76,8 @@ class RobotProfile:
             `None` leaves them active.
         camera_skew_s: largest time between exposures of one observation; `None` takes what free-running cameras need.
         safety: when the robot is slowed, held or stopped.
+        unknown: what of the profile is a guess that stands in for what nobody has found out yet, as `tendon robot new`
+            leaves it. While there is any, arming is refused.
 
     Raises:
         ConfigError: a value is wrong, or does not fit the others or the URDF.
@@ -100,6 +103,7 @@ class RobotProfile:
     controller_manager: RosName | None = None
     camera_skew_s: Annotated[float, Range(above=0, most=MAX_CAMERA_SKEW_S)] | None = None
     safety: SafetySettings = field(default_factory=SafetySettings)
+    unknown: Names = ()
 
     def __post_init__(self) -> None:
         check_fields(self, "profile")
@@ -125,6 +129,9 @@ class RobotProfile:
         check_names("cameras", [camera.name for camera in self.cameras])
         check_names("stop_inputs", [each.name for each in self.stop_inputs])
         check_names("grippers", [gripper.joint for gripper in self.grippers])
+        for unknown in self.unknown:
+            if unknown not in ADVICE:
+                raise ConfigError(f"unknown lists {unknown}{closest(unknown, tuple(ADVICE))}")
         self._check_urdf()
         if self.collision_file is not None and not self.collision_file.is_file():
             raise ConfigError(
@@ -188,6 +195,13 @@ class RobotProfile:
     @property
     def arming_obstacle(self) -> str:
         """Why a robot may not be armed with this profile, empty when it may."""
+        if self.unknown:
+            first, *others = self.unknown
+            rest = f" (and then {', '.join(others)})" if others else ""
+            return (
+                f"profile {self.name} is not filled in, {first} is a guess: {ADVICE[first]}; then take {first} out of "
+                f"`unknown`{rest}"
+            )
         for controller in self.controllers:
             if controller.type == "forward_command" and controller.timeout_s is None:
                 return (

@@ -24,6 +24,8 @@ class Mount:
         vertical_deg: angle between the upper and lower edge of its picture [deg].
         distortion: k1, k2, p1, p2, k3 of its lens, as `camera_info` tells them; empty for none.
         noise: standard deviation of a pixel, of 255.
+        latency_s: from the exposure, which a picture is stamped with, until it is sent [s].
+        phase: when it exposes, as a share of its period: cameras that nobody triggers do not expose together.
     """
 
     link: Text
@@ -33,6 +35,8 @@ class Mount:
     vertical_deg: Annotated[float, Range(above=0, most=150, unit="deg")] = 55.0
     distortion: tuple[float, ...] = ()
     noise: Annotated[float, Range(least=0, most=100)] = 0.0
+    latency_s: Annotated[float, Range(least=0, most=1, unit="s")] = 0.0
+    phase: Annotated[float, Range(least=0, most=0.99)] = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self, "mount")

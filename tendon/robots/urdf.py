@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +26,31 @@ class Mimic:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Limit:
+    """What a joint can do, as its maker says; infinite where a URDF says nothing, as of a continuous joint's position.
+
+    Attributes:
+        lower: smallest position, rad or m.
+        upper: largest position.
+        velocity: largest speed, rad/s or m/s; 0 in many URDFs whose author did not know it.
+        effort: largest, N m or N; likewise.
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
 class UrdfJoint:
-    """A joint: its type and the links it connects."""
+    """A joint: its type, the links it connects, and its limits; a fixed one has no limits."""
 
     name: str
     kind: str
     parent: str
     child: str
+    limit: Limit = Limit()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +78,26 @@ class Urdf:
     def _top(self, link: str) -> str:
         above = self.above(link)
         return self.joints[above[-1]].parent if above else link
+
+    @property
+    def commanded(self) -> list[str]:
+        """The joints that somebody has to drive, from the root on, branch by branch."""
+        followers = {mimic.joint for mimic in self.mimics}
+        below: dict[str, list[UrdfJoint]] = {}
+        for joint in self.joints.values():
+            below.setdefault(joint.parent, []).append(joint)
+        names, waiting = list[str](), [self.root]
+        while waiting:
+            joints = below.get(waiting.pop(), [])
+            waiting += [joint.child for joint in reversed(joints)]
+            names += [joint.name for joint in joints if joint.kind in DRIVEN and joint.name not in followers]
+        return names
+
+    def moved_by(self, link: str) -> list[str]:
+        """Returns the joints that move a link, from the root to it: neither fixed ones nor those that follow others."""
+        followers = {mimic.joint: mimic.leader for mimic in self.mimics}
+        driven = [name for name in reversed(self.above(link)) if self.joints[name].kind in DRIVEN]
+        return list(dict.fromkeys(followers.get(name, name) for name in driven))
 
     def above(self, link: str) -> list[str]:
         """Returns the joints from a link up to the root, fixed ones too."""
@@ -118,15 +157,18 @@ def parse_xml(path: Path) -> ElementTree.Element:
     """
     try:
         text = path.read_bytes()
-        if b"<xacro:" in text:
-            raise ConfigError(f"{path} is xacro: expand it first (`xacro {path.name} > robot.urdf`)")
-        root = ElementTree.fromstring(text)
     except FileNotFoundError as error:
         raise ConfigError(f"no URDF at {path}") from error
     except OSError as error:
         raise ConfigError(f"URDF {path} cannot be read: {error.strerror}") from error
+    if b"<xacro:" in re.sub(b"<!--.*?-->", b"", text, flags=re.DOTALL):  # what xacro wrote may quote it
+        raise ConfigError(f"{path} is xacro: expand it first (`xacro {path.name} > robot.urdf`)")
+    try:
+        root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ConfigError(f"URDF {path} is not XML: {error}") from error
+    except (LookupError, ValueError) as error:
+        raise ConfigError(f"URDF {path} is in no encoding that is known here: {error}") from error
     if root.tag != "robot":
         raise ConfigError(f"{path} is no URDF: its outermost element is <{root.tag}>, not <robot>")
     return root
@@ -145,7 +187,26 @@ def _joint(path: Path, element: ElementTree.Element) -> UrdfJoint:
     text = "1 0 0" if axis is None else axis.get("xyz", "")
     if kind in DRIVEN and not _is_direction(text):
         raise ConfigError(f"URDF {path}: axis of joint {name} is {text!r}, must be three finite numbers, not all 0")
-    return UrdfJoint(name=name, kind=kind, parent=parent, child=child)
+    return UrdfJoint(name=name, kind=kind, parent=parent, child=child, limit=_limit(path, name, kind, element))
+
+
+def _limit(path: Path, name: str, kind: str, joint: ElementTree.Element) -> Limit:
+    """Returns a joint's limits: those that pinocchio asks for must be there, as its own message does not say which."""
+    element = joint.find("limit")
+    if kind == "fixed" or (kind == "continuous" and element is None):
+        return Limit()
+    if element is None:
+        raise ConfigError(
+            f"URDF {path}: joint {name} has no <limit>: write its lower, upper, velocity and effort from the data "
+            'sheet, or make it type="continuous"'
+        )
+    for key in ("velocity", "effort"):
+        if element.get(key) is None:
+            raise ConfigError(f"URDF {path}: <limit> of joint {name} has no {key}: write it from the data sheet")
+    values = {key: _number(path, name, element, key, 0.0) for key in ("lower", "upper", "velocity", "effort")}
+    if kind == "continuous":
+        values |= {"lower": -math.inf, "upper": math.inf}
+    return Limit(**values)
 
 
 def _is_direction(text: str) -> bool:
@@ -163,7 +224,7 @@ def _number(path: Path, joint: str, element: ElementTree.Element, key: str, defa
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ConfigError(f"URDF {path}: mimic {key} of joint {joint} is {text!r}, must be a finite number")
+        raise ConfigError(f"URDF {path}: {element.tag} {key} of joint {joint} is {text!r}, must be a finite number")
     return value
 
 

@@ -27,7 +27,9 @@ NEVER_NS = np.iinfo(np.int64).max // 2
 class JointWatch:
     """Joint states that stay the same, bit by bit, while commands, or they themselves, say that the robot moves.
 
-    Only joints with a tracking tolerance are looked at, as others may rightly be held off their target.
+    Only joints with a tracking tolerance are looked at, as others may rightly be held off their target. Commands that
+    went on are held against them while commands come: a robot that is not commanded stands still, and one that was
+    kept from following the last ones must not be locked out by them.
 
     Args:
         profile: the joints, and when they count as frozen.
@@ -44,6 +46,7 @@ class JointWatch:
         self._speed, self._rest = np.zeros(len(tolerance)), Rest(profile)
         self._followed = np.isfinite(self._motion)
         self._commanded: Array | None = None
+        self._commanded_ns = 0
         self._content = b""
         self._since_ns = 0
         self._newest_ns = 0
@@ -51,8 +54,9 @@ class JointWatch:
         self._never_sent_ns = self._sent_since_ns = np.full(len(tolerance), NEVER_NS)
         self._position = np.zeros(len(tolerance))
 
-    def commanded(self, columns: list[int], position: Array) -> None:
+    def commanded(self, columns: list[int], position: Array, now_ns: int) -> None:
         """Takes where a new command begins: (k,) positions of the joints in `columns`."""
+        self._commanded_ns = now_ns
         if self._commanded is None:
             self._commanded = np.full(len(self._names), np.nan)
         self._commanded = self._commanded.copy()
@@ -95,7 +99,8 @@ class JointWatch:
         The first command after the robot was moved by hand jumps to where it is: that is no motion.
         """
         for_ns = self._newest_ns - self._sent_since_ns
-        if self._commanded is None or (for_ns < self._frozen_ns).all():
+        over = self._newest_ns - self._commanded_ns > self._frozen_ns
+        if self._commanded is None or over or (for_ns < self._frozen_ns).all():
             return np.empty(0, np.int64)
         away = np.abs(self._commanded - self._position) > self._motion
         return np.flatnonzero((for_ns >= self._frozen_ns) & (self._sent_on() > self._motion) & away)

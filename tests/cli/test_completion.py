@@ -90,7 +90,7 @@ def terminal(request: pytest.FixtureRequest, path: str, tmp_path_factory: pytest
         ("tendon pol", "tendon policy "),
         ("tendon policy calib", "tendon policy calibrate-detector "),
         ("tendon policy bench x --sec", "tendon policy bench x --seconds "),
-        ("tendon robot show pan", "tendon robot show panda "),
+        ("tendon robot show tal", "tendon robot show talos_upper "),
         ("tendon policy bench x --engine openv", "tendon policy bench x --engine openvino"),
         ("tendon run robot:=pan", "tendon run robot:=panda"),
         ("tendon run back", "tendon run backend:="),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tendon.control.controller import Controller
-from tendon.control.residual import BoundedResidual
+from tendon.control.residual.bounded import BoundedResidual
 from tendon.control.tick import Tick
 from tendon.core.modes import Mode
 from tendon.core.types import Array, Command, Observation

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tendon.control.executor import Placement
 from tendon.control.reference import ARRIVAL_PERIODS
-from tendon.control.residual import BoundedResidual
+from tendon.control.residual.bounded import BoundedResidual
+from tendon.core.base_motion import BaseMotion
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.filter_input import LEAD_TICKS
@@ -352,12 +353,12 @@ def test_chunks_from_before_the_robot_has_settled_are_not_run() -> None:
 
 
 class Push:
-    def step(self, observation: Observation, target: Array) -> Array:
-        return target + 1.0
+    def step(self, observation: Observation, base: BaseMotion) -> tuple[Array, Array]:
+        return np.full(8, 1.0), np.zeros(8)
 
 
 def test_a_residual_moves_the_target_by_its_bound_at_most() -> None:
-    plain, pushed = running(), running(BoundedResidual(Push(), np.full(8, 0.02)))
+    plain, pushed = running(), running(BoundedResidual(Push(), PROFILE, np.full(8, 0.02)))
     for _ in range(20):
         difference = pushed.tick().target - plain.tick().target
         assert np.allclose(difference, 0.02)

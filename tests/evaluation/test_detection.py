@@ -1,11 +1,14 @@
 """How a detector is measured, and the perturbations it is measured under."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tendon.core.errors import ConfigError
 from tendon.core.types import Image, Observation
 from tendon.evaluation.detection.scores import area_interval, roc
-from tendon.sim.perturbation import BadImage, SwappedCameras
+from tendon.sim.perturbation import NOMINAL, BadImage, SwappedCameras, together
 from tendon.sim.tabletop.perturbations import PERTURBATIONS, Trigger
 from tendon.sim.tabletop.scene import sample_scene
 
@@ -48,6 +51,52 @@ def test_a_perturbation_changes_scene_or_picture_alike_for_one_seed_and_leaves_t
     }
     same = all((changed.images[name].pixels == images[name].pixels).all() for name in images)
     assert same is not isinstance(perturbation, BadImage | SwappedCameras)
+
+
+@pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.name)
+def test_without_strength_it_changes_nothing_and_with_half_of_it_less(perturbation) -> None:  # noqa: ANN001
+    scene = sample_scene(100_002)
+    rng = np.random.default_rng(2)
+    images = {
+        name: Image(stamp_ns=0, pixels=rng.integers(0, 256, (size, size, 3), dtype=np.uint8))
+        for name, size in (("scene", 128), ("wrist", 96))
+    }
+    seen = Observation(stamp_ns=0, joint_position=np.zeros(8), joint_velocity=np.zeros(8), images=images)
+    nothing = replace(perturbation, strength=0.0)
+    assert nothing.change(scene, np.random.default_rng(1)) == scene
+    changed = nothing.observe(seen, np.random.default_rng(3))
+    assert all((changed.images[name].pixels == images[name].pixels).all() for name in images)
+    assert (changed.joint_position == 0).all()
+    away = []
+    for strength in (0.5, 1.0):
+        some = replace(perturbation, strength=strength)
+        scenes, pictures = some.change(scene, np.random.default_rng(1)), some.observe(seen, np.random.default_rng(3))
+        away.append(
+            [
+                *(np.abs(np.subtract(a.rgb, b.rgb)).sum() for a, b in zip(scenes.items, scene.items, strict=False)),
+                *(
+                    np.linalg.norm(np.subtract(a.position, b.position))
+                    for a, b in zip(scenes.items, scene.items, strict=False)
+                ),
+                len(scenes.items),
+                np.linalg.norm(np.subtract(scenes.look.light_rgb, scene.look.light_rgb)),
+                np.linalg.norm(np.subtract(scenes.look.camera_offset, scene.look.camera_offset)),
+                np.linalg.norm(pictures.joint_position),
+            ]
+        )
+    assert (np.array(away[0]) <= np.array(away[1]) + 1e-9).all()
+
+
+def test_several_at_once_are_each_of_them_and_a_wrong_name_or_strength_is_said() -> None:
+    both = together(PERTURBATIONS, {"dynamics": 1.0, "light_and_colour": 0.5})
+    scene = sample_scene(100_002)
+    changed = both.change(scene, np.random.default_rng(1))
+    assert changed.items[0].mass > 2 * scene.items[0].mass and changed.look.ambient != scene.look.ambient
+    assert together(PERTURBATIONS, {}) == NOMINAL
+    with pytest.raises(ConfigError, match="perturbation is 'dynamic'; did you mean dynamics"):
+        together(PERTURBATIONS, {"dynamic": 1.0})
+    with pytest.raises(ConfigError, match="strength is -1"):
+        together(PERTURBATIONS, {"blur": -1.0})
 
 
 def test_the_trigger_is_one_more_thing_that_touches_nothing() -> None:

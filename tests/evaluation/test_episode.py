@@ -13,10 +13,15 @@ from tendon.core.types import ActionChunk, Observation
 from tendon.evaluation.controller_plan import ControllerPlan
 from tendon.evaluation.episode import Setting, Timing
 from tendon.evaluation.pool import Job, run_jobs
+from tendon.evaluation.runner import Runner
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
+from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import load_profile
+from tendon.sim.backend import SimBackend
+from tendon.sim.tabletop.suite import TABLETOP
 
 SEED, STEP_NS = 100_000, 100_000_000
+DONE_SEED = 100_120  # the policy does its task at every delay
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +69,33 @@ def test_a_controller_in_the_same_process_has_the_only_copy_of_the_plan() -> Non
     assert controller.window(now_ns + STEP_NS, STEP_NS, 1) is None
     plan.submit(chunk, now_ns)
     assert plan.delivered == 2
+
+
+@pytest.mark.parametrize("delay_ms", [200, 400])
+def test_a_slow_policy_is_followed_from_its_first_answer_on(delay_ms: int) -> None:
+    """The robot is never behind a plan that began before it did: each later answer continues what is carried out."""
+    profile = load_profile("panda")
+    slow = Recorded(BundlePolicy(load_bundle("bundles/tabletop"), profile, threads=1))
+    backend = SimBackend(TABLETOP.world(profile))
+    episode = Runner(backend, slow, TABLETOP.load_environment()).run(
+        TABLETOP.scene(profile, DONE_SEED), Setting(delay_ns=delay_ms * 1_000_000)
+    )
+    backend.close()
+    assert episode.success and len(slow.moving) > 3
+    assert all(slow.moving), "whether an answer to a robot in motion continued its plan"
+
+
+class Recorded:
+    """A policy, with whether each answer to a robot in motion continued a plan."""
+
+    def __init__(self, policy: BundlePolicy) -> None:
+        self._policy, self.moving = policy, list[bool]()
+        self.step_ns, self.prefix_rows, self.overlap_rows = policy.step_ns, policy.prefix_rows, policy.overlap_rows
+        self.pace = policy.pace
+
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
+        if np.abs(observation.joint_velocity).max() > 0.1:
+            self.moving.append(prefix is not None)
+        return self._policy.infer(observation, prefix, frozen)

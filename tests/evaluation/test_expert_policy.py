@@ -21,6 +21,10 @@ SEEDS = range(100_000, 100_003)
     [
         ("so101", "tabletop", "mujoco"),
         ("ur5e_2f85", "tabletop", "pybullet"),
+        pytest.param("ur10e", "tabletop", "pybullet", marks=pytest.mark.laws),
+        pytest.param("xarm7", "tabletop", "mujoco", marks=pytest.mark.laws),
+        ("panda_pair", "bimanual", "pybullet"),
+        pytest.param("panda_pair", "bimanual", "mujoco", marks=pytest.mark.laws),
         ("ur5e", "reach", "pybullet"),
         ("g1_arms", "reach", "mujoco"),
     ],
@@ -30,6 +34,12 @@ def test_it_does_the_tasks_of_the_suite_that_fits_a_robot(robot: str, suite: str
     result = tendon.evaluate("expert", SEEDS, robot=robot, simulator=simulator, timing="overwrite")
     assert result.success.successes == len(SEEDS), result
     assert all(episode.peak_acceleration <= 1.0 + 1e-9 and not episode.stop for episode in result.episodes)
+
+
+@pytest.mark.parametrize("simulator", [pytest.param("pybullet", marks=pytest.mark.laws), "mujoco"])
+def test_it_assembles(simulator: str) -> None:
+    result = tendon.evaluate("expert", SEEDS, suite="assembly", simulator=simulator, timing="overwrite")
+    assert result.success.successes == len(SEEDS), result
 
 
 def observation(instruction: str) -> Observation:

@@ -43,6 +43,7 @@ def episode(
         family=family,
         instruction="pick it up",
         success=success,
+        progress=float(success),
         duration_s=2.5 if success else 12.0,
         peak_acceleration=0.5,
         rms_jerk=1.0,

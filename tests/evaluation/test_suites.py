@@ -44,7 +44,7 @@ def test_a_suite_has_its_name_by_one_line(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("name", SUITES)
 def test_each_suite_has_scenes_of_all_its_families_and_a_world_for_them(name: str) -> None:
-    suite, profile = load_suite(name), load_profile("panda")
+    suite, profile = load_suite(name), load_profile("panda_pair" if name == "bimanual" else "panda")
     scenes = [suite.scene(profile, seed) for seed in range(100_000, 100_000 + 5 * len(suite.families))]
     assert {scene.task.family for scene in scenes} == set(suite.families)
     assert all(suite.scene(profile, scene.seed) == scene and scene.instruction for scene in scenes)

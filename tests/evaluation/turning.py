@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.pace import USUAL
 from tendon.core.types import ActionChunk, Observation
 from tendon.robots.profile import RobotProfile
 from tendon.sim.engine_world import EngineWorld
 from tendon.sim.robot_body import robot_body
 from tendon.sim.simulators import AUTO, open_engine
-from tendon.sim.suite import Suite
+from tendon.sim.suite import LIMIT_S, Suite
 
 NEAR_RAD, STILL_RAD_S = 0.02, 0.02
 
@@ -25,6 +27,7 @@ class Turn:
     family: str
     degrees: int
     relation: str = "turn"
+    limit_s: ClassVar[float] = LIMIT_S
 
     def progress(self, world: TurningWorld) -> float:
         return float(self.success(world))
@@ -71,7 +74,7 @@ class TurningWorld(EngineWorld):
 class TurningPolicy:
     """Reads the angle in the instruction and goes there at a constant speed; without words it stays."""
 
-    step_ns, prefix_rows, overlap_rows = 100_000_000, 0, 0
+    step_ns, prefix_rows, overlap_rows, pace = 100_000_000, 0, 0, USUAL
     rows, speed = 10, 0.5
 
     def infer(

@@ -17,7 +17,7 @@ from tendon.graph.description import describe
 from tendon.graph.preflight import preflight
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
-ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
+ROBOTS = ("panda", "fr3", "ur5e", "ur10e", "xarm7", "so101", "g1_arms", "talos_upper")
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,7 @@ RUNTIMES = {"cpu": "onnxruntime", "gpu": "onnxruntime-gpu"}
 OPTIONAL: Mapping[str, tuple[str, str]] = {
     "PIL": ("pillow", "sim"),
     "av": ("av", "sim"),
+    "scipy": ("scipy", "sim"),
     "gymnasium": ("gymnasium", "sim"),
     "matplotlib": ("matplotlib", "sim"),
     "msgpack": ("msgpack", "remote"),

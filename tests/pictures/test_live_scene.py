@@ -18,6 +18,7 @@ from tests import ROOT
 rerun = pytest.importorskip("rerun")
 
 EXAMPLE = ROOT / "docs" / "examples" / "two_joint_arm"
+ROBOTS = ("panda", "fr3", "ur5e", "ur10e", "xarm7", "so101", "g1_arms", "talos_upper")
 
 
 def record(path: Path, robot: str, environment: str | None = None, urdf: Path | None = None) -> dict[str, list[object]]:
@@ -51,7 +52,7 @@ def record(path: Path, robot: str, environment: str | None = None, urdf: Path | 
     return found
 
 
-@pytest.mark.parametrize("robot", ["panda", "fr3", "ur5e", "so101", "g1_arms", str(EXAMPLE / "profile.yaml")])
+@pytest.mark.parametrize("robot", [*ROBOTS, str(EXAMPLE / "profile.yaml")])
 def test_a_recording_of_every_shipped_robot_holds_links_cameras_plan_and_margin(robot: str, tmp_path: Path) -> None:
     profile = load_profile(robot)
     found = record(tmp_path / "run.rrd", robot, "tabletop" if robot == "panda" else None)

@@ -140,7 +140,7 @@ def test_a_place_out_of_reach_is_an_error_that_says_how_far(position: list[float
         KINEMATICS.inverse(np.array(position), TOOL_DOWN, HOME)
 
 
-ROBOTS = ("panda", "ur5e", "so101", "g1_arms")
+ROBOTS = ("panda", "ur5e", "ur10e", "xarm7", "so101", "g1_arms", "talos_upper")
 
 
 def random_arm(rng: np.random.Generator, profile: RobotProfile, at_limits: float) -> Array:

@@ -293,7 +293,7 @@ def test_closing_breaks_no_limit_stops_no_later_and_keeps_every_other_sender_out
     np.testing.assert_allclose(robot.side.sample(robot.now_ns)[0], robot.controller._filter.position, atol=1e-9)
 
 
-@pytest.mark.parametrize("robot", ["panda", "fr3", "ur5e", "so101", "g1_arms"])
+@pytest.mark.parametrize("robot", ["panda", "fr3", "ur5e", "ur10e", "xarm7", "so101", "g1_arms", "talos_upper"])
 def test_no_shipped_robot_needs_more_than_a_second_of_commands_to_brake(robot: str) -> None:
     profile = load_profile(robot)
     for controller in profile.controllers:

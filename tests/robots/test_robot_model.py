@@ -348,6 +348,12 @@ def test_a_urdf_that_cannot_be_right_is_one_line(tmp_path: Path, text: str, join
         replace(profile_of(written(tmp_path), ["one"], "a", "c"), urdf=path, **renamed(joints))
 
 
+def test_a_urdf_may_quote_xacro_in_a_comment(tmp_path: Path) -> None:
+    path = tmp_path / "robot.urdf"
+    path.write_text(f"<!-- <xacro:arm/>, and\n <xacro:hand/> -->{TWO}")
+    assert set(read_urdf(path).joints) == {"one", "two"}
+
+
 def written(folder: Path) -> Path:
     """A URDF that is right."""
     path = folder / "good.urdf"

@@ -137,7 +137,7 @@ class Arm:
         for k in range(ticks):
             self.now_ns += 10 * MS
             goal[0] += speed * 0.01
-            self.watch.commanded(list(range(8)), goal)
+            self.watch.commanded(list(range(8)), goal, self.now_ns)
             if not frozen:
                 self.q = goal.copy()
             self.watch.measured(self.q, np.full(8, speed) * (not frozen), self.now_ns)
@@ -171,7 +171,7 @@ def test_a_bus_that_is_read_more_slowly_than_it_is_published_is_not_frozen(read_
         if ms % read_ms == 0:
             arm.q = HOME + 2e-3 * ms
         arm.now_ns += 2 * MS
-        arm.watch.commanded(list(range(8)), arm.q)
+        arm.watch.commanded(list(range(8)), arm.q, arm.now_ns)
         arm.watch.measured(arm.q, np.full(8, 2.0), arm.now_ns)
         assert not list(arm.watch.findings(arm.now_ns))
 
@@ -201,6 +201,18 @@ def test_a_robot_that_was_moved_by_hand_is_not_frozen_when_it_is_armed() -> None
         arm.watch.measured(arm.q, np.zeros(8), arm.now_ns)
     assert arm.run(50, 0.0) is None, "the first command jumps to where the robot is"
     assert arm.run(50, 0.5) is None
+
+
+def test_a_robot_that_was_kept_from_its_last_commands_is_not_locked_out_when_they_end() -> None:
+    """A stop that the robot's side made before the controller's leaves it away from its last command for good."""
+    arm = Arm()
+    assert arm.run(50, 0.5) is None
+    assert arm.run(20, 0.5, frozen=True) is not None
+    for _ in range(30):
+        arm.now_ns += 10 * MS
+        arm.watch.measured(arm.q, np.zeros(8), arm.now_ns)
+    assert not list(arm.watch.findings(arm.now_ns)), "nobody could ever reset it"
+    assert arm.run(20, 0.5, frozen=True) is not None, "it is looked at again when it is commanded again"
 
 
 def test_a_servo_that_sticks_for_a_moment_after_a_rest_is_not_frozen() -> None:

@@ -103,11 +103,11 @@ def frozen_ms(profile: RobotProfile, speed: float, said: float) -> int:
     """Returns when joint states that stay equal are found frozen: sent on at `speed`, and saying that they move."""
     watch, now_ns, measured = JointWatch(profile), 10**12, np.full(8, said)
     columns = list(range(8))
-    watch.commanded(columns, HOME)
+    watch.commanded(columns, HOME, now_ns)
     watch.measured(HOME, measured, now_ns)
     for k in range(200):
         now_ns += 5 * MS
-        watch.commanded(columns, HOME + speed * 0.005 * (k + 1))
+        watch.commanded(columns, HOME + speed * 0.005 * (k + 1), now_ns)
         watch.measured(HOME, measured, now_ns)
         if list(watch.findings(now_ns)):
             return 5 * (k + 1)

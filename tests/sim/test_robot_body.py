@@ -75,6 +75,13 @@ def test_only_joints_of_the_profile_and_their_followers_move() -> None:
     assert {joint.get("name") for joint in movable} == set(profile.joint_names)
 
 
+def test_meshes_of_one_name_are_told_apart() -> None:
+    """Talos has two base_link.STL, and MuJoCo took the first for both."""
+    root = parse_xml(Path(robot_body(load_profile("talos_upper")).urdf))
+    files = {Path(mesh.get("filename", "")) for mesh in root.iter("mesh")}
+    assert len({file.stem for file in files}) == len({file.resolve() for file in files}) == len(files)
+
+
 def changed(
     tmp_path: Path, robot: str, change: Callable[[dict[str, Any]], object], urdf: tuple[str, str] = ("", "")
 ) -> Path:

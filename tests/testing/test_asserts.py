@@ -42,6 +42,7 @@ def evaluation(done: int, lost: int) -> Evaluation:
             family="pick",
             instruction="pick up the red cube",
             success=k < done,
+            progress=float(k < done),
             duration_s=3.0 if k < done else 12.0,
             peak_acceleration=0.5,
             rms_jerk=1.0,

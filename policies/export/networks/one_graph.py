@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from tendon.policies.adapter.matching import EMBEDDING, POINTS
-from tendon.policies.export.networks.two_graphs import observe, row_conversion
+from tendon.policies.export.networks.two_graphs import observe, observed, row_conversion
 from tendon.policies.export.source_graph import SourceGraph
 from tendon.policies.spec.manifest import MODEL_FILE
 from tendon.policies.spec.spaces import ActionSpace
@@ -28,18 +28,10 @@ class PolicyGraph(nn.Module):
         self.register_buffer("scale", scale)
         self.register_buffer("shift", shift)
 
-    def forward(
-        self,
-        image_scene: Tensor,
-        image_wrist: Tensor,
-        state: Tensor,
-        tokens: Tensor,
-        prefix: Tensor,
-        prefix_rows: Tensor,
-        noise: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Inputs and outputs as in `tendon.policies.adapter.matching`."""
-        context, points, embedding = observe(self.model, image_scene, image_wrist, state, tokens)
+        *observation, prefix, prefix_rows, noise = inputs
+        context, points, embedding = observe(self.model, *observation)
         given = (torch.arange(self.model.shape.rows) < prefix_rows[:, None]).float()
         chunk = self.model.sample(context, prefix * self.scale + self.shift, given, noise)
         return (chunk - self.shift) / self.scale, points, embedding
@@ -56,6 +48,6 @@ def policy_graph(model: SmallVla, statistics: Mapping[str, Sequence[Any]], actio
     return SourceGraph(
         name=MODEL_FILE,
         module=PolicyGraph(model, *row_conversion(statistics, action)).eval(),
-        inputs=("image_scene", "image_wrist", "state", "tokens", "prefix", "prefix_rows", "noise"),
+        inputs=(*observed(model), "prefix", "prefix_rows", "noise"),
         outputs=("actions", POINTS, EMBEDDING),
     )

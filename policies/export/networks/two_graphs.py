@@ -28,18 +28,23 @@ from tendon.policies.training.model import FLOW_STEPS, SmallVla
 CONTEXT = "context"
 
 
-def observe(
-    model: SmallVla, image_scene: Tensor, image_wrist: Tensor, state: Tensor, tokens: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def observe(model: SmallVla, *observation: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns context (1, K), points (1, 2, 3) [m, base frame] and embedding (1, E) of one observation.
 
-    The embedding is the context of the flow, all that the actions depend on, then each camera's mean features.
+    The observation is an image of each camera, in the order of the model's shape, then state and tokens. The embedding
+    is the context of the flow, all that the actions depend on, then each camera's mean features.
     """
-    grids = model.look({"scene": image_scene, "wrist": image_wrist})
+    *images, state, tokens = observation
+    grids = model.look(dict(zip(model.shape.cameras, images, strict=True)))
     understood = model.understand(model.point(grids, tokens[:, None]), state)
     context = understood.context[:, 0]
     embedding = torch.cat([context, *(grid.mean((2, 3)) for grid in grids.values())], dim=-1)
     return context, understood.points[:, 0], embedding
+
+
+def observed(model: SmallVla) -> tuple[str, ...]:
+    """Returns the names of what `observe` takes."""
+    return (*(f"image_{camera}" for camera in model.shape.cameras), "state", "tokens")
 
 
 def row_conversion(statistics: Mapping[str, Sequence[Any]], action: ActionSpace) -> tuple[Tensor, Tensor]:
@@ -56,11 +61,9 @@ class ContextGraph(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(
-        self, image_scene: Tensor, image_wrist: Tensor, state: Tensor, tokens: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, *observation: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Inputs as in `tendon.policies.adapter.matching`."""
-        return observe(self.model, image_scene, image_wrist, state, tokens)
+        return observe(self.model, *observation)
 
 
 class DenoiseGraph(nn.Module):
@@ -105,12 +108,11 @@ def export_two_graphs(
     Raises:
         MismatchError: a graph does not answer what torch answers, or a whole chunk is another.
     """
-    images = tuple(f"image_{camera}" for camera in model.shape.cameras)
     scale, shift = row_conversion(statistics, action)
     context = SourceGraph(
         name=CONTEXT_GRAPH,
         module=ContextGraph(model).eval(),
-        inputs=(*images, "state", "tokens"),
+        inputs=observed(model),
         outputs=(CONTEXT, POINTS, EMBEDDING),
     )
     denoise = SourceGraph(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
+from tendon.core.pace import Pace
 from tendon.core.types import Array, Observation
 from tendon.policies.adapter.matching import check_profile, robot_digests
 from tendon.policies.remote.link import RemoteAnswer, check_length, read_rows, server_ns
@@ -50,6 +51,7 @@ class TendonLink:
         self.step_ns: int = manifest.action.step_ns
         self.prefix_rows: int = metadata[keys.META_PREFIX_ROWS]
         self.overlap_rows: int = metadata[keys.META_OVERLAP_ROWS]
+        self.pace: Pace = manifest.pace
         self.steering = Steering(manifest.steering)
         self._past = range(1 - manifest.history, 0)
         self._history = History(len(self._past), self.step_ns) if self._past else None

@@ -1,41 +1,31 @@
-"""Demonstrations: episodes of the expert, or of a learner whose states the expert labels (DAgger).
+"""Demonstrations on the tabletop: episodes of the expert, or of a learner whose states the expert labels (DAgger).
 
-A frame holds two images, the proprioceptive state and several labels: the running task and counterfactual ones,
-each a whole action chunk, some of them continuing a prefix of another plan (training-time real-time chunking,
-Black et al. 2025). Frames are stored in shards of `SHARD_SEEDS` scenes; a shard appears when it is complete, so a
-cut run is resumed by running it again.
+Each frame has labels for the running task and for counterfactual ones.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from tendon.core.protocols import Policy
 from tendon.core.types import Array, Image, Observation
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
+from tendon.sim.demonstrations import LARGEST_PREFIX, ROWS, STEP_S, Arrays, Label, draw_prefix_rows
 from tendon.sim.engine import PHYSICS_HZ
 from tendon.sim.tabletop.expert.decide import ExpertState, observe_state, to_vector
-from tendon.sim.tabletop.expert.pilot import STEP_S, ExpertPilot
+from tendon.sim.tabletop.expert.pilot import ExpertPilot
 from tendon.sim.tabletop.expert.rollout import rollout
 from tendon.sim.tabletop.layout import layout_of
 from tendon.sim.tabletop.phrases import phrase
 from tendon.sim.tabletop.scene import Scene, sample_scene
 from tendon.sim.tabletop.tasks import Task, destination, feasible_tasks, is_done
-from tendon.sim.tabletop.viewpoints import labelled_viewpoints
 from tendon.sim.tabletop.world import World
+from tendon.sim.viewpoints import labelled_viewpoints
 
-SHARD_SEEDS = 40
-ABOUT_FILE = "about.json"
-ROWS, LARGEST_PREFIX = 16, 5
 LABELS = 3
 EPISODE_STEPS = 70
 KEEP_SHARE = 0.4
@@ -43,29 +33,8 @@ INFER_EVERY = 3
 SCATTER = ((0.01, 0.01, 0.0), (0.04, 0.01, 0.0))
 """How much further than where things stand a tool may start, in front and behind [m]."""
 
-Arrays = dict[str, npt.NDArray[Any]]
 
-
-@dataclass(frozen=True)
-class Label:
-    """One instruction and what the expert would do.
-
-    Attributes:
-        instruction: in words.
-        actions: (ROWS, 4) tool position relative to the tool at the observation, and finger target [m].
-        prefix_rows: how many leading rows are a given prefix.
-        points: (2, 3) centre of the target item and of the goal [m, base frame].
-        flags: (2,) target is held, task is done.
-    """
-
-    instruction: str
-    actions: Array
-    prefix_rows: int
-    points: Array
-    flags: Array
-
-
-class Collector:
+class TabletopCollector:
     """Runs episodes in one world and yields frames.
 
     Args:
@@ -78,7 +47,17 @@ class Collector:
         self._layout, self._gripper = layout_of(profile), profile.grippers[0]
         self._finger = profile.joint_names.index(self._gripper.joint)
         self._kinematics = Kinematics(profile, self._gripper.frame, self._gripper.group)
-        self.viewpoints = labelled_viewpoints(profile)
+        self.about = {
+            "step_s": STEP_S,
+            "prefix_rows": LARGEST_PREFIX,
+            "cameras": labelled_viewpoints(profile),
+            "state": [
+                {"name": "tool_position", "size": 3, "unit": "m"},
+                {"name": "tool_velocity", "size": 3, "unit": "m/s"},
+                {"name": "finger_position", "size": 1, "unit": "m"},
+            ],
+            "action": {"space": "tool_position"},
+        }
         self._pilot = ExpertPilot(profile)
         self._learner = learner
         self._world = World(sample_scene(0, layout=self._layout), profile)
@@ -196,7 +175,7 @@ def _label(
     scene: Scene, state: ExpertState, task: Task, instruction: str, running: Task, rng: np.random.Generator
 ) -> Label:
     """Labels a state: a prefix of some plan, then the expert from where the prefix ends."""
-    prefix_rows = 0 if rng.random() < 0.3 else int(rng.integers(1, LARGEST_PREFIX + 1))
+    prefix_rows = draw_prefix_rows(rng)
     start, head = state, np.empty((0, 4))
     if prefix_rows:
         prefix = rollout(scene, state, running if rng.random() < 0.35 else task, prefix_rows, STEP_S)
@@ -222,32 +201,3 @@ def _label(
         points=np.stack([positions[task.target], destination(scene.items, task, positions)]),
         flags=np.array([float(state.held == task.target), float(done)]),
     )
-
-
-def collect_shard(collector: Collector, folder: Path, first_seed: int) -> int:
-    """Collects one shard; returns its number of frames. A shard that is already there is left alone."""
-    path = folder / f"seeds-{first_seed:06d}"
-    if path.is_dir():
-        return len(np.load(path / "state.npy", mmap_mode="r"))
-    folder.mkdir(parents=True, exist_ok=True)
-    frames, labels = [], []
-    for seed in range(first_seed, first_seed + SHARD_SEEDS):
-        for frame, label in collector.episode(seed):
-            frames.append(frame)
-            labels.append(label)
-    arrays: Arrays = {key: np.stack([frame[key] for frame in frames]) for key in frames[0]}
-    arrays["state"] = arrays["state"].astype(np.float32)
-    arrays["actions"] = np.stack([[one.actions for one in row] for row in labels]).astype(np.float32)
-    arrays["prefix_rows"] = np.array([[one.prefix_rows for one in row] for row in labels], dtype=np.int64)
-    arrays["points"] = np.stack([[one.points for one in row] for row in labels]).astype(np.float32)
-    arrays["flags"] = np.stack([[one.flags for one in row] for row in labels]).astype(np.float32)
-    arrays["instruction"] = np.array([[one.instruction for one in row] for row in labels])
-    about = {"step_s": STEP_S, "prefix_rows": LARGEST_PREFIX}
-    (folder / ABOUT_FILE).write_text(json.dumps({**about, "cameras": collector.viewpoints}, indent=1))
-    unfinished = folder / f".{path.name}"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    for key, array in arrays.items():
-        np.save(unfinished / f"{key}.npy", array)
-    unfinished.rename(path)
-    return len(frames)

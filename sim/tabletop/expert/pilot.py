@@ -8,12 +8,11 @@ from tendon.core.errors import KinematicsError
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
+from tendon.sim.demonstrations import STEP_S
 from tendon.sim.tabletop.expert.decide import observe_state
 from tendon.sim.tabletop.expert.rollout import rollout
 from tendon.sim.tabletop.layout import layout_of
 from tendon.sim.tabletop.world import World
-
-STEP_S = 0.1
 
 
 class ExpertPilot:

@@ -3,6 +3,7 @@
 Examples:
   tendon data demos --out outputs/demos/expert --seeds 0:6400
   tendon data demos --out outputs/demos/dagger1 --seeds 20000:22000 --learner outputs/bundles/stage1
+  tendon data demos --out outputs/demos/two_hands --robot panda_pair --suite bimanual --seeds 0:800
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from tendon.cli.outputs import require_folder
 from tendon.cli.progress import CountingBar
 from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import ConfigError
+from tendon.core.orphans import end_with_parent
+from tendon.evaluation.suites import AUTO_SUITE, load_suite, suite_for
 from tendon.robots.profile import load_profile
 
 TRAINING_SEEDS = 100_000
@@ -31,23 +34,29 @@ def command(
         str | None, typer.Option(metavar="BUNDLE", help="Bundle that acts while the expert labels.")
     ] = None,
     robot: RobotOption = "panda",
+    suite: Annotated[
+        str, typer.Option(metavar="NAME", help="Suite whose expert acts; auto takes the one that fits the robot.")
+    ] = AUTO_SUITE,
     workers: WorkersOption = 2,
 ) -> int:
     """Collects every shard that is missing."""
     from tendon.policies.bundle.places import find_bundle
     from tendon.sim import require_sim
-    from tendon.sim.tabletop.expert.demonstrations import SHARD_SEEDS
+    from tendon.sim.demonstrations import SHARD_SEEDS
 
     scenes = parse_seeds(seeds, 0, TRAINING_SEEDS)
     require_folder(out)
     require_sim()
-    load_profile(robot)  # a wrong name is one line here, not one a process
+    profile = load_profile(robot)  # what is wrong is one line here, not one a process
+    suite = suite_for(profile, suite)
+    if load_suite(suite).collector is None:
+        raise ConfigError(f"suite {suite} makes no demonstrations; tabletop and bimanual do")
     acting = find_bundle(learner) if learner else None
     firsts = list(scenes[::SHARD_SEEDS])
     context = multiprocessing.get_context("spawn")
     done: multiprocessing.queues.Queue[int] = context.Queue()
     collecting = [
-        context.Process(target=_collect, args=((robot, out, acting, firsts[k::workers]), done), daemon=True)
+        context.Process(target=_collect, args=((robot, suite, out, acting, firsts[k::workers]), done), daemon=True)
         for k in range(workers)
     ]
     for worker in collecting:
@@ -65,10 +74,11 @@ def command(
     return 0
 
 
-def _collect(job: tuple[str, Path, Path | None, list[int]], done: multiprocessing.queues.Queue[int]) -> None:
-    from tendon.sim.tabletop.expert.demonstrations import Collector, collect_shard
+def _collect(job: tuple[str, str, Path, Path | None, list[int]], done: multiprocessing.queues.Queue[int]) -> None:
+    from tendon.sim.demonstrations import collect_shard
 
-    robot, out, learner, firsts = job
+    end_with_parent()
+    robot, suite, out, learner, firsts = job
     profile = load_profile(robot)
     policy = None
     if learner:
@@ -76,6 +86,8 @@ def _collect(job: tuple[str, Path, Path | None, list[int]], done: multiprocessin
         from tendon.policies.inference.policy import BundlePolicy
 
         policy = BundlePolicy(load_bundle(learner), profile, threads=1)
-    collector = Collector(profile, policy)
+    make = load_suite(suite).collector
+    assert make is not None
+    collector = make(profile, policy)
     for first in firsts:
         done.put(collect_shard(collector, out, first))

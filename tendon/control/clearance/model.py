@@ -67,6 +67,7 @@ class Clearance:
         self._travel = np.abs(self._spread) @ np.maximum(abs(profile.vector("lower")), abs(profile.vector("upper")))
         pin.computeJointJacobians(self._model, self._data, self._home)
         pin.updateFramePlacements(self._model, self._data)
+        self._axes = {joint: self._axis(joint) for joint in range(1, self._model.njoints)}
         self._build_pairs(collisions, surroundings)
         self._build_bodies(collisions)
         for array in (self.margin, self.reach, self.body_reach):
@@ -230,7 +231,7 @@ class Clearance:
 
     def _arms(self, balls: Sequence[Ball], path: Sequence[int]) -> Array:
         reach = np.zeros(self._model.nv)
-        for joint, arm in zip(path, lever_arms(balls, [self._axis(joint) for joint in path]), strict=True):
+        for joint, arm in zip(path, lever_arms(balls, [self._axes[joint] for joint in path]), strict=True):
             reach[self._model.joints[joint].idx_v] = arm if arm > ON_AXIS else 0.0
         return np.asarray(reach @ np.abs(self._spread))
 

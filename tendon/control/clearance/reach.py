@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,23 +54,28 @@ def lever_arms(balls: Sequence[Ball], path: Sequence[Axis]) -> list[float]:
             continue
         arms.append(min(max(_distance(centre, axis) + radius for centre, radius in fan) for fan in fans))
         later = next((other for other in path[i + 1 :] if other.travel is None), None)
+        towards = [] if later is None else [_nearest(axis, later)]
         swept = []
         for fan in fans:
-            middle = np.mean([centre for centre, _ in fan], axis=0)
-            anchors = [_foot(middle, axis)] + ([] if later is None else [_nearest(axis, later)])
-            for anchor in anchors:
-                swept.append([(anchor, max(float(np.linalg.norm(c - anchor)) + r for c, r in fan))])
+            middle = np.mean([centre for centre, _ in fan], axis=0) if len(fan) > 1 else fan[0][0]
+            for anchor in [_foot(middle, axis), *towards]:
+                swept.append([(anchor, max(_length(c - anchor) + r for c, r in fan))])
         fans = sorted(swept, key=lambda fan: fan[0][1])[:MAX_BALLS]
     return arms
 
 
 def _foot(point: Array, axis: Axis) -> Array:
     """Returns the point of the axis that is nearest to `point`."""
-    return np.asarray(axis.point + axis.direction * ((point - axis.point) @ axis.direction))
+    foot: Array = axis.point + axis.direction * ((point - axis.point) @ axis.direction)
+    return foot
 
 
 def _distance(point: Array, axis: Axis) -> float:
-    return float(np.linalg.norm(point - _foot(point, axis)))
+    return _length(point - _foot(point, axis))
+
+
+def _length(vector: Array) -> float:
+    return math.sqrt(vector @ vector)  # np.linalg.norm takes as long as all the rest here
 
 
 def _nearest(axis: Axis, other: Axis) -> Array:

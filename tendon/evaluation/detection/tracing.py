@@ -14,6 +14,7 @@ import numpy as np
 from tendon.core.errors import ConfigError
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.perturbed_policy import PerturbedPolicy
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.policies.bundle.bundle import load_bundle
@@ -22,7 +23,7 @@ from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.perturbation import NOMINAL, Perturbation
-from tendon.sim.suite import Suite, World
+from tendon.sim.suite import Scene, Suite, World
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +60,8 @@ class Traced:
     final_state: Any
 
 
-class TracingPolicy:
-    """A policy that keeps what its detector sees, and that sees the world through a perturbation.
+class TracingPolicy(PerturbedPolicy):
+    """A policy that keeps what its detector sees.
 
     Args:
         policy: answers.
@@ -68,41 +69,29 @@ class TracingPolicy:
     """
 
     def __init__(self, policy: BundlePolicy, world: World) -> None:
-        self._policy, self._world = policy, world
-        self.begin(NOMINAL, 0)
+        super().__init__(policy, world)
+        self._bundle = policy
+        self._forget()
 
-    def begin(self, perturbation: Perturbation, seed: int) -> None:
-        """Starts an episode."""
-        self._perturbation, self._rng = perturbation, np.random.default_rng([seed, 17])
+    def begin(self, perturbation: Perturbation, scene: Scene) -> Scene:
+        """Starts an episode; returns the scene to load."""
+        self._forget()
+        return super().begin(perturbation, scene)
+
+    def _forget(self) -> None:
         self._rows: list[tuple[int, int, Array, Array]] = []
         self._observed_ns: list[int] = []
         self._step_ns, self._instruction = 1, ""
-
-    @property
-    def step_ns(self) -> int:
-        """As the policy."""
-        return self._policy.step_ns
-
-    @property
-    def prefix_rows(self) -> int:
-        """As the policy."""
-        return self._policy.prefix_rows
-
-    @property
-    def overlap_rows(self) -> int:
-        """As the policy."""
-        return self._policy.overlap_rows
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
     ) -> ActionChunk:
         """Perturbs, answers and keeps."""
-        self._perturbation.disturb(self._world, self._rng)
-        chunk = self._policy.infer(self._perturbation.observe(observation, self._rng), prefix, frozen)
-        last = self._policy.last
+        chunk = super().infer(observation, prefix, frozen)
+        last = self._bundle.last
         if last is None or last.embedding is None:
             raise ConfigError(
-                f"policy {self._policy.manifest.name} does not tell its embedding: give its graph an output "
+                f"policy {self._bundle.manifest.name} does not tell its embedding: give its graph an output "
                 "embedding (1, E) float32, as `tendon policy export` does"
             )
         self._rows.append((chunk.start_ns, last.given_rows, last.targets, last.embedding))
@@ -135,9 +124,7 @@ def _tools(name: str, bundle: Path, robot: str) -> tuple[Suite, Runner, TracingP
 def trace_episode(job: TraceJob) -> Traced:
     """Runs one episode and returns all of it."""
     suite, runner, policy, world = _tools(job.suite, job.bundle, job.robot)
-    policy.begin(job.perturbation, job.seed)
-    rng = np.random.default_rng([job.seed, 19])
-    scene = job.perturbation.change(suite.scene(runner.profile, job.seed), rng)
+    scene = policy.begin(job.perturbation, suite.scene(runner.profile, job.seed))
     episode = runner.run(scene, Setting(delay_ns=job.delay_ns))
     trace, observed_ns = policy.trace()
     return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_state=world.state())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import coal
@@ -42,14 +43,15 @@ def fit_capsule(points: Array, steps: int = SEARCH_STEPS) -> FittedCapsule:
     middle = points.mean(axis=0)
     _, _, directions = np.linalg.svd(points - middle, full_matrices=False)
     size = float(np.ptp(points, axis=0).max())
+    scale = np.array([size, size, size, 1.0, 1.0, 1.0, 0.3])
     best, least = np.zeros(7), np.inf
     for direction in directions:
         state = np.concatenate((middle, direction, [1.0]))
         volume, step = _volume(points, state), 0.1
-        for _ in range(steps):
-            change = rng.normal(size=7) * step * [size, size, size, 1.0, 1.0, 1.0, 0.3]
-            trial = state + change
-            trial[3:6] /= np.linalg.norm(trial[3:6])
+        for change in rng.normal(size=(steps, 7)):
+            trial = state + change * step * scale
+            axis = trial[3:6]
+            axis /= math.sqrt(axis @ axis)
             trial[6] = max(trial[6], 1.0)
             result = _volume(points, trial)
             if result < volume:
@@ -112,9 +114,12 @@ def _span(points: Array, state: Array) -> tuple[float, float, float]:
     """Returns where on the axis a capsule's ends must be, and its radius, for an axis and a radius factor."""
     offset = points - state[:3]
     along = offset @ state[3:6]
-    square = np.maximum((offset**2).sum(axis=1) - along**2, 0.0)
-    radius = float(np.sqrt(square.max()) * state[6])
-    cap = np.sqrt(np.maximum(radius**2 - square, 0.0))
+    offset *= offset
+    square = offset[:, 0] + offset[:, 1]  # three sums: faster than one along the rows
+    square += offset[:, 2]
+    square -= along * along
+    radius = math.sqrt(max(square.max(), 0.0)) * float(state[6])
+    cap = np.sqrt(np.maximum(radius * radius - np.maximum(square, 0.0), 0.0))
     low, high = float((along + cap).min()), float((along - cap).max())
     if low > high:  # a sphere would do
         low = high = (low + high) / 2
@@ -123,4 +128,4 @@ def _span(points: Array, state: Array) -> tuple[float, float, float]:
 
 def _volume(points: Array, state: Array) -> float:
     low, high, radius = _span(points, state)
-    return float(np.pi * radius**2 * (high - low) + 4 / 3 * np.pi * radius**3)
+    return math.pi * radius**2 * (high - low) + 4 / 3 * math.pi * radius**3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +13,21 @@ import pinocchio as pin
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
-from tendon.robots.collision.capsules import fit_capsules, hull
+from tendon.robots.collision.capsules import FLAT_M, fit_capsules, hull
 from tendon.robots.collision.model import Pair
 from tendon.robots.model import build_model, link_index
+from tendon.robots.packages import resolve
 from tendon.robots.shapes import Capsule, Cuboid, Shape
-from tendon.robots.urdf import read_urdf
+from tendon.robots.urdf import parse_xml, read_urdf
 
 BOX_SHARE = 0.7
 """A box is taken where it needs at most this share of the capsules' volume: a gripper's flat fingers."""
 DECIMALS = 4
 FAR = 3.0
+MAX_SIZE_M = 100.0
+"""Of a link: one that is larger was drawn in millimetres."""
+THIN_M = 1e-4
+"""By which something flat is thickened to all sides."""
 RING = 24
 """Corners of the polygon around a cylinder's circle: 1 % wider."""
 
@@ -41,22 +47,29 @@ def load_meshes(
 
     Args:
         urdf: the file.
-        package_folder: what `package://` stands for; by default the parents of the file are tried.
+        package_folder: what `package://` stands for; by default `tendon.robots.packages` looks for it.
         kind: collision shapes, or visual ones: what the robot looks like.
 
     Raises:
         ConfigError: the file or a mesh is missing, or no link has such a shape.
     """
-    folders = [package_folder] if package_folder is not None else list(urdf.resolve().parents)[:5]
-    model = build_model(urdf)
+    model, root = build_model(urdf), parse_xml(urdf)
+    for link in root.findall("link"):
+        for mesh in link.iterfind(f"{kind.name.lower()}//mesh"):
+            mesh.set("filename", str(_find_mesh(mesh.get("filename", ""), urdf, package_folder)))
+    text = ElementTree.tostring(root, encoding="unicode")
     try:
-        geometry = pin.buildGeomFromUrdf(model, str(urdf), kind, package_dirs=[str(folder) for folder in folders])
-    except ValueError as error:
-        raise ConfigError(f"{urdf}: {error}; --package-dir names the folder that package:// stands for") from error
+        geometry = pin.buildGeomFromUrdfString(model, text, kind)
+    except (ValueError, RuntimeError) as error:
+        raise ConfigError(f"{urdf}: {error}") from error
     parts: dict[str, list[Array]] = {}
     for shape in geometry.geometryObjects:
         frame = model.frames[shape.parentFrame]
-        corners = _triangles(shape.geometry) * np.asarray(shape.meshScale)
+        try:
+            corners = _triangles(shape.geometry)  # a mesh's scale is in them already
+            _check_size(corners)
+        except ValueError as error:
+            raise ConfigError(f"{urdf}: a {kind.name.lower()} shape of link {frame.name} {error}") from error
         pose = frame.placement.actInv(shape.placement)
         parts.setdefault(frame.name, []).append(corners @ pose.rotation.T + pose.translation)
     if not parts:
@@ -64,6 +77,13 @@ def load_meshes(
             f"no link of {urdf} has a {kind.name.lower()} shape; use the manufacturer's URDF, with its meshes"
         )
     return [LinkMesh(link=link, triangles=np.concatenate(found)) for link, found in parts.items()]
+
+
+def _find_mesh(uri: str, urdf: Path, package_folder: Path | None) -> Path:
+    try:
+        return resolve(uri, urdf, package_folder).resolve()
+    except ConfigError as error:
+        raise ConfigError(f"{error}; --package-dir names the folder that package:// stands for") from error
 
 
 def fit_shapes(mesh: LinkMesh) -> tuple[Shape, ...]:
@@ -187,10 +207,22 @@ def _triangles(shape: coal.CollisionGeometry) -> Array:
         vertices = np.asarray(shape.vertices())
         faces = [shape.tri_indices(i) for i in range(shape.num_tris)]
         return vertices[[[face[0], face[1], face[2]] for face in faces]]
-    hull = _convex(_points_around(shape), triangles=True)
+    points = _points_around(shape)
+    _check_size(points)
+    hull = _convex(points, triangles=True)
     vertices = np.array([hull.point(i) for i in range(hull.num_points)])
     corners = [hull.polygons(i) for i in range(hull.num_polygons)]
     return np.array([[vertices[corner[k]] for k in range(3)] for corner in corners])
+
+
+def _check_size(points: Array) -> None:
+    """Wants points of a robot: Qhull ends the process at others.
+
+    Raises:
+        ValueError: a number is none, or too large.
+    """
+    if not points.size or not (np.abs(points) < MAX_SIZE_M).all():
+        raise ValueError(f"is empty or larger than {MAX_SIZE_M:g} m: correct its size, or the scale of its mesh")
 
 
 def _points_around(shape: coal.CollisionGeometry) -> Array:
@@ -212,8 +244,11 @@ def _points_around(shape: coal.CollisionGeometry) -> Array:
 
 
 def _convex(points: Array, triangles: bool = False) -> coal.ShapeBase:
-    corners = coal.StdVec_Vec3s()
-    for point in hull(points):
+    corners, outer = coal.StdVec_Vec3s(), hull(points)
+    if np.linalg.matrix_rank(outer - outer.mean(axis=0), tol=FLAT_M) < 3:  # Qhull ends the process at what is flat
+        cube = np.array(np.meshgrid(*3 * [[-THIN_M, THIN_M]])).reshape(3, -1).T
+        outer = (outer[:, None] + cube).reshape(-1, 3)
+    for point in outer:
         corners.append(point)
     return coal.Convex.convexHull(corners, triangles, "Qt" if triangles else "")
 

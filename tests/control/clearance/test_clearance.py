@@ -18,8 +18,8 @@ from tendon.robots.profile import RobotProfile, load_profile
 from tendon.robots.shapes import Capsule, Cuboid, Sphere
 from tests.laws import law_settings
 
-ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
-ON_A_TABLE = ("panda", "fr3", "ur5e", "so101")
+ROBOTS = ("panda", "fr3", "ur5e", "ur10e", "xarm7", "so101", "g1_arms", "talos_upper")
+ON_A_TABLE = ("panda", "fr3", "ur5e", "ur10e", "xarm7", "so101")
 ROUNDED = Environment(
     name="rounded",
     bodies={

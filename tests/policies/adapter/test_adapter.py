@@ -26,7 +26,7 @@ from tests import ROOT
 from tests.laws import law_settings
 from tests.policies.conftest import build_manifest
 
-ROBOTS = ("panda", "fr3", "ur5e", "so101", "g1_arms")
+ROBOTS = ("panda", "fr3", "ur5e", "ur10e", "xarm7", "so101", "g1_arms")
 STEP_S = 0.1
 profile_of = cache(load_profile)
 
@@ -443,6 +443,34 @@ def test_a_state_that_does_not_fit_the_robot_is_refused() -> None:
         item = StateItem(name="joints", joints=({"joint": joint, "unit": unit},))  # type: ignore[arg-type]
         with pytest.raises(MismatchError, match=message):
             adapter(profile_of("panda"), (item,))
+
+
+@pytest.mark.parametrize("robot", ["panda", "fr3", "ur5e_2f85", "ur10e", "xarm7"])
+def test_a_finger_is_the_distance_of_a_fingertip_from_the_middle_on_any_gripper(robot: str) -> None:
+    """Whether it slides or turns, opens upwards or downwards: as the state has it, so an action means it."""
+    profile = profile_of(robot)
+    (gripper,), index = profile.grippers, profile.group_indices("gripper")[0]
+    state = (StateItem(name="finger_position", size=1, unit="m"),)
+    components = {"space": "tool_position", "relative_to": "observation", "joints": (), "mean": (0.0,) * 4}
+    size = {"state_mean": (0.0,), "state_std": (1.0,)}
+    action = ActionSpace(rows=64, step_s=STEP_S, space="tool_position", mean=components["mean"], std=(1.0,) * 4)
+    found = Adapter(
+        build_manifest(robot=robot, joint_names=profile.joint_names, state=state, action=action, **size), profile
+    )
+    home = profile.vector("home").copy()
+    for half in (0.0, 0.01, gripper.width / 2):
+        home[index] = gripper.position(half)
+        assert found.state(home, 0 * home) == pytest.approx([half], abs=1e-9)
+        rows = found.to_joints(np.array([[0.0, 0.0, 0.0, half]]), home, home).actions
+        assert rows[0, index] == pytest.approx(gripper.position(half), abs=1e-9)
+
+
+def test_a_finger_that_turns_and_no_gripper_says_how_wide_it_opens_is_refused() -> None:
+    """With what to write."""
+    profile = replace(profile_of("ur5e_2f85"), grippers=())
+    state = (StateItem(name="finger_position", size=1, unit="m"),)
+    with pytest.raises(MismatchError, match=r"finger_joint of profile ur5e_2f85 turns: describe it in `grippers`"):
+        adapter(profile, state)
 
 
 def documented() -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tendon.core.clock import ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
+from tendon.core.pace import Pace
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
 from tendon.policies.inference.asynchronous import AsyncInference
@@ -35,7 +36,7 @@ def plan(start_ns: int, step_ns: int, rows: int) -> ActionChunk:
 class ScriptedPolicy:
     """Waits for `go` at each inference, moves the clock by `takes_ns`, then answers or raises `fails`."""
 
-    step_ns, prefix_rows, overlap_rows = STEP_NS, 3, 0
+    step_ns, prefix_rows, overlap_rows, pace = STEP_NS, 3, 0, Pace(replan_rows=1)
 
     def __init__(self, clock: ManualClock, takes_ns: int = 0) -> None:
         self.clock, self.takes_ns = clock, takes_ns
@@ -52,7 +53,7 @@ class ScriptedPolicy:
         self.clock.advance_ns(self.takes_ns)
         if self.fails is not None:
             raise self.fails
-        return plan(observation.stamp_ns + STEP_NS, STEP_NS, 4)
+        return replace(plan(observation.stamp_ns + STEP_NS, STEP_NS, 4), observation_stamp_ns=observation.stamp_ns)
 
 
 class Rig:
@@ -65,7 +66,6 @@ class Rig:
         self.errors: list[Exception] = []
         self.done = threading.Semaphore(0)
         settings = {
-            "replan_steps": 1,
             "plan_window": plan,
             "tolerance": np.full(2, 0.1),
             "publish": self._publish,
@@ -260,6 +260,17 @@ class TestPrefix:
         assert (status.prefix_rows, status.prefix_capped) == (rows, capped)
         assert status.delay_ns == takes_ms * 10**6
 
+    @pytest.mark.parametrize(("takes_ms", "continued", "rows"), [(0, 2, 2), (101, 1, 2), (0, 9, 3), (900, 2, 3)])
+    def test_rows_are_no_fewer_than_the_pace_says_and_no_more_than_the_policy_can(
+        self, rig: MakeRig, takes_ms: int, continued: int, rows: int
+    ) -> None:
+        it = rig(takes_ns=takes_ms * 10**6)
+        it.policy.pace = Pace(replan_rows=1, continued_rows=continued)
+        it.run_once()
+        it.run_once()
+        prefix = it.policy.calls[-1][1]
+        assert prefix is not None and len(prefix.actions) == rows
+
     def test_before_a_delay_is_known_it_is_the_longest(self, rig: MakeRig) -> None:
         """Too long a prefix is late to react; too short a one jumps."""
         it = rig()
@@ -308,6 +319,29 @@ class TestPrefix:
         it = rig(takes_ns=10**7)
         it.run_once(waited_ns=5 * 10**7)
         assert it.inference.status().delay_ns == 6 * 10**7
+
+
+class TestPlace:
+    """When the rows of an answer are carried out."""
+
+    def test_an_answer_to_a_robot_that_waits_for_it_begins_when_it_comes(self, rig: MakeRig) -> None:
+        it = rig(takes_ns=4 * STEP_NS, lead_ns=4 * 10**7, plan_window=lambda *_: None)
+        it.run_once()
+        assert it.chunks[0].start_ns == it.clock.now_ns() + 4 * 10**7 + STEP_NS
+        assert it.chunks[0].observation_stamp_ns == it.policy.calls[0][0], "its age stays what it is"
+
+    def test_one_to_a_robot_on_a_plan_stays_on_the_time_of_its_observation(self, rig: MakeRig) -> None:
+        it = rig(takes_ns=4 * STEP_NS)
+        it.run_once()
+        assert it.chunks[0].start_ns == it.policy.calls[0][0] + STEP_NS
+
+    def test_one_to_a_robot_that_moves_without_a_plan_does_too(self, rig: MakeRig) -> None:
+        it = rig(takes_ns=4 * STEP_NS, plan_window=lambda *_: None)
+        moving = replace(observation(it.clock.now_ns()), joint_velocity=np.array([0.0, 0.5]))
+        it.policy.go.release()
+        it.inference.offer(moving)
+        assert it.done.acquire(timeout=WAIT_S)
+        assert it.chunks[0].start_ns == moving.stamp_ns + STEP_NS
 
 
 class TestErrors:
@@ -361,7 +395,6 @@ class TestClose:
         unstarted = AsyncInference(
             ScriptedPolicy(clock),
             clock,
-            replan_steps=1,
             plan_window=plan,
             tolerance=np.full(2, 0.1),
             publish=print,

@@ -11,6 +11,7 @@ import pytest
 
 from tendon.core.clock import ManualClock
 from tendon.core.errors import ConfigError, InstructionError
+from tendon.core.pace import USUAL, Pace
 from tendon.core.types import ActionChunk, Observation
 from tendon.policies.detector.detector import Calibration, Detector
 from tendon.policies.inference.asynchronous import AsyncInference
@@ -48,6 +49,7 @@ class WordyPolicy:
     step_ns: int = STEP_NS
     prefix_rows: int = 3
     overlap_rows: int = 0
+    pace: Pace = USUAL
     asked: list[Asked] = field(default_factory=list)
     observed: list[int] = field(default_factory=list)
 
@@ -96,7 +98,6 @@ class Rig:
         self.inference = SteppedInference(
             self.policies[0],
             delay_ns=DELAY_NS,
-            replan_steps=2,
             plan_window=self.plan.window,
             tolerance=np.full(2, 0.1),
             lead_ns=LEAD_NS,
@@ -320,7 +321,6 @@ def test_a_thread_asks_the_same_as_a_simulation() -> None:
     thread = AsyncInference(
         policy,
         clock,
-        replan_steps=2,
         plan_window=plan.window,
         tolerance=np.full(2, 0.1),
         publish=session.deliver,

@@ -13,6 +13,7 @@ import yaml
 
 from tendon.core.errors import ConfigError
 from tendon.core.json_schema import schema_text
+from tendon.core.pace import Pace
 from tendon.policies.spec.manifest import Manifest, PromptInput, manifest_mapping, parse_manifest
 from tendon.policies.spec.sampling import Denoiser, Diffusion
 from tendon.policies.spec.steering import SteeringInput
@@ -35,6 +36,7 @@ MANIFESTS = {
     "diffusion": replace(STEERED, denoiser=DENOISER),
     "a prompt": replace(STEERED, instruction=PromptInput(kind="pi0", tokenizer="tokenizer.json", tokens=48)),
     "one task only": replace(STEERED, instruction=None),
+    "a pace": replace(STEERED, pace=Pace(replan_rows=3, continued_rows=1)),
 }
 
 

@@ -1,6 +1,7 @@
 """From demonstrations to a bundle, at the smallest size: every step of the recipe, resumed and checked."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -23,20 +24,23 @@ from tendon.policies.training.pointing import pointing_loss, project
 from tendon.policies.training.recover import recover_run
 from tendon.policies.training.train import Recipe, Run
 from tendon.robots.profile import load_profile
-from tendon.sim.tabletop.expert import demonstrations
+from tendon.sim import demonstrations
+from tendon.sim.tabletop.expert.demonstrations import LABELS, TabletopCollector
 
 torch.set_num_threads(1)
-SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)
+SHAPE = Shape(
+    cameras={"scene": (32, 32), "wrist": (32, 32)}, tools=1, state=7, rows=16, components=4, tokens=16, vocabulary=9
+)
 
 VIEW = {"rotation": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "eye": [0.0, 0.0, 1.0], "focal": 1.0}
-VIEWS = {name: VIEW | {"on_tool": name == "wrist"} for name in SHAPE.cameras}
+VIEWS = {name: VIEW | {"on_tool": 0 if name == "wrist" else None} for name in SHAPE.cameras}
 STATISTICS = {"state_mean": [0.0] * 7, "state_std": [1.0] * 7}
 
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demos")
-    collector = demonstrations.Collector(load_profile("panda"))
+    collector = TabletopCollector(load_profile("panda"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demonstrations, "SHARD_SEEDS", 2)
         assert demonstrations.collect_shard(collector, folder, 0) > 16
@@ -51,9 +55,17 @@ def run(shards: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def exported(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of that run, which no test changes."""
+    folder = tmp_path_factory.mktemp("exported") / "bundle"
+    export.export_bundle(run, folder, load_profile("panda"), "tiny")
+    return folder
+
+
 def test_a_finished_shard_is_not_collected_again(shards: Path) -> None:
     before = (shards / "seeds-000000" / "state.npy").stat().st_mtime_ns
-    collector = demonstrations.Collector(load_profile("panda"))
+    collector = TabletopCollector(load_profile("panda"))
     demonstrations.collect_shard(collector, shards, 0)
     collector.close()
     assert (shards / "seeds-000000" / "state.npy").stat().st_mtime_ns == before
@@ -62,7 +74,7 @@ def test_a_finished_shard_is_not_collected_again(shards: Path) -> None:
 def test_labels_are_chunks_of_the_stated_shape_inside_the_workspace(shards: Path) -> None:
     data = Demonstrations([shards])
     actions, state = data.arrays["actions"], data.arrays["state"]
-    assert actions.shape[1:] == (demonstrations.LABELS, demonstrations.ROWS, 4)
+    assert actions.shape[1:] == (LABELS, demonstrations.ROWS, 4)
     tool = state[:, None, None, :3] + actions[..., :3]
     assert tool[..., 2].min() > -0.02
     assert np.abs(actions[..., 3]).max() <= 0.04 + 1e-6
@@ -83,15 +95,24 @@ def test_a_run_can_start_from_anothers_weights_and_words(shards: Path, run: Path
     assert (child.step, child.data.vocabulary) == (0, parent["vocabulary"])
 
 
+def test_demonstrations_that_do_not_say_what_they_are_are_one_clear_error(shards: Path, tmp_path: Path) -> None:
+    shutil.copytree(shards, tmp_path / "older")
+    about = tmp_path / "older" / "about.json"
+    about.write_text(
+        json.dumps({k: v for k, v in json.loads(about.read_text()).items() if k not in ("state", "action")})
+    )
+    with pytest.raises(ConfigError, match="does not say state, action: another version"):
+        Demonstrations([tmp_path / "older"])
+
+
 def test_no_demonstrations_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no demonstrations in .*tendon data demos"):
         Demonstrations([tmp_path])
 
 
-def test_an_exported_bundle_runs_and_keeps_its_prefix(run: Path, tmp_path: Path) -> None:
+def test_an_exported_bundle_runs_and_keeps_its_prefix(exported: Path) -> None:
     profile = load_profile("panda")
-    export.export_bundle(run, tmp_path, profile, "tiny")
-    policy = BundlePolicy(load_bundle(tmp_path), profile)
+    policy = BundlePolicy(load_bundle(exported), profile)
     home = profile.vector("home")
     images = {
         camera.name: Image(stamp_ns=0, pixels=np.zeros((camera.height, camera.width, 3), np.uint8))
@@ -174,9 +195,10 @@ def test_a_camera_on_the_tool_sees_a_point_move_when_the_tool_moves() -> None:
     torch.testing.assert_close(seen[:, 0], torch.tensor([[0.0, 0.0], [-0.5, 0.0]]))
 
 
-def test_an_exported_bundle_is_recovered_as_a_run_that_answers_the_same(run: Path, tmp_path: Path) -> None:
-    profile = load_profile("panda")
-    bundle, _ = export.export_bundle(run, tmp_path / "first", profile, "tiny")
+def test_an_exported_bundle_is_recovered_as_a_run_that_answers_the_same(
+    run: Path, exported: Path, tmp_path: Path
+) -> None:
+    profile, bundle = load_profile("panda"), load_bundle(exported)
     recover_run(bundle, tmp_path / "run", json.loads((run / "run.json").read_text())["cameras"])
     again, _ = export.export_bundle(tmp_path / "run", tmp_path / "second", profile, "tiny")
     shape = Shape(**json.loads((run / "run.json").read_text())["shape"])
@@ -192,3 +214,18 @@ def test_a_run_with_frozen_norm_leaves_it_alone(shards: Path, run: Path, tmp_pat
     before = child.model.trunks["scene"][1].running_mean.clone()
     child.train()
     torch.testing.assert_close(child.model.trunks["scene"][1].running_mean, before)
+
+
+def test_a_bundle_is_gone_on_from_with_its_norm_frozen_from_run_to_run(
+    shards: Path, run: Path, exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle, first, second = exported, tmp_path / "first", tmp_path / "second"
+    options = ["--steps", "1", "--batch", "4"]
+    assert main(["policy", "train", str(shards), "--start", str(bundle), "--out", str(first), *options]) == 0
+    assert main(["policy", "train", str(shards), "--start", str(first), "--out", str(second), *options]) == 0
+    records = [json.loads((folder / "run.json").read_text()) for folder in (run, first, second)]
+    assert [record["recipe"]["freeze_norm"] for record in records] == [False, True, True]
+    assert records[0]["vocabulary"] == records[2]["vocabulary"]
+    capsys.readouterr()
+    assert main(["policy", "train", str(tmp_path), "--start", str(bundle), "--out", str(tmp_path / "third")]) != 0
+    assert "no demonstrations in" in capsys.readouterr().err

@@ -20,16 +20,19 @@ from tendon.policies.inference.model import PolicyModel
 from tendon.policies.parity.bundle import repeat_parity
 from tendon.policies.spec.manifest import Continuation
 from tendon.policies.spec.prefix import Prefix
-from tendon.policies.spec.spaces import ActionSpace
+from tendon.policies.spec.spaces import STATE_ITEMS, ActionSpace
 from tendon.policies.training.model import FLOW_STEPS, Shape, SmallVla
 from tendon.policies.training.recover import recover_run
 from tendon.robots.profile import load_profile
 from tests.laws import law_settings
 
 torch.set_num_threads(1)
-SHAPE = Shape(cameras={"scene": (32, 32), "wrist": (32, 32)}, state=7, rows=16, components=4, tokens=16, vocabulary=9)
+SHAPE = Shape(
+    cameras={"scene": (32, 32), "wrist": (32, 32)}, tools=1, state=7, rows=16, components=4, tokens=16, vocabulary=9
+)
+STATE = [{"name": name, "size": size, "unit": unit} for name, (size, unit) in STATE_ITEMS.items()]
 VIEW = {"rotation": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "eye": [0.0, 0.0, 1.0], "focal": 1.0}
-VIEWS = {name: VIEW | {"on_tool": name == "wrist"} for name in SHAPE.cameras}
+VIEWS = {name: VIEW | {"on_tool": 0 if name == "wrist" else None} for name in SHAPE.cameras}
 PANDA = load_profile("panda")
 PROFILE = replace(PANDA, cameras=tuple(replace(camera, width=32, height=32) for camera in PANDA.cameras))
 NO_PLAN = Prefix(rows=np.empty((0, 4)), frozen=0)
@@ -53,6 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(1)
     save_file(SmallVla(SHAPE, VIEWS, statistics(0)).state_dict(), folder / "weights.safetensors")
     record = {"recipe": {}, "shape": asdict(SHAPE), "vocabulary": ["<pad>", "<unk>", *"abcdefg"], "step_s": 0.1}
+    record |= {"state": STATE, "action": {"space": "tool_position"}}
     record |= {"statistics": statistics(0), "prefix_rows": 5, "cameras": VIEWS, "frames": 0, "step": 0}
     (folder / "run.json").write_text(json.dumps(record))
     return folder

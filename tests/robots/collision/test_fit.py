@@ -16,6 +16,7 @@ from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.pictures.robot_surface import robot_surface
 from tendon.robots.collision.capsules import FittedCapsule, clip, fit_capsule, fit_capsules
+from tendon.robots.collision.fit import load_meshes
 from tendon.robots.collision.model import load_collisions
 from tendon.robots.profile import load_profile
 from tests.laws import law_settings
@@ -63,6 +64,19 @@ def outside(points: Array, capsules: list[FittedCapsule]) -> float:
         share = np.clip((points - capsule.a) @ axis / square, 0, 1) if square else np.zeros(len(points))
         gaps.append(np.linalg.norm(points - capsule.a - share[:, None] * axis, axis=1) - capsule.radius)
     return float(np.min(gaps, axis=0).max())
+
+
+def test_a_mesh_has_the_scale_that_the_urdf_gives_it_once(tmp_path: Path) -> None:
+    """Such as millimetres, and the mirrored one of an arm's other side."""
+    facet = "facet normal 0 0 0 outer loop vertex 0 0 0 vertex {} {} 0 vertex 0 {} {} endloop endfacet"
+    (tmp_path / "part.stl").write_text(f"solid part {facet.format(10, 20, 20, 30)} endsolid part".replace(" v", "\nv"))
+    (tmp_path / "part.urdf").write_text(
+        '<robot name="part"><link name="part"><collision><geometry><mesh filename="part.stl" '
+        'scale="0.001 -0.001 0.001"/></geometry></collision></link></robot>'
+    )
+    (mesh,) = load_meshes(tmp_path / "part.urdf", None)
+    corners = mesh.triangles.reshape(-1, 3)
+    np.testing.assert_allclose((corners.min(axis=0), corners.max(axis=0)), [[0, -0.02, 0], [0.01, 0, 0.03]], atol=1e-9)
 
 
 class TestCapsules:
@@ -118,16 +132,23 @@ class TestCommand:
         path.write_text(ARM)
         return path
 
+    @pytest.fixture
+    def roughly(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Few splits are tried, where how well the shapes fit is not looked at."""
+        monkeypatch.setattr("tendon.robots.collision.capsules.SPLIT_PLACES", (0.5,))
+
     @pytest.fixture(scope="class")
-    def made(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    @classmethod
+    def made(cls, tmp_path_factory: pytest.TempPathFactory) -> Path:
         """What the command made of the stick, for those that only look at it; its picture is arm.png beside it."""
         urdf = tmp_path_factory.mktemp("made") / "stick.urdf"
         urdf.write_text(ARM)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("tendon.pictures.robot_picture.SIZE", 96)
-            return self.make(urdf, "--picture", str(urdf.with_name("arm.png")), "--environment", "tabletop")
+            return cls.make(urdf, "--picture", str(urdf.with_name("arm.png")), "--environment", "tabletop")
 
-    def make(self, urdf: Path, *options: str) -> Path:
+    @staticmethod
+    def make(urdf: Path, *options: str) -> Path:
         out = urdf.parent / "made.yaml"
         assert main(["robot", "collisions", "--urdf", str(urdf), "--out", str(out), "--samples", "1000", *options]) == 0
         return out
@@ -147,6 +168,7 @@ class TestCommand:
     def test_draws_a_picture(self, made: Path) -> None:
         assert made.with_name("arm.png").read_bytes().startswith(b"\x89PNG")
 
+    @pytest.mark.usefixtures("roughly")
     def test_keeps_the_margins_of_the_file_that_was_there(self, made: Path, urdf: Path) -> None:
         text = (
             made.read_text()
@@ -157,6 +179,7 @@ class TestCommand:
         model = load_collisions(self.make(urdf))
         assert model.margin == 0.02 and model.margins == {frozenset(("tip", "table")): 0.003}
 
+    @pytest.mark.usefixtures("roughly")
     def test_a_profile_without_a_model_names_the_new_one(self, urdf: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """So that the next command finds it; its comments stay."""
         profile = urdf.parent / "profile.yaml"

@@ -13,7 +13,7 @@ from tests import ROOT
 from tests.robots.drivers.driver_conformance import MS, DriverConformance
 
 EXAMPLE = str(ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml")
-PROFILES = ("panda", "fr3", "ur5e", "so101", "g1_arms", EXAMPLE)
+PROFILES = ("panda", "fr3", "ur5e", "ur10e", "xarm7", "so101", "g1_arms", "talos_upper", EXAMPLE)
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def swing(graph: PlayedGraph, late_ms: int) -> tuple[Cause | None, str, float]:
     graph.home[:7] = graph.measured[:7] = first.position[0]
     graph.arm()
     begin_ns, latest_ns = graph.now_ns + 5 * TICK_NS, 0
-    for k, (sent, measured) in enumerate(SWING):
+    for k, (sent, measured) in enumerate(SWING[:150]):
         stamp_ns = begin_ns + k * TICK_NS
         graph.measured[:7] = measured
         while graph.now_ns < stamp_ns + late_ms * MS // TICK_NS * TICK_NS:
@@ -134,7 +134,7 @@ def swing(graph: PlayedGraph, late_ms: int) -> tuple[Cause | None, str, float]:
 
 @pytest.mark.parametrize("late_ms", [2, 35])
 def test_commands_that_arrive_too_late_for_the_robots_own_spline_stop_it(tmp_path: Path, late_ms: int) -> None:
-    for k in range(10):
+    for k in range(20):
         (folder := tmp_path / str(k)).mkdir()
         graph = PlayedGraph(folder, robot="panda", simulated=False)
         graph.home = np.array(graph.home)
@@ -142,8 +142,9 @@ def test_commands_that_arrive_too_late_for_the_robots_own_spline_stop_it(tmp_pat
             cause, reason, latest_ms = swing(graph, late_ms)
         finally:
             graph.close()
-        if latest_ms < late_ms + 10:
-            break
+        if late_ms < 20 < latest_ms and cause is Cause.LATE:  # a busy machine held one up: rightly stopped
+            continue
+        break
     else:
         pytest.fail(f"the machine is too busy: of a swing one command was sent {latest_ms:.0f} ms after its stamp")
     if late_ms < 20:

@@ -29,14 +29,12 @@ from tests.ros2_nodes.running_graph import RunningGraph
 pytestmark = pytest.mark.graph
 
 EXAMPLE = str(ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml")
-PROFILES = (
-    *(pytest.param(name, marks=pytest.mark.laws) for name in ("panda", "fr3", "ur5e", "so101", "g1_arms")),
-    EXAMPLE,
-)
+SHIPPED = ("panda", "fr3", "ur5e", "ur10e", "xarm7", "so101", "g1_arms", "talos_upper")
+PROFILES = (*(pytest.param(name, marks=pytest.mark.laws) for name in SHIPPED), EXAMPLE)
 """One that is no shipped robot in `make test`; the others in `make test-laws`."""
 
-SWUNG = {"g1_arms": 10}
-"""The joint that is swung, by robot: the elbow of group "arm" of the G1, whose shoulder is next to its torso."""
+SWUNG = {"g1_arms": 10, "talos_upper": 14}
+"""The joint that is swung, by robot: the elbow of group "arm" of a humanoid, whose shoulder is next to its torso."""
 
 
 @pytest.fixture(params=PROFILES)

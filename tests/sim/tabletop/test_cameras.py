@@ -13,8 +13,8 @@ from tendon.robots.tool import TOOL_DOWN
 from tendon.sim.cameras import CameraRig
 from tendon.sim.engine import Light
 from tendon.sim.tabletop.scene import Look, Scene, sample_scene
-from tendon.sim.tabletop.viewpoints import viewpoints
 from tendon.sim.tabletop.world import World
+from tendon.sim.viewpoints import viewpoints
 
 PLAIN = Look(
     table_rgb=(0.6, 0.6, 0.6),
@@ -37,7 +37,7 @@ def plain(seed: int) -> Scene:
 def project(rig: CameraRig, name: str, point: Array, tool: Array) -> tuple[float, float]:
     """Column and row of a point, by the intrinsics and the nominal viewpoint alone."""
     view = viewpoints(PROFILE)[name]
-    eye = np.array(view.eye) + (tool if view.on_tool else 0.0)
+    eye = np.array(view.eye) + (0.0 if view.on_tool is None else tool)
     right, up, backward = np.array(view.rotation) @ (point - eye)
     column, row, depth = rig.intrinsics(name) @ (right, -up, -backward)
     return column / depth, row / depth

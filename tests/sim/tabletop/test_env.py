@@ -10,6 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from tendon.core.errors import InvalidDataError
+from tendon.sim.simulators import SIMULATORS
 from tendon.sim.tabletop.env import ENV_ID, EPISODE_STEPS, HOLD_STEPS, TabletopEnv
 from tendon.sim.tabletop.expert.pilot import ExpertPilot
 from tendon.sim.tabletop.layout import FAMILIES
@@ -115,6 +116,32 @@ def test_images_are_what_the_cameras_of_the_profile_see() -> None:
         assert env.render().shape == (384, 384, 3)
     finally:
         env.close()
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_many_in_one_process_by_gymnasiums_own_vector_are_each_what_one_alone_is(simulator: str) -> None:
+    seeds = [100_003, 100_004, 100_005]
+    many = gymnasium.make_vec(ENV_ID, num_envs=3, vectorization_mode="sync", images=False, simulator=simulator)
+    alone = TabletopEnv(images=False, simulator=simulator)
+    try:
+        observation, _ = many.reset(seed=seeds)
+        rows, seen = observation["joint_position"].copy(), []
+        for _ in range(6):
+            rows += np.random.default_rng(0).uniform(-0.05, 0.05, rows.shape)
+            observation, rewards, done, _, info = many.step(rows)
+            seen.append((rows.copy(), observation, rewards, done, info))
+        for k, seed in reversed(list(enumerate(seeds))):
+            alone.reset(seed=seed)
+            for targets, observations, rewards, done, infos in seen:
+                observation, reward, terminated, _, info = alone.step(targets[k])
+                assert (reward, terminated, info["reasons"]) == (rewards[k], done[k], infos["reasons"][k])
+                assert observation["instruction"] == observations["instruction"][k]
+                for name in ("joint_position", "joint_velocity"):
+                    assert np.array_equal(observation[name], observations[name][k])
+                assert np.array_equal(info["executed"], infos["executed"][k])
+    finally:
+        many.close()
+        alone.close()
 
 
 def test_it_is_truncated_when_nothing_is_done() -> None:

@@ -20,7 +20,9 @@ from websockets.sync.server import ServerConnection
 
 from tendon.core.clock import SteadyClock
 from tendon.core.errors import ConfigError, InstructionError, InvalidDataError, MismatchError, RemoteError
+from tendon.core.pace import Pace
 from tendon.core.types import ActionChunk, Observation
+from tendon.evaluation.timed_policy import TimedPolicy
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.export.convert.steering import steer_bundle
 from tendon.policies.inference.asynchronous import AsyncInference
@@ -109,7 +111,11 @@ class TestRemoteBundle(PolicyConformance):
         here, there = local.infer(observe(), prefix), policy.infer(observe(), prefix)
         np.testing.assert_array_equal(there.actions, here.actions)
         assert (there.start_ns, there.step_ns) == (here.start_ns, here.step_ns)
-        assert (policy.prefix_rows, policy.overlap_rows) == (local.prefix_rows, local.overlap_rows)
+        assert (policy.prefix_rows, policy.overlap_rows, policy.pace) == (
+            local.prefix_rows,
+            local.overlap_rows,
+            local.pace,
+        )
         assert policy.step_ns == local.manifest.action.step_ns
         assert policy.cameras == local.manifest.cameras
 
@@ -351,7 +357,7 @@ class Remembering:
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest, self._history = manifest, History(manifest.history - 1, manifest.action.step_ns)
-        self.step_ns, self.prefix_rows, self.overlap_rows = manifest.action.step_ns, 0, 0
+        self.step_ns, self.prefix_rows, self.overlap_rows, self.pace = manifest.action.step_ns, 0, 0, manifest.pace
 
     def observe(self, observation: Observation) -> None:
         self._history.add(observation)
@@ -424,9 +430,8 @@ def test_chunks_come_as_from_a_local_policy_and_an_outage_is_a_gap(
     clock, chunks, errors = SteadyClock(), list[ActionChunk](), list[Exception]()
     policy = open_remote(serve(answer=answer), timeout_s=0.8)
     inference = AsyncInference(
-        policy,
+        TimedPolicy(policy, continues=True, rows=None, delay_ns=0, pace=Pace(replan_rows=1)),
         clock,
-        replan_steps=1,
         plan_window=lambda *_: None,
         tolerance=np.ones(8),
         publish=lambda chunk, maker: chunks.append(chunk),

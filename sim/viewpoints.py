@@ -10,6 +10,7 @@ import numpy as np
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 from tendon.robots.tool import TOOL_DOWN
+from tendon.robots.urdf import read_urdf
 from tendon.sim.cameras import focal_length, mount_of
 from tendon.sim.engine import camera_axes
 
@@ -20,28 +21,31 @@ class Viewpoint:
 
     Attributes:
         rotation: (3, 3) rows are the camera's right, up and backward axes in the base frame.
-        eye: (3,) [m], from the base origin, or from the tool for a camera that moves with it (tool down).
-        on_tool: whether it moves with the tool.
+        eye: (3,) [m], from the base origin, or from the tool for a camera that moves with one (tool down).
+        on_tool: which of the profile's grippers carries it; `None` for one that stands still.
         focal: focal length over half the image height.
     """
 
     rotation: tuple[tuple[float, ...], ...]
     eye: tuple[float, ...]
-    on_tool: bool
+    on_tool: int | None
     focal: float
 
 
 def viewpoints(profile: RobotProfile) -> dict[str, Viewpoint]:
-    """Returns the nominal viewpoint of each camera; one that no fixed link carries is taken to move with the tool."""
+    """Returns the nominal viewpoint of each camera; one that an arm with a gripper moves is taken to be on its tool."""
     found = {}
-    home = profile.vector("home")
-    tool, turned = Kinematics(profile).tool_pose(home)
+    home, urdf = profile.vector("home"), read_urdf(profile.urdf)
     for camera in profile.cameras:
         mount = mount_of(profile, camera)
         eye, at, up = (np.array(each) for each in (mount.position, mount.looks_at, mount.up))
-        on_tool = mount.link != profile.base_frame
-        if on_tool:
-            origin, rotation = Kinematics(profile, mount.link).tool_pose(home)
+        moving = set(urdf.moved_by(mount.link))
+        tools = (k for k, gripper in enumerate(profile.grippers) if moving & set(profile.groups[gripper.group]))
+        on_tool = next(tools, None)
+        if on_tool is not None:
+            gripper = profile.grippers[on_tool]
+            tool, turned = Kinematics(profile, gripper.frame, gripper.group).tool_pose(home)
+            origin, rotation = Kinematics(profile, mount.link, gripper.group).tool_pose(home)
             to_base = TOOL_DOWN @ turned.T  # from a pose at home to the same with the tool down
             eye, at = (to_base @ (origin + rotation @ point - tool) for point in (eye, at))
             up = to_base @ rotation @ up

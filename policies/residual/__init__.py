@@ -1,0 +1,1 @@
+"""A residual on disk and in use: its bundle, bound to the policy that it corrects."""

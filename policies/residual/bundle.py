@@ -1,0 +1,136 @@
+"""A residual's folder: `residual.yaml`, `residual.onnx` and its hash. Nothing is parsed before it is verified."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+
+from tendon.control.residual.bounded import BoundedResidual
+from tendon.control.residual.learned import learned_residual
+from tendon.control.residual.space import ResidualSpace
+from tendon.core.config import build
+from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.core.fields import Range, check_fields
+from tendon.core.yaml_text import parse_yaml
+from tendon.policies.bundle.files import check_content, read_file
+from tendon.policies.residual.graph import GRAPH_FILE, ResidualGraph
+from tendon.robots.profile import RobotProfile
+
+RESIDUAL_FILE = "residual.yaml"
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResidualManifest:
+    """`residual.yaml`.
+
+    Attributes:
+        format: of this file.
+        base: name of the policy that is corrected.
+        base_digest: SHA-256 of its `bundle.yaml`, see `Bundle.digest`.
+        robot: profile that it was trained with.
+        joints: of that robot, in its order.
+        space: what it sees and does, and its bounds.
+        graph: SHA-256 of `residual.onnx`.
+        training: how it was made, for people.
+    """
+
+    format: Annotated[int, Range(least=FORMAT, most=FORMAT)] = FORMAT
+    base: str
+    base_digest: str
+    robot: str
+    joints: tuple[str, ...]
+    space: ResidualSpace
+    graph: str
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_fields(self, RESIDUAL_FILE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResidualBundle:
+    """A verified residual, in memory.
+
+    Attributes:
+        folder: where it was read.
+        manifest: `residual.yaml`.
+        graph: `residual.onnx`.
+    """
+
+    folder: Path
+    manifest: ResidualManifest
+    graph: bytes
+
+    def open(self, profile: RobotProfile, base_digest: str) -> BoundedResidual:
+        """Returns the residual, ready for a robot and a policy.
+
+        Raises:
+            MismatchError: it was trained for another robot or another policy.
+        """
+        manifest = self.manifest
+        if base_digest != manifest.base_digest:
+            raise MismatchError(
+                f"residual {self.folder} corrects policy {manifest.base} ({manifest.base_digest[:12]}), this one is "
+                f"{base_digest[:12]}: train one for it"
+            )
+        if manifest.joints != profile.joint_names:
+            raise MismatchError(
+                f"residual {self.folder} is for robot {manifest.robot} with joints {', '.join(manifest.joints)}, "
+                f"robot {profile.name} has {', '.join(profile.joint_names)}"
+            )
+        return learned_residual(profile, manifest.space, ResidualGraph(self.graph))
+
+
+def load_residual(folder: Path) -> ResidualBundle:
+    """Reads and verifies a residual.
+
+    Raises:
+        ConfigError: there is none, or `residual.yaml` is malformed.
+        IntegrityError: a file is missing, a link, or not what its hash says.
+    """
+    if not (folder / RESIDUAL_FILE).is_file():
+        raise ConfigError(f"no residual at {folder}: name a folder that `tendon residual train` made")
+    manifest = build(ResidualManifest, RESIDUAL_FILE, parse_yaml(read_file(folder, RESIDUAL_FILE), RESIDUAL_FILE))
+    graph = read_file(folder, GRAPH_FILE)
+    found = hashlib.sha256(graph).hexdigest()
+    if found != manifest.graph:
+        raise IntegrityError(
+            f"{folder / GRAPH_FILE} has SHA-256 {found}, {RESIDUAL_FILE} says {manifest.graph}: copy both again"
+        )
+    check_content(folder / GRAPH_FILE, graph)
+    return ResidualBundle(folder=folder, manifest=manifest, graph=graph)
+
+
+def write_residual(
+    folder: Path,
+    graph: bytes,
+    *,
+    profile: RobotProfile,
+    space: ResidualSpace,
+    base: str,
+    base_digest: str,
+    training: Mapping[str, Any],
+) -> None:
+    """Writes a residual's two files, the graph first."""
+    manifest = ResidualManifest(
+        base=base,
+        base_digest=base_digest,
+        robot=profile.name,
+        joints=profile.joint_names,
+        space=space,
+        graph=hashlib.sha256(graph).hexdigest(),
+        training=training,
+    )
+    for name, content in (
+        (GRAPH_FILE, graph),
+        (RESIDUAL_FILE, yaml.safe_dump(asdict(manifest), sort_keys=False, width=110).encode()),
+    ):
+        part = folder / f".{name}.part"
+        part.write_bytes(content)
+        part.rename(folder / name)

@@ -1,0 +1,53 @@
+"""The network of a residual in onnxruntime."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tendon.core.errors import MismatchError
+from tendon.core.types import Array, freeze
+from tendon.policies.engines.engine import Engine
+from tendon.policies.engines.loading import load_graph
+
+GRAPH_FILE = "residual.onnx"
+OBSERVATION, ACTION = "observation", "action"
+"""Input (1, O) and output (1, A) of the graph, both float32."""
+
+
+class ResidualGraph:
+    """Answers actions; an `Actor`. Not thread-safe.
+
+    Args:
+        content: of the ONNX file.
+
+    Raises:
+        IntegrityError: it is no ONNX graph.
+        MismatchError: it has other inputs or outputs.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._graph = load_graph({GRAPH_FILE: content}, GRAPH_FILE, Engine("cpu"), threads=1)
+        inputs, outputs = self._graph.inputs, self._graph.outputs
+        if set(inputs) != {OBSERVATION} or set(outputs) != {ACTION}:
+            raise MismatchError(
+                f"{GRAPH_FILE} has inputs {sorted(inputs)} and outputs {sorted(outputs)}, a residual has "
+                f"{OBSERVATION} and {ACTION}"
+            )
+        self._answer: Array = np.zeros(0)
+
+    def act(self, observation: Array) -> Array:
+        """Returns (A,) the action for (O,) an observation.
+
+        Raises:
+            InvalidDataError: the answer is not finite.
+        """
+        answer = self._graph.run({OBSERVATION: observation[None].astype(np.float32)})[ACTION][0]
+        return freeze("action (of the residual's answer)", answer, (None,))
+
+    def ask(self, observation: Array) -> None:
+        """Computes the action."""
+        self._answer = self.act(observation)
+
+    def answer(self) -> Array:
+        """Returns the last one computed."""
+        return self._answer

@@ -1,0 +1,1 @@
+"""Trains a residual on a frozen policy from sparse rewards."""

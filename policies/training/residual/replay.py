@@ -1,0 +1,106 @@
+"""What was experienced, ready to be learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+Rows = npt.NDArray[np.float32]
+FIRST_ROOM = 4096
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batch:
+    """B transitions over up to n steps.
+
+    Attributes:
+        seen, facts, action: (B, Z), (B, F), (B, A) at the first step.
+        reward: (B,) discounted sum until the last step.
+        seen_after, facts_after: after the last step.
+        discount: (B,) of the value after the last step; 0 where the episode is over.
+    """
+
+    seen: Tensor
+    facts: Tensor
+    action: Tensor
+    reward: Tensor
+    seen_after: Tensor
+    facts_after: Tensor
+    discount: Tensor
+
+
+class Replay:
+    """Steps of episodes that end with reward 1 or 0. Time that is up ends an episode, and the facts tell the time.
+
+    Args:
+        steps: n of a transition.
+        discount: of a step.
+    """
+
+    def __init__(self, steps: int, discount: float) -> None:
+        self._steps, self._discount = steps, discount
+        self._columns: dict[str, Rows] = {}
+        self._left = np.zeros(FIRST_ROOM, np.int32)
+        self._won = np.zeros(FIRST_ROOM, bool)
+        self._starts: dict[bool, list[npt.NDArray[np.int64]]] = {True: [], False: []}
+        self._counts = {True: 0, False: 0}
+        self.size = 0
+
+    def add(self, seen: Rows, facts: Rows, actions: Rows, success: bool) -> None:
+        """Takes an episode: (T + 1, Z), (T + 1, F) and (T, A)."""
+        length, first = len(actions), self.size
+        rows = {"seen": seen, "facts": facts, "actions": np.concatenate([actions, actions[-1:]])}
+        while first + length + 1 > len(self._left):
+            self._left, self._won = np.append(self._left, 0 * self._left), np.append(self._won, self._won)
+            self._columns = {name: np.append(column, 0 * column, axis=0) for name, column in self._columns.items()}
+        for name, values in rows.items():
+            if name not in self._columns:
+                self._columns[name] = np.zeros((len(self._left), values.shape[1]), np.float32)
+            self._columns[name][first : first + length + 1] = values
+        self._left[first : first + length + 1] = np.arange(length, -1, -1)
+        self._won[first : first + length + 1] = success
+        self._starts[success].append(np.arange(first, first + length))
+        self._counts[success] += length
+        self.size = first + length + 1
+
+    def sample(self, count: int, rng: np.random.Generator, from_successes: float = 0.5) -> Batch:
+        """Returns a batch, a part of it from episodes that succeeded."""
+        won = round(count * from_successes) if self._counts[True] and self._counts[False] else 0
+        everything = self._counts[True] + self._counts[False]
+        picked = [self._pick(True, won, rng)] if won else []
+        rest = count - won
+        lucky = round(rest * self._counts[True] / everything)
+        picked += [self._pick(True, lucky, rng)] if lucky else []
+        picked += [self._pick(False, rest - lucky, rng)] if rest - lucky else []
+        at = np.concatenate(picked)
+        left, success = self._left[at], self._won[at]
+        steps = np.minimum(left, self._steps)
+        ends = left <= self._steps
+        returned = np.where(success, self._discount ** (left - 1.0), 0.0)
+
+        def column(name: str, rows: npt.NDArray[np.int64]) -> Tensor:
+            return torch.from_numpy(self._columns[name][rows])
+
+        def vector(values: npt.ArrayLike) -> Tensor:
+            return torch.from_numpy(np.asarray(values, np.float32))
+
+        return Batch(
+            seen=column("seen", at),
+            facts=column("facts", at),
+            action=column("actions", at),
+            reward=vector(np.where(ends, returned, 0.0)),
+            seen_after=column("seen", at + steps),
+            facts_after=column("facts", at + steps),
+            discount=vector(np.where(ends, 0.0, self._discount**steps)),
+        )
+
+    def _pick(self, success: bool, count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """Returns rows of episodes of an outcome; several lists of rows are joined when there are many."""
+        lists = self._starts[success]
+        if len(lists) > 1:
+            lists[:] = [np.concatenate(lists)]
+        return lists[0][rng.integers(len(lists[0]), size=count)]

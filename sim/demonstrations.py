@@ -1,0 +1,95 @@
+"""Demonstrations on disk: frames with labels, in shards of `SHARD_SEEDS` scenes.
+
+A frame holds an image of each camera, the proprioceptive state and labels: instructions, each with a whole action
+chunk, some of them continuing a prefix of another plan (training-time real-time chunking, Black et al. 2025). A shard
+appears when it is complete, so a cut run is resumed by running it again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.types import Array
+
+SHARD_SEEDS = 40
+ABOUT_FILE = "about.json"
+ROWS, STEP_S = 16, 0.1
+"""Of a chunk."""
+LARGEST_PREFIX = 5
+WITHOUT_PREFIX = 0.3
+"""Share of labels without one."""
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Label:
+    """One instruction and what the expert would do.
+
+    Attributes:
+        instruction: in words.
+        actions: (ROWS, C) numbers of the action space.
+        prefix_rows: how many leading rows are a given prefix.
+        points: (2, 3) what the instruction is about [m, base frame].
+        flags: (2,) target is held, task is done.
+    """
+
+    instruction: str
+    actions: Array
+    prefix_rows: int
+    points: Array
+    flags: Array
+
+
+class Collector(Protocol):
+    """Runs episodes in one world."""
+
+    about: dict[str, Any]
+    """What `tendon.policies.training.spaces.ABOUT` lists."""
+
+    def episode(self, seed: int) -> Iterator[tuple[Arrays, list[Label]]]:
+        """Runs one episode in the scene of a seed and yields its kept frames: `image_NAME` and `state`, and labels."""
+
+    def close(self) -> None:
+        """Closes the world."""
+
+
+def draw_prefix_rows(rng: np.random.Generator) -> int:
+    """Returns how long a prefix a label has."""
+    return 0 if rng.random() < WITHOUT_PREFIX else int(rng.integers(1, LARGEST_PREFIX + 1))
+
+
+def collect_shard(collector: Collector, folder: Path, first_seed: int) -> int:
+    """Collects one shard; returns its number of frames. A shard that is already there is left alone."""
+    path = folder / f"seeds-{first_seed:06d}"
+    if path.is_dir():
+        return len(np.load(path / "state.npy", mmap_mode="r"))
+    folder.mkdir(parents=True, exist_ok=True)
+    frames, labels = [], []
+    for seed in range(first_seed, first_seed + SHARD_SEEDS):
+        for frame, label in collector.episode(seed):
+            frames.append(frame)
+            labels.append(label)
+    arrays: Arrays = {key: np.stack([frame[key] for frame in frames]) for key in frames[0]}
+    arrays["state"] = arrays["state"].astype(np.float32)
+    arrays["actions"] = np.stack([[one.actions for one in row] for row in labels]).astype(np.float32)
+    arrays["prefix_rows"] = np.array([[one.prefix_rows for one in row] for row in labels], dtype=np.int64)
+    arrays["points"] = np.stack([[one.points for one in row] for row in labels]).astype(np.float32)
+    arrays["flags"] = np.stack([[one.flags for one in row] for row in labels]).astype(np.float32)
+    arrays["instruction"] = np.array([[one.instruction for one in row] for row in labels])
+    (folder / ABOUT_FILE).write_text(json.dumps(collector.about, indent=1))
+    unfinished = folder / f".{path.name}"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    for key, array in arrays.items():
+        np.save(unfinished / f"{key}.npy", array)
+    unfinished.rename(path)
+    return len(frames)

@@ -1,0 +1,206 @@
+"""Options of the commands that run episodes, and the jobs that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tendon.cli.options import check_delay
+from tendon.cli.seeds import parse_seeds
+from tendon.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tendon.evaluation.pool import Job
+
+
+class TimingName(str, Enum):
+    """How inference is timed; the values of `tendon.evaluation.episode.Timing`."""
+
+    TRAINED_PREFIX = "trained_prefix"
+    INPAINTING = "inpainting"
+    OVERLAP = "overlap"
+    OVERWRITE = "overwrite"
+    SYNCHRONOUS = "synchronous"
+
+
+ContenderArgument = Annotated[
+    str, typer.Argument(metavar="BUNDLE[+RESIDUAL]", help="Folder of the bundle, or the name of one; what corrects it.")
+]
+SeedsOption = Annotated[
+    str, typer.Option(metavar="FIRST:END", help="Scenes; 100000-199999 tune, 200000-299999 report.")
+]
+TimingOption = Annotated[TimingName, typer.Option(help="Of inference.")]
+DelayOption = Annotated[
+    float | None, typer.Option(help="Inference delay in simulated time; by default the suite's, 0 for most.")
+]
+SuiteOption = Annotated[
+    str, typer.Option(metavar="NAME", help="Of scenes, tasks and their world; auto fits the robot.")
+]
+PerturbOption = Annotated[
+    str, typer.Option(metavar="NAME=STRENGTH,...", help="Make it harder: of the suite's perturbations, 1 as named.")
+]
+SimulatorOption = Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """A policy that is evaluated.
+
+    Attributes:
+        bundle: its folder, or `EXPERT`.
+        digest: of what it is.
+        residual: folder of what corrects it.
+    """
+
+    bundle: Path | str
+    digest: str
+    residual: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trials:
+    """Episodes that were asked for.
+
+    Attributes:
+        scenes: their seeds.
+        suite: its name.
+        families: of that suite.
+        simulator: its name.
+    """
+
+    scenes: Sequence[int]
+    suite: str
+    families: tuple[str, ...]
+    simulator: str
+    robot: str
+    timing: TimingName
+    delay_ms: float
+    blank: bool = False
+    perturbations: tuple[tuple[str, float], ...] = ()
+
+    def jobs(self, contender: Contender) -> list[Job]:
+        """Returns a job for each scene."""
+        from tendon.evaluation.episode import Setting, Timing
+        from tendon.evaluation.pool import Job
+
+        setting = Setting(
+            timing=Timing(self.timing.value),
+            delay_ns=round(self.delay_ms * 1e6),
+            blank=self.blank,
+            perturbations=self.perturbations,
+        )
+        return [
+            Job(
+                bundle=contender.bundle,
+                residual=contender.residual,
+                robot=self.robot,
+                seed=seed,
+                setting=setting,
+                suite=self.suite,
+                simulator=self.simulator,
+            )
+            for seed in self.scenes
+        ]
+
+    def __str__(self) -> str:
+        from tendon.sim.simulators import SIMULATORS
+
+        where = f"{self.robot}, {self.suite} {self.scenes[0]}:{self.scenes[-1] + 1} in {SIMULATORS[self.simulator]}"
+        how = f"{self.timing.value}, delay {self.delay_ms:g} ms"
+        harder = "".join(f", {name} {strength:g}" for name, strength in self.perturbations)
+        return f"{where}, {how}" + (", instruction blanked" if self.blank else "") + harder
+
+
+def trials(
+    *,
+    seeds: str,
+    timing: TimingName,
+    delay_ms: float | None,
+    suite: str,
+    robot: str,
+    simulator: str,
+    perturb: str,
+    blank: bool = False,
+) -> Trials:
+    """Returns the episodes that options ask for, each of them checked: what is wrong is one line, not one a process.
+
+    Raises:
+        ConfigError: an option has no meaning.
+        MismatchError: the suite is not for the robot.
+    """
+    from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
+    from tendon.evaluation.suites import load_suite, suite_for
+    from tendon.robots.profile import load_profile
+    from tendon.sim.simulators import choose
+
+    scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
+    if delay_ms is not None:
+        check_delay(delay_ms)
+    profile = load_profile(robot)
+    name = suite_for(profile, suite)
+    found = load_suite(name)
+    found.scene(profile, scenes[0])
+    perturbations = _strengths(perturb)
+    found.harder(dict(perturbations))
+    delay_ms = 1e3 * found.difficulty.delay_s if delay_ms is None else delay_ms
+    return Trials(
+        scenes=scenes,
+        suite=name,
+        families=found.families,
+        simulator=choose(simulator),
+        robot=robot,
+        timing=timing,
+        delay_ms=delay_ms,
+        blank=blank,
+        perturbations=perturbations,
+    )
+
+
+def _strengths(text: str) -> tuple[tuple[str, float], ...]:
+    """Returns names and strengths of `--perturb`, in which a name without a strength has 1."""
+    found = []
+    for part in filter(None, text.split(",")):
+        name, _, strength = part.partition("=")
+        try:
+            found.append((name.strip(), float(strength or 1.0)))
+        except ValueError as error:
+            raise ConfigError(
+                f"--perturb is {text!r}: {strength!r} is no strength; such as blur=0.5,dynamics"
+            ) from error
+    return tuple(found)
+
+
+def find_contender(name: str, robot: str) -> Contender:
+    """Returns what `BUNDLE`, `BUNDLE+RESIDUAL` or `EXPERT` is.
+
+    Raises:
+        ConfigError: there is no such bundle or residual, or something in it is wrong.
+        MismatchError: the residual is of another bundle or robot.
+    """
+    from tendon.policies.bundle.bundle import load_bundle
+    from tendon.policies.bundle.places import EXPERT, find_bundle
+    from tendon.policies.residual.bundle import load_residual
+    from tendon.robots.profile import load_profile
+
+    bundle, _, residual = name.partition("+")
+    if bundle == EXPERT:
+        if residual:
+            raise ConfigError(f"{name}: a residual corrects a policy, not the expert")
+        return Contender(bundle=EXPERT, digest=EXPERT)
+    folder = find_bundle(bundle)
+    digest = load_bundle(folder).digest
+    if not residual:
+        return Contender(bundle=folder, digest=digest)
+    corrects = load_residual(Path(residual).expanduser().resolve())
+    corrects.open(load_profile(robot), digest)
+    return Contender(bundle=folder, digest=f"{digest}+{corrects.manifest.graph}", residual=corrects.folder)
+
+
+def shortened(digest: str) -> str:
+    """Returns a digest, or two, for people."""
+    return "+".join(part[:12] for part in digest.split("+"))

@@ -1,0 +1,1 @@
+"""Learn a correction of a frozen policy."""

@@ -1,0 +1,84 @@
+"""Train a residual on a frozen policy, from nothing but success; run it again to go on.
+
+The policy stays as it is. A small network corrects it 2.5 times a second, through the executor and the safety filter,
+and learns by reinforcement which corrections end in success. Two CPU cores are enough.
+
+Examples:
+  tendon residual train bundles/tabletop --out outputs/residual/seed0
+  tendon residual train bundles/tabletop --out outputs/residual/seed1 --seed 1 --minutes 60
+  tendon residual train bundles/tabletop --out outputs/residual/small --tool-mm 10 --suite tabletop
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tendon.cli.options import BundleArgument, RobotOption, WorkersOption
+from tendon.cli.outputs import require_folder
+from tendon.cli.progress import CountingBar
+from tendon.core.distribution import pip_install
+from tendon.core.errors import ConfigError, MissingDependencyError
+
+
+def command(
+    bundle: BundleArgument,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run; a cut run goes on from there.")],
+    suite: Annotated[str, typer.Option(metavar="NAME", help="Whose tasks are tried.")] = "tabletop_hard",
+    robot: RobotOption = "panda",
+    simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
+    minutes: Annotated[float, typer.Option(help="Of all sessions of the run together; 0 is no limit.")] = 120.0,
+    steps: Annotated[int, typer.Option(help="Actions, of 0.4 s each, that are tried at most.")] = 75_000,
+    prefill: Annotated[int, typer.Option(help="Of these, before anything is learned.")] = 10_000,
+    tool_mm: Annotated[float, typer.Option(help="Farthest that it leads the tool along each axis.")] = 30.0,
+    seed: Annotated[int, typer.Option(help="Of weights, batches and exploration.")] = 0,
+    scenes: Annotated[int, typer.Option(help="First training scene; a run takes one after the other.")] = 0,
+    workers: WorkersOption = 2,
+) -> int:
+    """Trains and saves."""
+    from tendon.policies.bundle.places import find_bundle
+
+    folder = find_bundle(bundle)
+    try:
+        from tendon.policies.training.residual.learner import Settings
+    except ImportError as error:
+        raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
+    from tendon.control.residual.space import ResidualSpace
+    from tendon.control.residual.tools import Tools
+    from tendon.evaluation.residual_rollouts import Task
+    from tendon.evaluation.residual_training import Recipe, ResidualRun
+    from tendon.evaluation.suites import load_suite
+    from tendon.policies.bundle.bundle import load_bundle
+    from tendon.policies.inference.policy import BundlePolicy
+    from tendon.robots.profile import load_profile
+    from tendon.sim.simulators import choose
+
+    if not 0 < prefill <= steps:
+        raise ConfigError(f"--prefill is {prefill}, must be 1 to --steps, which is {steps}")
+    require_folder(out)
+    profile = load_profile(robot)
+    load_suite(suite)
+    embedding, points = BundlePolicy(load_bundle(folder), profile).feature_sizes()
+    tools = Tools(profile).count
+    space = ResidualSpace(tool_m=1e-3 * tool_mm, tools=tools, embedding=embedding, points=points)
+    task = Task(
+        bundle=folder,
+        robot=robot,
+        suite=suite,
+        space=space,
+        simulator=choose(simulator),
+    )
+    recipe = Recipe(minutes=minutes, steps=steps, prefill_steps=prefill, seed=seed, first_scene=scenes)
+    run = ResidualRun(out, task, recipe, Settings())
+    with CountingBar("residual", steps) as bar:
+        shown = 0
+
+        def report(made: int, text: str) -> None:
+            nonlocal shown
+            bar.advance(made - shown, text)
+            shown = made
+
+        run.train(workers, report)
+    return 0

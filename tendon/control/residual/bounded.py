@@ -1,0 +1,79 @@
+"""The residual slot: what a stage adds to the running plan, held to a bound in joint space and at the tools."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.control.residual.tools import Tools
+from tendon.core.base_motion import BaseMotion, Motion
+from tendon.core.errors import InvalidDataError
+from tendon.core.protocols import Stage
+from tendon.core.types import Observation, freeze
+from tendon.robots.profile import RobotProfile
+
+SHRINKS = 4
+"""How often a change that leads a tool too far is made smaller before it is dropped."""
+
+
+class BoundedResidual:
+    """Runs a stage and keeps what it adds within bounds. A stage that fails adds nothing. Not thread-safe.
+
+    Args:
+        stage: what proposes the correction; may lie or raise.
+        profile: the robot, of n joints.
+        joint_bound: (n,) largest change of a joint, rad or m.
+        tool_bound: farthest that a tool is led from where the base policy has it [m].
+
+    Attributes:
+        authority: 0 to 1, the part of what is proposed, and of the bounds, that holds now.
+        problems: what was wrong with the last answer; empty when nothing was.
+
+    Raises:
+        InvalidDataError: a bound is not a finite number of at least 0, or not one a joint.
+    """
+
+    def __init__(
+        self, stage: Stage, profile: RobotProfile, joint_bound: npt.ArrayLike, tool_bound: float = 10.0
+    ) -> None:
+        self._stage, self._tools = stage, Tools(profile)
+        self._bound = freeze("residual joint_bound", joint_bound, (len(profile.joint_names),))
+        if (self._bound < 0).any() or not 0 <= tool_bound < np.inf:
+            raise InvalidDataError(f"residual bounds are {self._bound.tolist()} and {tool_bound}, must be at least 0")
+        self._tool_bound = tool_bound
+        self.authority = 1.0
+        self.problems: tuple[str, ...] = ()
+
+    def correct(self, observation: Observation | None, base: BaseMotion) -> Motion:
+        """Returns the motion with the correction, (n,) position and (n,) velocity; the base's own when it fails.
+
+        Args:
+            observation: the newest joint state; without one nothing is corrected.
+            base: the motion due.
+        """
+        self.problems = ()
+        plain = base.position, base.velocity
+        if observation is None:
+            return plain
+        try:
+            change, rate = (np.asarray(each, dtype=np.float64) for each in self._stage.step(observation, base))
+        except Exception as error:  # whatever a learned stage raises must not take the control loop down
+            self.problems = (f"residual failed: {type(error).__name__}: {error}",)
+            return plain
+        shape = base.position.shape
+        if change.shape != shape or rate.shape != shape or not np.isfinite([change, rate]).all():
+            self.problems = (f"residual answered {change.tolist()}, {rate.tolist()}: not {shape[0]} finite numbers",)
+            return plain
+        wanted = self.authority * change
+        bound, tool_bound = self.authority * self._bound, self.authority * self._tool_bound
+        held = np.minimum(np.maximum(wanted, -bound), bound)
+        rate = np.where(held == wanted, self.authority * rate, 0.0)
+        before = self._tools.positions(base.position)
+        for _ in range(SHRINKS):
+            moved = self._tools.positions(base.position + held) - before
+            far = float(np.sqrt((moved * moved).sum(axis=1)).max())
+            if far <= tool_bound:
+                return base.position + held, base.velocity + rate
+            held, rate = held * (0.999 * tool_bound / far), np.zeros_like(rate)
+        self.problems = (f"residual led a tool {far:.3f} m away, allowed {tool_bound:.3f}",)
+        return plain

@@ -1,0 +1,181 @@
+"""Two policies on the same scenes: which one is better, with an answer that may be looked at after every scene.
+
+Scenes in which both do the same say nothing about which is better. Of the others, each policy wins half when they are
+equally good; that is what McNemar's exact test asks once, at the end, and what an e-process asks all along: who bets on
+one of two equal policies multiplies his stake by more than 1 / alpha with a probability of at most alpha, however often
+he looks (Ville 1939; Ramdas, Grunwald, Vovk and Shafer 2023).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import betaincc, betaln
+from scipy.stats import binomtest, norm
+
+ALPHA, POWER = 0.05, 0.8
+LARGEST_BET = 0.75
+"""Share of the stake that a bet on progress risks at most."""
+TINY = 1e-300
+"""Stands for a probability that is too small for a number."""
+FIRST_SPREAD = 0.25
+"""Variance of differences in progress that is assumed before any was seen."""
+
+
+def mcnemar(first: int, second: int) -> float:
+    """Returns the two-sided p of McNemar's exact test, which is valid for a number of scenes fixed beforehand.
+
+    Args:
+        first: scenes that only the first policy did.
+        second: scenes that only the second one did.
+    """
+    return 1.0 if first + second == 0 else float(binomtest(second, first + second).pvalue)
+
+
+def log_evidence(wins: int, losses: int) -> float:
+    """Returns the logarithm of the e-value that who won is better: odds above one half, all as likely beforehand.
+
+    Args:
+        wins: scenes that only one policy did.
+        losses: scenes that only the other one did.
+    """
+    total = wins + losses
+    above = max(float(betaincc(wins + 1, losses + 1, 0.5)), TINY)
+    return float((total + 1) * math.log(2) + betaln(wins + 1, losses + 1) + math.log(above))
+
+
+@dataclass
+class _Bet:
+    """A bet that differences have a mean above zero: stakes follow what was seen before (Waudby-Smith, Ramdas 2024)."""
+
+    log_capital: float = 0.0
+    best: float = 0.0
+    count: int = 1
+    total: float = 0.0
+    squares: float = FIRST_SPREAD
+
+    def take(self, difference: float) -> None:
+        mean, square = self.total / self.count, self.squares / self.count
+        stake = min(max(mean / square, 0.0), LARGEST_BET)
+        self.log_capital += math.log1p(stake * difference)
+        self.best = max(self.best, self.log_capital)
+        self.count, self.total, self.squares = self.count + 1, self.total + difference, self.squares + difference**2
+
+
+@dataclass
+class PairedTest:
+    """Counts scenes that two policies tried, in an order that no outcome has a part in: that of their seeds.
+
+    Args:
+        alpha: probability, over all looks, of naming a better one of two equal policies.
+
+    Attributes:
+        both, first, second, neither: scenes that both did, only one did, or none.
+    """
+
+    alpha: float = ALPHA
+    both: int = 0
+    first: int = 0
+    second: int = 0
+    neither: int = 0
+    _evidence: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    _bets: tuple[_Bet, _Bet] = field(default_factory=lambda: (_Bet(), _Bet()))
+
+    def take(self, first: bool, second: bool, progress: float = 0.0) -> None:
+        """Takes one scene.
+
+        Args:
+            first: whether the first policy did it.
+            second: whether the second one did.
+            progress: of the second one less that of the first, -1 to 1.
+        """
+        self.both += first and second
+        self.first += first and not second
+        self.second += second and not first
+        self.neither += not (first or second)
+        for side, (wins, losses) in enumerate(((self.first, self.second), (self.second, self.first))):
+            self._evidence[side] = max(self._evidence[side], log_evidence(wins, losses))
+        for bet, sign in zip(self._bets, (-1.0, 1.0), strict=True):
+            bet.take(sign * progress)
+
+    @property
+    def count(self) -> int:
+        """How many scenes were taken."""
+        return self.both + self.first + self.second + self.neither
+
+    @property
+    def p_value(self) -> float:
+        """Valid at any time: of success, two-sided."""
+        return _p_value(self._evidence)
+
+    @property
+    def progress_p_value(self) -> float:
+        """Valid at any time: of progress, two-sided."""
+        return _p_value([bet.best for bet in self._bets])
+
+    @property
+    def better(self) -> str:
+        """Which one does more: "first", "second", or "" while that is not shown."""
+        return _better(self._evidence, self.alpha)
+
+    @property
+    def further(self) -> str:
+        """Which one gets further, likewise."""
+        return _better([bet.best for bet in self._bets], self.alpha)
+
+
+def _p_value(evidence: list[float]) -> float:
+    return min(1.0, 2 * math.exp(-max(evidence)))
+
+
+def _better(evidence: list[float], alpha: float) -> str:
+    shown = [value >= math.log(2 / alpha) for value in evidence]
+    return "" if not any(shown) else ("first", "second")[int(np.argmax(evidence))]
+
+
+def planned_scenes(difference: float, discordant: float, alpha: float = ALPHA, power: float = POWER) -> int:
+    """Returns how many scenes McNemar's test needs to show a difference (Connor 1987).
+
+    Args:
+        difference: of the two success rates.
+        discordant: share of scenes that one policy does and the other does not; at least the difference.
+        alpha: of the test.
+        power: probability of showing it.
+    """
+    at_alpha, at_power = norm.isf(alpha / 2), norm.isf(1 - power)
+    spread = at_alpha * math.sqrt(discordant) + at_power * math.sqrt(discordant - difference**2)
+    return math.ceil((spread / difference) ** 2)
+
+
+def looked_at_scenes(
+    difference: float, discordant: float, alpha: float = ALPHA, power: float = POWER, runs: int = 300
+) -> tuple[int, int]:
+    """Returns after how many scenes the test that may be looked at all along shows a difference, by simulation.
+
+    Args:
+        difference: see `planned_scenes`.
+        discordant: likewise.
+        alpha: of the test.
+        power: share of runs that have shown it by the second number.
+        runs: how many are simulated, always the same ones.
+
+    Returns:
+        In half of the runs, and in a share of `power`.
+    """
+    rng = np.random.default_rng(0)
+    most = 20 * planned_scenes(difference, discordant, alpha, power)
+    share = (discordant + difference) / 2 / discordant
+    found = []
+    for _ in range(runs):
+        wins = losses = scenes = 0
+        while scenes < most:
+            scenes += int(rng.geometric(discordant))
+            won = bool(rng.random() < share)
+            wins, losses = wins + won, losses + (not won)
+            if log_evidence(wins, losses) >= math.log(2 / alpha):
+                break
+        found.append(scenes)
+    half, enough = np.quantile(found, [0.5, power])
+    return math.ceil(half), math.ceil(enough)

@@ -1,0 +1,65 @@
+"""A policy that sees its world through a perturbation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tendon.core.pace import Pace
+from tendon.core.protocols import Policy
+from tendon.core.types import ActionChunk, Observation
+from tendon.sim.perturbation import NOMINAL, Perturbation
+from tendon.sim.suite import Scene, World
+
+
+class PerturbedPolicy:
+    """A core `Policy` of another one; nothing is perturbed before `begin`.
+
+    Args:
+        policy: answers.
+        world: where a perturbation moves things.
+        arm: see `Difficulty`.
+
+    Attributes:
+        joint_zero: (n,) of this episode, for the backend: see `SimBackend`.
+    """
+
+    def __init__(self, policy: Policy, world: World, arm: int | None = None) -> None:
+        self._policy, self._world, self._arm = policy, world, arm
+        self._perturbation, self._rng = NOMINAL, np.random.default_rng(0)
+        self.joint_zero = np.zeros(len(world.profile.joint_names))
+
+    def begin(self, perturbation: Perturbation, scene: Scene) -> Scene:
+        """Starts an episode; returns the scene to load."""
+        self._perturbation, self._rng = perturbation, np.random.default_rng([scene.seed % 2**63, 17])
+        arm, drawn = self._world.profile.group_indices("arm"), scene.seed % 2**63 if self._arm is None else self._arm
+        self.joint_zero = np.zeros_like(self.joint_zero)
+        self.joint_zero[arm] = perturbation.joint_zero(len(arm), np.random.default_rng([drawn, 23]))
+        changed: Scene = perturbation.change(scene, np.random.default_rng([scene.seed % 2**63, 19]))
+        return changed
+
+    @property
+    def step_ns(self) -> int:
+        """As the policy."""
+        return self._policy.step_ns
+
+    @property
+    def prefix_rows(self) -> int:
+        """As the policy."""
+        return self._policy.prefix_rows
+
+    @property
+    def overlap_rows(self) -> int:
+        """As the policy."""
+        return self._policy.overlap_rows
+
+    @property
+    def pace(self) -> Pace:
+        """As the policy."""
+        return self._policy.pace
+
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
+        """Perturbs and answers."""
+        self._perturbation.disturb(self._world, self._rng)
+        return self._policy.infer(self._perturbation.observe(observation, self._rng), prefix, frozen)

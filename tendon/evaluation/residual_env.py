@@ -1,0 +1,148 @@
+"""A residual's world as a Gymnasium environment: base policy, executor, filter and robot are inside.
+
+A step is one action of a residual (`ResidualSpace`), carried out by the same `Rollout` that evaluates policies: the
+base answers with its delay and continues its plan, and the action goes through residual slot, filter and trajectory
+controller as on the robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from tendon.control.residual.learned import learned_residual
+from tendon.control.residual.space import ResidualSpace
+from tendon.core.errors import InvalidDataError
+from tendon.core.protocols import Policy
+from tendon.core.types import Array, freeze
+from tendon.evaluation.episode import Setting
+from tendon.evaluation.perturbed_policy import PerturbedPolicy
+from tendon.evaluation.rollout import Rollout
+from tendon.evaluation.runner import Runner
+from tendon.robots.profile import RobotProfile
+from tendon.sim.backend import SimBackend
+from tendon.sim.simulators import AUTO
+from tendon.sim.suite import Scene, Suite, Telling, World
+
+TRAINING_SEEDS = 100_000
+FACTS = "facts"
+"""Key of `info`: (F,) what only the simulator knows, and last the share of the time that is over."""
+
+
+class Asked:
+    """An actor that is somebody else: it keeps what it is asked, and answers what it was told to."""
+
+    def __init__(self, actions: int) -> None:
+        self.observation: Array | None = None
+        self.action: Array = np.zeros(actions)
+
+    def ask(self, observation: Array) -> None:
+        """Keeps an observation."""
+        self.observation = observation
+
+    def answer(self) -> Array:
+        """Returns the action."""
+        return self.action
+
+
+class ResidualEnv(gymnasium.Env[Array, Array]):
+    """One task in one scene a time; the reward is 1 when it is done and 0 before.
+
+    An episode ends with its task done, is truncated at the task's time limit, and ends without reward where the robot
+    was stopped. Between two actions of a plan that waits (starved, held) time passes unseen.
+
+    Args:
+        suite: scenes and tasks, with its difficulty.
+        profile: the robot.
+        base: makes the frozen policy for the suite's world.
+        space: of actions and observations.
+        setting: how the base and the robot share time.
+        simulator: see `tendon.sim.simulators`.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        profile: RobotProfile,
+        base: Callable[[World], Policy],
+        space: ResidualSpace,
+        setting: Setting | None = None,
+        simulator: str = AUTO,
+    ) -> None:
+        self._suite, self._profile = suite, profile
+        self._setting = setting or Setting(delay_ns=round(suite.difficulty.delay_s * 1e9))
+        self._perturbation = suite.harder(dict(self._setting.perturbations))
+        self._backend: SimBackend[World] = SimBackend(suite.world(profile, simulator))
+        policy = base(self._backend.world)
+        self._policy = PerturbedPolicy(policy, self._backend.world, suite.difficulty.arm)
+        self._actor = Asked(space.actions)
+        residual = learned_residual(profile, space, self._actor)
+        self._runner = Runner(self._backend, self._policy, suite.load_environment(), residual)
+        self._rollout: Rollout | None = None
+        self.observation_space = spaces.Box(-np.inf, np.inf, (space.observations,), np.float64)
+        self.action_space = spaces.Box(-1.0, 1.0, (space.actions,), np.float64)
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Loads a scene and waits for the base's first chunk.
+
+        Args:
+            seed: of the scene; by default a random one of training.
+            options: has no meaning here.
+        """
+        super().reset(seed=seed)
+        number = int(self.np_random.integers(TRAINING_SEEDS)) if seed is None else seed
+        drawn: Scene = self._suite.scene(self._profile, number)
+        scene = self._policy.begin(self._perturbation, drawn)
+        self._backend.joint_zero = self._policy.joint_zero
+        self._actor.action = np.zeros_like(self._actor.action)
+        self._rollout = self._runner.begin(scene, self._setting)
+        return self._play(), self._info()
+
+    def step(self, action: npt.ArrayLike) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Carries out an action until the next one is due.
+
+        Raises:
+            InvalidDataError: the action is not A finite numbers, or there was no `reset`.
+        """
+        if self._rollout is None:
+            raise InvalidDataError("step without an episode: call reset first")
+        self._actor.action = np.clip(freeze("action", action, self._actor.action.shape), -1.0, 1.0)
+        observation = self._play()
+        success, stopped = self._rollout.success, self._rollout.stopped
+        truncated = self._rollout.over and not success and not stopped
+        return observation, float(success), success or stopped, truncated, self._info()
+
+    def close(self) -> None:
+        """Frees the world."""
+        self._backend.close()
+
+    def _play(self) -> Array:
+        """Runs on to the next observation that is asked about, or to the end; returns it, or the last one."""
+        rollout, before = self._rollout, self._actor.observation
+        self._actor.observation = None
+        while rollout is not None and self._actor.observation is None and not rollout.over and not rollout.stopped:
+            rollout.tick()
+        if self._actor.observation is None:
+            self._actor.observation = before
+        if self._actor.observation is None:
+            raise InvalidDataError("the base policy moved nothing in a whole episode")
+        return self._actor.observation
+
+    def _info(self) -> dict[str, Any]:
+        world, rollout = self._backend.world, self._rollout
+        if rollout is None:
+            return {}
+        told = world.facts() if isinstance(world, Telling) else np.zeros(0)
+        return {
+            FACTS: np.append(told, rollout.passed),
+            "seed": rollout.scene.seed,
+            "family": rollout.scene.task.family,
+            "success": rollout.success,
+        }

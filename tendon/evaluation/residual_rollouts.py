@@ -1,0 +1,202 @@
+"""Episodes of a residual in several processes, as its training needs them: what was seen, done and came of it."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.control.residual.space import ResidualSpace
+from tendon.core.orphans import deaf_to_interrupts, end_with_parent
+from tendon.core.types import Array
+from tendon.evaluation.residual_env import FACTS, ResidualEnv
+from tendon.evaluation.suites import load_suite
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.residual.graph import ResidualGraph
+from tendon.robots.profile import load_profile
+from tendon.sim.simulators import AUTO
+from tendon.sim.suite import World
+
+Rows = npt.NDArray[np.float32]
+HOLD_STEPS = 4
+"""Steps for which an offset that is tried stays the same, on average: long enough to reach a thing and close on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """What is added to an actor's answer to find better ones.
+
+    Attributes:
+        noise: standard deviation of what changes at each step.
+        offset: largest offset that is held for a while.
+        plain: share of episodes in which nothing is added.
+    """
+
+    noise: float = 0.025
+    offset: float = 0.5
+    plain: float = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What episodes are made of: the world, and the base that is corrected in it."""
+
+    bundle: Path
+    robot: str
+    suite: str
+    space: ResidualSpace
+    simulator: str = AUTO
+
+    def open(self) -> ResidualEnv:
+        """Returns the environment."""
+        profile, suite = load_profile(self.robot), load_suite(self.suite)
+
+        def base(world: World) -> BundlePolicy:
+            return BundlePolicy(load_bundle(self.bundle), profile, threads=1)
+
+        return ResidualEnv(suite, profile, base, self.space, simulator=self.simulator)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Experience:
+    """One episode of T steps.
+
+    Attributes:
+        seed: of its scene.
+        family: of its task.
+        success: whether it was done.
+        plain: whether nothing was explored.
+        observations: (T + 1, O).
+        facts: (T + 1, F) what the simulator knows.
+        actions: (T, A) that were carried out.
+    """
+
+    seed: int
+    family: str
+    success: bool
+    plain: bool
+    observations: Rows
+    facts: Rows
+    actions: Rows
+
+
+def run_episode(env: ResidualEnv, seed: int, graph: ResidualGraph | None, exploration: Exploration) -> Experience:
+    """Runs an episode; without a graph the residual is what is explored alone.
+
+    The same seed explores in the same way.
+    """
+    rng = np.random.default_rng([seed, 29])
+    actions = int(env.action_space.shape[0]) if env.action_space.shape else 0
+    explores = rng.random() >= exploration.plain
+    offset = np.zeros(actions)
+    observation, info = env.reset(seed=seed)
+    observations, facts, done = [observation], [info[FACTS]], list[Array]()
+    over = False
+    while not over:
+        action = np.zeros(actions) if graph is None else graph.act(observation)
+        if explores:
+            if rng.random() < 1 / HOLD_STEPS:
+                offset = rng.uniform(-exploration.offset, exploration.offset, actions)
+            action = action + offset + exploration.noise * rng.standard_normal(actions)
+        action = np.clip(action, -1.0, 1.0)
+        observation, _, ended, truncated, info = env.step(action)
+        over = ended or truncated
+        done.append(action)
+        observations.append(observation)
+        facts.append(info[FACTS])
+    return Experience(
+        seed=seed,
+        family=str(info["family"]),
+        success=bool(info["success"]),
+        plain=not explores,
+        observations=np.array(observations, np.float32),
+        facts=np.array(facts, np.float32),
+        actions=np.array(done, np.float32),
+    )
+
+
+class Workers:
+    """Processes that run episodes one after the other, each with the newest actor it was sent.
+
+    Args:
+        task: of all episodes.
+        seeds: of their scenes, handed out in order; one list for all.
+        count: processes.
+        exploration: of all episodes.
+    """
+
+    def __init__(self, task: Task, seeds: Iterator[int], count: int, exploration: Exploration) -> None:
+        self._seeds, self._exploration = seeds, exploration
+        context = multiprocessing.get_context("spawn")
+        self._links: list[Connection] = []
+        self._processes: list[BaseProcess] = []
+        self._graph: bytes | None = None
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(task, theirs), daemon=True)
+            with deaf_to_interrupts():
+                process.start()
+            theirs.close()
+            self._links.append(ours)
+            self._processes.append(process)
+        for link in self._links:
+            self._ask(link)
+
+    def __enter__(self) -> Workers:
+        """Returns itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ends the processes."""
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            process.join()
+
+    def use(self, graph: bytes, exploration: Exploration | None = None) -> None:
+        """Has episodes that begin from now on use an actor, and explore in another way."""
+        self._graph, self._exploration = graph, exploration or self._exploration
+
+    def ended(self, timeout_s: float | None = 0.0) -> list[Experience]:
+        """Returns episodes that ended since the last call, and has others begin.
+
+        Args:
+            timeout_s: how long to wait for one; `None` waits until there is one.
+
+        Raises:
+            ChildProcessError: a process died.
+        """
+        found = []
+        for link in wait(self._links, timeout_s):
+            if not isinstance(link, Connection):
+                continue
+            try:
+                found.append(link.recv())
+            except EOFError as error:
+                raise ChildProcessError("a process that ran episodes ended: see what it printed") from error
+            self._ask(link)
+        return found
+
+    def _ask(self, link: Connection) -> None:
+        link.send((next(self._seeds), self._graph, self._exploration))
+
+
+def _work(task: Task, link: Connection) -> None:
+    """Runs what it is asked to until the other side is gone."""
+    end_with_parent()
+    env, graph, known = task.open(), None, None
+    while True:
+        seed, content, exploration = link.recv()
+        if content is not None and content != known:
+            graph, known = ResidualGraph(content), content
+        link.send(run_episode(env, seed, graph, exploration))

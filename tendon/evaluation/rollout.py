@@ -1,0 +1,193 @@
+"""One episode in progress: the same control code as on a robot, in lock-step, a control tick at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tendon.control.clearance.model import Clearance
+from tendon.control.continuation import on_plan_tolerance
+from tendon.control.controller import Controller
+from tendon.control.residual.bounded import BoundedResidual
+from tendon.control.tick import Tick
+from tendon.core.errors import ConfigError
+from tendon.core.modes import Mode
+from tendon.core.protocols import Policy
+from tendon.core.types import Array, Observation
+from tendon.evaluation.controller_plan import ControllerPlan
+from tendon.evaluation.episode import HOLD_CHECKS, Episode, Setting, Timing
+from tendon.evaluation.timed_policy import TimedPolicy
+from tendon.policies.inference.loaded import Loaded
+from tendon.policies.inference.session import PolicySession
+from tendon.policies.inference.stepped import SteppedInference
+from tendon.robots.rest import STILL_SPEED
+from tendon.sim.backend import SimBackend
+from tendon.sim.suite import Scene, TaskSwitching, World
+
+CHECK_NS = 100_000_000
+"""Between two checks of success."""
+
+
+class Rollout:
+    """Runs one episode from the scene's start to success or the time limit.
+
+    Args:
+        backend: a world of the scene's suite; it is reset.
+        policy: any core `Policy`.
+        scene: where it begins.
+        setting: how policy and robot share time.
+        clearance: what the filter keeps apart.
+        residual: corrects the policy.
+
+    Attributes:
+        scene: with the task that is asked for now.
+
+    Raises:
+        ConfigError: the setting switches tasks, and the world cannot.
+    """
+
+    def __init__(
+        self,
+        backend: SimBackend[World],
+        policy: Policy,
+        scene: Scene,
+        setting: Setting,
+        clearance: Clearance | None = None,
+        residual: BoundedResidual | None = None,
+    ) -> None:
+        self._backend, self._policy, self.scene, self._setting = backend, policy, scene, setting
+        world = backend.world
+        self._switching = world if isinstance(world, TaskSwitching) else None
+        self._switch = setting.switch
+        if self._switch is not None and self._switching is None:
+            raise ConfigError(
+                f"switch is {self._switch}, and {type(world).__name__} has one task a scene: leave it out"
+            )
+        self._profile = world.profile
+        self._arm = self._profile.group_indices("arm")
+        self._period_ns = round(1e9 / self._profile.control_hz)
+        self._check_ticks = CHECK_NS // self._period_ns
+        backend.reset(scene)
+        joints = self._joints()
+        self._controller = Controller(self._profile, residual, clearance, held=joints.joint_position)
+        self._tick = self._controller.tick(world.time_ns, joints)
+        self._controller.arm()
+        self._plan = ControllerPlan(self._controller, self._arm)
+        self._session, self._inference = self._start()
+        self._session.follow("" if setting.blank else scene.instruction)
+        self._commanded: list[Array] = []
+        self._idle = self._ticks = self._done = self._begin_ns = 0
+        self._held: bool | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the task is done, and stayed so, or its time is up."""
+        return self.passed >= 1.0 or self.success
+
+    @property
+    def passed(self) -> float:
+        """Share of the task's time that is over."""
+        limit_s = self.scene.task.limit_s if self._setting.limit_s is None else self._setting.limit_s
+        return (self._backend.world.time_ns - self._begin_ns) * 1e-9 / limit_s
+
+    @property
+    def success(self) -> bool:
+        """Whether the task is done, and stayed so."""
+        return self._done >= HOLD_CHECKS
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the robot was stopped, and stays so."""
+        return self._tick.mode is Mode.LATCHED
+
+    def tick(self) -> Tick:
+        """Advances the episode by a control period."""
+        backend, setting = self._backend, self._setting
+        now_ns = backend.world.time_ns
+        if self._switch is not None and now_ns >= self._switch.at_ns:
+            self._change_task(now_ns)
+        self._inference.advance(now_ns)
+        waits = setting.timing is Timing.SYNCHRONOUS and self._plan.delivered > 0 and not self._at_rest()
+        if not waits and self._inference.wants(now_ns, self._session.instruction):
+            self._session.offer(backend.observe(self._session.instruction))
+            self._inference.advance(now_ns)
+        self._tick = tick = self._controller.tick(now_ns, self._joints())
+        if tick.command is not None:
+            backend.apply(tick.command)
+            self._commanded.append(tick.command.trajectory.acceleration[0][self._arm])
+        self._idle += tick.target is None and self._plan.delivered > 0
+        self._ticks += self._plan.delivered > 0
+        backend.advance(now_ns + self._period_ns)
+        if (now_ns // self._period_ns) % self._check_ticks == 0:
+            self._done = self._done + 1 if self.scene.task.success(backend.world) else 0
+        return tick
+
+    def episode(self) -> Episode:
+        """Returns what came of it so far."""
+        world, scene = self._backend.world, self.scene
+        motion = np.array(self._commanded)
+        limit = self._profile.vector("acceleration")[self._arm]
+        jerk = np.diff(motion, axis=0) * self._profile.control_hz
+        stopped = self._tick.mode in (Mode.STOPPING, Mode.LATCHED)
+        return Episode(
+            seed=scene.seed,
+            family=scene.task.family,
+            instruction=self._session.instruction,
+            success=self.success,
+            progress=1.0 if self.success else float(scene.task.progress(world)),
+            duration_s=(world.time_ns - self._begin_ns) * 1e-9,
+            peak_acceleration=float(np.abs(motion / limit).max()),
+            rms_jerk=float(np.sqrt(np.mean(jerk**2))),
+            peak_jump=self._plan.peak_jump,
+            stopped_share=self._idle / max(1, self._ticks),
+            stop="; ".join(self._tick.reasons[:1]) if stopped else "",
+            held=self._held,
+        )
+
+    def _change_task(self, now_ns: int) -> None:
+        """Asks for another task, once the robot rests where it has to first."""
+        switch, switching = self._switch, self._switching
+        if switch is None or switching is None:
+            return
+        ready = not switch.stop_first or self._at_rest()
+        self._controller.set_speed_scale(1.0 if ready else 0.0)
+        if not ready:
+            return
+        self._held = switching.held() is not None
+        self.scene, self._begin_ns, self._done = switching.another_task() or self.scene, switch.at_ns, 0
+        switching.ask(self.scene)
+        self._session.follow("" if self._setting.blank else self.scene.instruction)
+        self._inference.replan_now()
+        self._switch = None
+
+    def _start(self) -> tuple[PolicySession[TimedPolicy], SteppedInference]:
+        """Returns a session that may move the robot, and what computes its inferences in simulated time."""
+        setting, controller, plan = self._setting, self._controller, self._plan
+        synchronous = setting.timing is Timing.SYNCHRONOUS
+        policy = TimedPolicy(
+            self._policy,
+            continues=not synchronous and setting.timing is not Timing.OVERWRITE,
+            rows=setting.synchronous_rows if synchronous else None,
+            delay_ns=setting.delay_ns,
+            pace=setting.pace,
+        )
+        loaded = Loaded(name="policy", policy=policy)
+        session = PolicySession((loaded,), plan, lambda: self._backend.world.time_ns)
+        inference = SteppedInference(
+            policy,
+            delay_ns=setting.delay_ns,
+            plan_window=plan.window,
+            tolerance=on_plan_tolerance(self._profile),
+            lead_ns=controller.lead_ns,
+            publish=session.deliver,
+        )
+        session.permit(armed=True, slowed=False)
+        session.start(inference)
+        return session, inference
+
+    def _at_rest(self) -> bool:
+        _, velocity = self._backend.observe_joints()
+        return bool(np.abs(velocity[self._arm]).max() < STILL_SPEED)
+
+    def _joints(self) -> Observation:
+        position, velocity = self._backend.observe_joints()
+        return Observation(stamp_ns=self._backend.world.time_ns, joint_position=position, joint_velocity=velocity)

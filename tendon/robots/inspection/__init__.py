@@ -1,0 +1,1 @@
+"""Looks for what is wrong with a robot's profile before anything moves: a module for each subject."""

@@ -1,0 +1,26 @@
+"""`tendon doctor` draws a picture in each simulator, and goes on when one cannot."""
+
+from __future__ import annotations
+
+import pytest
+
+from tendon.commands import doctor
+from tendon.core.errors import MissingDependencyError
+from tendon.sim import frame_time
+from tendon.sim.simulators import SIMULATORS
+
+
+def test_it_times_a_picture_and_a_step_of_each_simulator() -> None:
+    found = {finding.what: finding for finding in doctor._simulators()}
+    assert set(found) == {f"{name}: a picture" for name in SIMULATORS.values()}
+    for finding in found.values():
+        assert finding.verdict == "ok" and "640x480 in" in finding.found and "a step of physics in" in finding.found
+
+
+def test_what_a_simulator_lacks_is_said_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_graphics(*_: object) -> None:
+        raise MissingDependencyError("MuJoCo draws by EGL, which is not installed here: apt install libegl1")
+
+    monkeypatch.setattr(frame_time, "time_frame", without_graphics)
+    for finding in doctor._simulators():
+        assert finding.verdict == "absent" and "apt install libegl1" in finding.advice

@@ -1,0 +1,91 @@
+"""The residual slot: nothing that a stage answers leads the robot farther than its bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tendon.control.residual.bounded import BoundedResidual
+from tendon.core.base_motion import BaseMotion
+from tendon.core.errors import InvalidDataError
+from tendon.core.types import ActionChunk, Array, Observation
+from tendon.robots.kinematics import Kinematics
+from tests.control.limits_checker import PROFILE
+
+HOME = PROFILE.vector("home")
+OBSERVATION = Observation(stamp_ns=0, joint_position=HOME, joint_velocity=np.zeros(8))
+BASE = BaseMotion(
+    due_ns=20_000_000,
+    position=HOME,
+    velocity=np.full(8, 0.01),
+    chunk=ActionChunk(actions=HOME[None], start_ns=0, step_ns=100_000_000, observation_stamp_ns=0),
+    window=lambda start_ns, step_ns, rows: None,
+)
+JOINTS, TOOL = np.full(8, 0.05), 0.03
+ANYTHING = st.floats(allow_nan=True, allow_infinity=True, width=64)
+
+
+class Stage:
+    def __init__(self, answer: Callable[[], object]) -> None:
+        self._answer = answer
+
+    def step(self, observation: Observation, base: BaseMotion) -> tuple[Array, Array]:
+        return self._answer()  # type: ignore[return-value]
+
+
+def slot(answer: Callable[[], object]) -> BoundedResidual:
+    return BoundedResidual(Stage(answer), PROFILE, JOINTS, TOOL)
+
+
+def test_a_small_correction_is_added_in_position_and_velocity() -> None:
+    change, rate = np.linspace(-0.002, 0.002, 8), np.linspace(-0.1, 0.1, 8)
+    residual = slot(lambda: (change, rate))
+    position, velocity = residual.correct(OBSERVATION, BASE)
+    assert np.allclose(position, HOME + change) and np.allclose(velocity, 0.01 + rate)
+    residual.authority = 0.25
+    position, velocity = residual.correct(OBSERVATION, BASE)
+    assert np.allclose(position, HOME + 0.25 * change) and np.allclose(velocity, 0.01 + 0.25 * rate)
+    residual.authority = 0.0
+    assert (residual.correct(OBSERVATION, BASE)[0] == HOME).all()
+    assert residual.problems == ()
+
+
+@given(st.lists(ANYTHING, min_size=8, max_size=8), st.floats(0, 1))
+@settings(deadline=None, max_examples=300)
+def test_whatever_is_answered_no_joint_and_no_tool_goes_beyond_its_bound(answer: list[float], authority: float) -> None:
+    residual, tool = slot(lambda: (answer, np.zeros(8))), Kinematics(PROFILE)
+    residual.authority = authority
+    position, _ = residual.correct(OBSERVATION, BASE)
+    assert (np.abs(position - HOME) <= authority * JOINTS + 1e-12).all()
+    away = np.linalg.norm(tool.tool_pose(position)[0] - tool.tool_pose(HOME)[0])
+    assert away <= authority * TOOL + 1e-9
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [(np.full(8, np.nan), np.zeros(8)), (np.zeros(8), np.full(8, np.inf)), (np.zeros(3), np.zeros(8)), 1, "up"],
+)
+def test_an_unusable_answer_changes_nothing_and_is_named(answer: object) -> None:
+    residual = slot(lambda: answer)
+    position, velocity = residual.correct(OBSERVATION, BASE)
+    assert position is BASE.position and velocity is BASE.velocity
+    assert "residual" in residual.problems[0]
+
+
+def test_a_stage_that_raises_changes_nothing_and_is_named() -> None:
+    def fail() -> object:
+        raise RuntimeError("no weights")
+
+    residual = slot(fail)
+    assert residual.correct(OBSERVATION, BASE)[0] is BASE.position
+    assert residual.problems == ("residual failed: RuntimeError: no weights",)
+
+
+@pytest.mark.parametrize(("joints", "tool"), [(np.inf, 0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, np.nan)])
+def test_a_bound_that_is_none_is_refused(joints: float, tool: float) -> None:
+    with pytest.raises(InvalidDataError, match="residual"):
+        BoundedResidual(Stage(lambda: 0), PROFILE, np.full(8, joints), tool)

@@ -1,0 +1,99 @@
+"""A residual's world: the same control code as an evaluation, to the bit."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import count
+from pathlib import Path
+
+import gymnasium.utils.env_checker
+import numpy as np
+import pytest
+
+from tendon.control.residual.space import ResidualSpace
+from tendon.core.errors import InvalidDataError
+from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.pool import Job, run_jobs
+from tendon.evaluation.residual_env import FACTS, ResidualEnv
+from tendon.evaluation.residual_rollouts import Experience, Exploration, Task, Workers, run_episode
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.bundle.places import find_bundle
+from tendon.policies.residual.graph import ResidualGraph
+from tests.policies.residual.tiny import constant_graph, write_constant
+
+SPACE = ResidualSpace(embedding=512, points=2)
+TASK = Task(bundle=find_bundle("tabletop"), robot="panda", suite="tabletop_hard", space=SPACE)
+SEED = 100_004
+EXPLORING = Exploration(plain=0.0)
+
+
+@pytest.fixture(scope="module")
+def env() -> ResidualEnv:
+    return TASK.open()
+
+
+def evaluated(residual: Path | None) -> Episode:
+    setting = Setting(delay_ns=100_000_000)
+    job = Job(bundle=TASK.bundle, robot="panda", seed=SEED, setting=setting, suite=TASK.suite, residual=residual)
+    ((_, episode),) = run_jobs([job], 1)
+    return episode
+
+
+def test_it_is_an_environment_of_gymnasium(env: ResidualEnv) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gymnasium.utils.env_checker.check_env(env, skip_render_check=True)
+
+
+def test_an_episode_tells_what_was_seen_known_and_done(env: ResidualEnv) -> None:
+    episode = run_episode(env, SEED, None, EXPLORING)
+    steps = len(episode.actions)
+    assert episode.observations.shape == (steps + 1, SPACE.observations)
+    assert episode.facts.shape[0] == steps + 1 and 0 < episode.facts[-1, -1] <= 1.01
+    assert np.abs(episode.actions).max() <= 1 and not episode.plain
+    assert run_episode(env, SEED, None, Exploration(plain=1.0)).plain
+
+
+def test_the_same_seed_is_the_same_episode_whatever_ran_before_and_in_another_process(env: ResidualEnv) -> None:
+    first = run_episode(env, SEED, None, EXPLORING)
+    run_episode(env, SEED + 1, None, EXPLORING)
+    with Workers(TASK, count(SEED), 1, EXPLORING) as workers:
+        elsewhere = workers.ended(None)[0]
+    for other in (run_episode(env, SEED, None, EXPLORING), elsewhere):
+        assert _same(first, other)
+
+
+def _same(one: Experience, other: Experience) -> bool:
+    arrays = zip(
+        (one.observations, one.facts, one.actions), (other.observations, other.facts, other.actions), strict=True
+    )
+    return one.success == other.success and all(np.array_equal(a, b) for a, b in arrays)
+
+
+def test_training_and_evaluation_run_the_same_residual_alike(env: ResidualEnv, tmp_path: Path) -> None:
+    """What is learned here is what runs there: episodes last equally long, to the nanosecond of simulated time."""
+    action = [0.3, -0.2, 0.1, 0.0]
+    folder = write_constant(tmp_path, action, load_bundle(TASK.bundle).digest)
+    trained = run_episode(env, SEED, ResidualGraph(constant_graph(SPACE, action)), Exploration(plain=1.0))
+    corrected, plain = evaluated(folder), evaluated(None)
+    assert (trained.success, trained.facts[-1, -1]) == (
+        corrected.success,
+        pytest.approx(corrected.duration_s / 12.0, abs=1e-6),
+    )
+    assert corrected.rms_jerk != plain.rms_jerk
+
+
+def test_a_residual_that_answers_nothing_changes_nothing(tmp_path: Path) -> None:
+    nothing = write_constant(tmp_path, [0.0, 0.0, 0.0, 0.0], load_bundle(TASK.bundle).digest)
+    assert evaluated(nothing) == evaluated(None)
+
+
+def test_a_step_without_an_episode_or_with_nonsense_is_named(env: ResidualEnv) -> None:
+    fresh = TASK.open()
+    with pytest.raises(InvalidDataError, match="call reset first"):
+        fresh.step(np.zeros(4))
+    fresh.close()
+    env.reset(seed=SEED)
+    with pytest.raises(InvalidDataError, match="action"):
+        env.step(np.full(4, np.nan))
+    assert env.reset(seed=SEED)[1][FACTS].shape == (24,)

@@ -1,0 +1,81 @@
+"""A residual on disk: bound to its base and its robot, hashed, and refused in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tendon.control.residual.space import ResidualSpace
+from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.core.types import Observation
+from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual
+from tendon.policies.residual.graph import GRAPH_FILE, ResidualGraph
+from tendon.robots.profile import load_profile
+from tests.control.residual.test_bounded import BASE, HOME
+from tests.policies.residual.tiny import constant_graph, write_constant
+
+SPACE = ResidualSpace()
+PANDA = load_profile("panda")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_constant(tmp_path, [1.0, 0.0, 0.0, 0.0], "a" * 64, SPACE)
+
+
+def test_what_was_written_corrects_the_policy_that_it_is_for(folder: Path) -> None:
+    residual = load_residual(folder).open(PANDA, "a" * 64)
+    observation = Observation(stamp_ns=0, joint_position=HOME, joint_velocity=np.zeros(8))
+    assert (residual.correct(observation, BASE)[0] == HOME).all()  # asked; in force from the next tick on
+    assert residual.problems == ()
+
+
+def test_another_policy_or_robot_is_refused(folder: Path) -> None:
+    residual = load_residual(folder)
+    with pytest.raises(MismatchError, match=r"corrects policy tabletop .aaaaaaaaaaaa., this one is bbbbbbbbbbbb"):
+        residual.open(PANDA, "b" * 64)
+    with pytest.raises(MismatchError, match="is for robot panda with joints panda_joint1"):
+        residual.open(load_profile("ur5e"), "a" * 64)
+
+
+def test_a_changed_graph_is_refused(folder: Path) -> None:
+    path = folder / GRAPH_FILE
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(IntegrityError, match="has SHA-256"):
+        load_residual(folder)
+    path.unlink()
+    with pytest.raises(IntegrityError, match="is no file"):
+        load_residual(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("tool_m: 0.03", "tool_m: 3.0", "tool_m .m. is 3.0"),
+        ("format: 1", "format: 9", "format is 9"),
+        ("base: tabletop", "basis: tabletop", "unknown key basis"),
+        ("base: tabletop", "base: [", "is not YAML"),
+    ],
+)
+def test_a_wrong_value_is_named(folder: Path, old: str, new: str, said: str) -> None:
+    path = folder / RESIDUAL_FILE
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(ConfigError, match=said):
+        load_residual(folder)
+
+
+def test_where_there_is_none_the_command_to_make_one_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no residual at .*tendon residual train"):
+        load_residual(tmp_path)
+
+
+def test_a_graph_that_is_none_of_a_residual_is_refused() -> None:
+    with pytest.raises(IntegrityError):
+        ResidualGraph(b"nothing")
+    wrong = constant_graph(SPACE, [0, 0, 0, 0]).replace(b"observation", b"observatiom")
+    with pytest.raises(MismatchError, match="a residual has observation and action"):
+        ResidualGraph(wrong)

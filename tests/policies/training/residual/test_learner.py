@@ -1,0 +1,89 @@
+"""The learner of a residual, where the best action is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tendon.policies.residual.graph import ResidualGraph
+from tendon.policies.training.residual.export import actor_graph
+from tendon.policies.training.residual.learner import Learner, Settings
+from tendon.policies.training.residual.projection import find_projection, load_projection
+from tendon.policies.training.residual.replay import Replay
+
+torch.set_num_threads(1)
+RNG = np.random.default_rng(0)
+SEEN, ACTIONS = 6, 2
+QUICK = Settings(width=32, critics=3, batch=64, rate=1e-3, actor_rate=1e-3, discount=0.9)
+
+
+def filled(episodes: int = 2000) -> Replay:
+    """Episodes of three steps that succeed when the actions are near what is seen."""
+    replay = Replay(2, QUICK.discount)
+    for _ in range(episodes):
+        seen = RNG.uniform(-0.5, 0.5, (4, SEEN)).astype(np.float32)
+        actions = RNG.uniform(-1, 1, (3, ACTIONS)).astype(np.float32)
+        away = np.abs(actions - seen[:3, :ACTIONS]).mean()
+        replay.add(seen, np.zeros((4, 1), np.float32), actions, bool(away < 0.45))
+    return replay
+
+
+def test_a_batch_holds_returns_and_ends_as_the_episodes_had_them() -> None:
+    replay = Replay(2, 0.5)
+    for success in (True, False):
+        value = np.full((4, 1), float(success), np.float32)
+        replay.add(np.arange(4, dtype=np.float32)[:, None], value, np.zeros((3, 1), np.float32), success)
+    batch = replay.sample(400, np.random.default_rng(0))
+    won = batch.facts[:, 0] == 1
+    assert won.float().mean() == 0.75, "half of it, and half of the rest"
+    expected = {0.0: (0.0, 0.25), 1.0: (0.5, 0.0), 2.0: (1.0, 0.0)}
+    rows = torch.stack([batch.seen[:, 0], batch.reward, batch.discount, batch.seen_after[:, 0]], dim=1)
+    for at, reward, discount, after in rows[won].tolist():
+        assert (reward, discount) == expected[at]
+        assert after == min(at + 2, 3)
+    assert not batch.reward[~won].any()
+
+
+def test_it_begins_as_nothing_and_learns_what_succeeds() -> None:
+    learner = Learner(filled(), SEEN, 1, ACTIONS, QUICK, seed=0)
+    seen = torch.tensor(RNG.uniform(-0.5, 0.5, (200, SEEN)), dtype=torch.float32)
+
+    def away() -> float:
+        with torch.no_grad():
+            return float((learner.actor(seen) - seen[:, :ACTIONS]).abs().mean())
+
+    with torch.no_grad():
+        assert learner.actor(seen).abs().max() < 0.05
+    before = away()
+    for k in range(1200):
+        learner.update(actor=k >= 300)
+    assert away() < 0.6 * before
+
+
+def test_what_is_saved_goes_on_and_what_is_exported_answers_alike(tmp_path: Path) -> None:
+    observations = (RNG.standard_normal((500, 12)) * np.linspace(0.01, 3, 12) + 1).astype(np.float32)
+    projection = find_projection(observations, embedding=8, components=2)
+    projection.save(tmp_path / "projection.safetensors")
+    projection = load_projection(tmp_path / "projection.safetensors")
+    assert np.abs(projection(observations).std(axis=0) - 1).max() < 0.05
+    learner = Learner(filled(20), SEEN, 1, ACTIONS, QUICK, seed=0)
+    for _ in range(20):
+        learner.update()
+    learner.save(tmp_path / "state.safetensors")
+    other = Learner(filled(20), SEEN, 1, ACTIONS, QUICK, seed=1)
+    other.load(tmp_path / "state.safetensors")
+    graph = ResidualGraph(actor_graph(other.actor, projection))
+    with torch.no_grad():
+        expected = learner.actor(torch.from_numpy(projection(observations))).numpy()
+    found = np.array([graph.act(row) for row in observations.astype(np.float64)])
+    assert np.abs(found - expected).max() < 1e-5 and other.updates == 20
+
+
+def test_the_same_seed_learns_the_same() -> None:
+    replay, logs = filled(50), []
+    for _ in range(2):
+        learner = Learner(replay, SEEN, 1, ACTIONS, QUICK, seed=3)
+        logs.append([learner.update() for _ in range(5)])
+    assert logs[0] == logs[1]

@@ -1,0 +1,53 @@
+"""Cameras of a running graph: each exposes at its own phase, and its pictures come after its latency."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from sensor_msgs.msg import Image
+
+from tendon.core.paths import share_folder
+from tendon.graph import topics
+from tendon.robots.profile import load_profile
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tests.ros2_nodes.running_graph import RunningGraph
+
+LATENCY_S, PHASE, PERIOD_NS = 0.06, 0.5, 50_000_000
+CLOCK_NS = 20_000_000
+"""How far the observer's simulated time may be behind: it goes in steps of a control period."""
+
+
+@pytest.mark.graph
+def test_a_camera_has_its_own_phase_and_latency(tmp_path: Path) -> None:
+    folder = tmp_path / "late"
+    shutil.copytree(share_folder() / "robots" / "panda", folder)
+    values = yaml.safe_load((folder / "profile.yaml").read_text(encoding="utf-8"))
+    values["cameras"][1]["mount"] |= {"latency_s": LATENCY_S, "phase": PHASE}
+    (folder / "profile.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+    profile = load_profile(str(folder))
+    seen: dict[str, list[tuple[int, int]]] = {camera.name: [] for camera in profile.cameras}
+    graph = RunningGraph(tmp_path / "log", f"robot:={folder}", "policy:=none", "scene:=100062", profile=profile)
+    try:
+        graph.ready()
+        for name, frames in seen.items():
+
+            def take(message: Image, frames: list[tuple[int, int]] = frames) -> None:
+                frames.append((wire.time_ns(message.header.stamp), graph.now_ns()))
+
+            graph.operator.node.create_subscription(Image, topics.image(name), take, qos.STREAM)
+        graph.wait(lambda: min(map(len, seen.values())) >= 20, "pictures of both")
+    finally:
+        graph.end()
+    came_after: dict[str, float] = {}
+    for name, mount_phase in (("scene", 0.0), ("wrist", PHASE)):
+        stamps, arrivals = np.array(seen[name][1:]).T  # the first is of whatever was to be seen
+        late = (stamps / PERIOD_NS - mount_phase + 0.5) % 1.0 - 0.5
+        assert np.abs(late).max() < 0.15, (name, late)
+        came_after[name] = float(np.median(arrivals - stamps))
+        assert np.diff(stamps).min() > 0.8 * PERIOD_NS, "in order, one a period"
+    assert came_after["wrist"] - came_after["scene"] > LATENCY_S * 1e9 - CLOCK_NS

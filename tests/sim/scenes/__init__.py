@@ -1,0 +1,1 @@
+"""Tests of suites that a file describes."""
