@@ -3,8 +3,11 @@
 Subscribes `joint_states`, `policy/action_chunk`, `teleop/action_chunk`, `control/source` (policy, teleop or hold: whose
 chunks are followed), `safety/permission` and the profile's human topic; publishes `CONTROLLER/joint_trajectory`
 (or `CONTROLLER/commands`), its mode, margin and binding constraint on `safety/state`, and what the filter is given on
-`safety/filter_input`. Serves `control/home`. Nobody else commands the robot. It moves only while the safety
-monitor's permission is armed and fresh.
+`safety/filter_input`. Serves `control/home`. Nobody else commands the robot. It moves only while the safety monitor's
+permission is armed and fresh.
+
+A `residual` corrects what the policy asks for, from the features on `policy/features`; `control/residual` says how at
+each tick, `control/outcome` takes what came of an episode, and `residual_authority` may be set while it runs.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -44,6 +48,7 @@ from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import Announcements
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.ros2_nodes.control.correction import Correction
 from tendon.ros2_nodes.control.going_home import GoingHome
 from tendon.safety.reports import ControlState
 
@@ -78,7 +83,10 @@ class ControlNode(NodeShell):
             lead_ns, frame = LEAD_TICKS * self._period_ns, self.profile.base_frame
             self._zone = HumanZone(clearance, self.profile.human, frame, lead_ns, self.profile.safety)
         guards = () if self._zone is None else (self._zone,)
-        self._controller = Controller(self.profile, clearance=clearance, guards=guards)
+        residual = self.setting("residual", "")
+        self._correction = Correction(self, Path(residual)) if residual else None
+        correct = None if self._correction is None else self._correction.residual
+        self._controller = Controller(self.profile, correct, clearance=clearance, guards=guards)
         if self.profile.collision_file is None:
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
         ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
@@ -112,6 +120,8 @@ class ControlNode(NodeShell):
         for source in (Source.POLICY, Source.TELEOP):
             take, topic = partial(self._proposed, source), topics.action_chunk(source)
             self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
+        if self._correction is not None:
+            self._correction.listen()
         Announcements(self, topics.CONTROL_SOURCE, self._selected)
         self._going_home = GoingHome(self, self._controller, self._wishes.append, self._profile_setting, place)
         self._inputs = self.create_publisher(JointTrajectory, topics.FILTER_INPUT, qos.EACH)
@@ -145,7 +155,8 @@ class ControlNode(NodeShell):
         """Returns a status with how many control periods were missed, and how well the robot follows."""
         errors = self._controller.tracking_error.round(ERROR_DIGITS).tolist()
         tracking = dict(zip(self.profile.joint_names, errors, strict=True))
-        return ControlStatus(**vars(status), overruns=self._overruns, tracking=tracking)
+        residual = "" if self._correction is None else self._correction.state
+        return ControlStatus(**vars(status), overruns=self._overruns, tracking=tracking, residual=residual)
 
     def check(self) -> None:
         """Logs, besides, why chunks were rejected: not in the loop, where rclpy's first line takes 20 ms."""
@@ -233,6 +244,8 @@ class ControlNode(NodeShell):
             messages.clear()
         for publisher, data in messages:  # right after the check: a process can be held up anywhere
             publisher.publish(data)
+        if self._correction is not None:
+            self._correction.tell(now_ns, tick)
         for data in wire.filter_input_bytes(now_ns, self.profile.joint_names, tick.inputs):
             self._inputs.publish(data)
         for stamp_ns in self._placed:  # from here on the command follows that observation
@@ -274,6 +287,8 @@ class ControlNode(NodeShell):
                 self._refusal = ""
             elif demand.arm:
                 self._controller.arm()
+                if self._correction is not None:
+                    self._correction.begin()
                 self._refusal = ""
         except StoppedError as error:
             self._refusal = str(error)
@@ -285,6 +300,8 @@ class ControlNode(NodeShell):
             self._controller.reject(str(error))
             self._drop_chunk(str(error))
             return
+        if self._correction is not None and source is Source.POLICY:
+            chunk = self._correction.attach(chunk)
         placement = self._controller.submit(chunk, now_ns, source)
         if placement is Placement.ACCEPTED:
             self._refusal = ""

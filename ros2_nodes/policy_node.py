@@ -1,9 +1,9 @@
 """Runs the policy, a bundle or a server's: camera frames, joint states and an instruction in, action chunks out.
 
 Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permission`; publishes
-`policy/action_chunk`. Inference has its own thread and runs only while the robot may move. An instruction with an
-unknown word is an ERROR in the diagnostics and drops the task: the robot stops when its last chunk ends. Parameter
-`engine` names what runs the graphs.
+`policy/action_chunk` and, of the same observation, `policy/features`. Inference has its own thread and runs only while
+the robot may move. An instruction with an unknown word is an ERROR in the diagnostics and drops the task: the robot
+stops when its last chunk ends. Parameter `engine` names what runs the graphs.
 
 A second bundle (`standby`) is loaded and warm; its name on `policy/select` changes to it, and its first chunk continues
 the plan that runs. The instruction "stop" (halt, wait, hold, pause) brings the robot to rest at once, still armed, by
@@ -31,6 +31,7 @@ from pathlib import Path
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import PointCloud
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
@@ -106,6 +107,7 @@ class PolicyNode(NodeShell):
         )
         self._delay_ms = self.setting("inference_delay_ms", MEASURED)
         self._chunks = self.create_publisher(JointTrajectory, topics.action_chunk(Source.POLICY), qos.NEWEST)
+        self._features = self.create_publisher(PointCloud, topics.FEATURES, qos.NEWEST)
         cameras = dict.fromkeys(camera.name for each in loaded for camera in each.policy.cameras)
         self._inputs = ObservationInputs(self, tuple(cameras), self._offer)
         self._chunk_meter, self._inference_meter = self.meter("chunk"), self.meter("inference")
@@ -262,6 +264,10 @@ class PolicyNode(NodeShell):
         self._session.permit(armed=armed, slowed=permission.speed < 1.0)
 
     def _publish(self, answer: Answer[GraphPolicy]) -> None:
+        chunk = answer.chunk
+        if chunk.features is not None:  # before the chunk, which a residual cannot correct without them
+            message = wire.features_message(chunk.features, chunk.observation_stamp_ns, self.profile.base_frame)
+            self._features.publish(message)
         self._chunks.publish(wire.chunk_bytes(answer.chunk, self.profile.joint_names))
         self._chunk_meter.add(answer.now_ns - answer.chunk.observation_stamp_ns)
         if answer.detector_ns is not None:

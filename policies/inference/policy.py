@@ -55,13 +55,6 @@ class Inference:
     kinematics_ns: int
     total_ns: int
 
-    @property
-    def features(self) -> Features | None:
-        """Embedding and points together; `None` without an embedding."""
-        if self.embedding is None:
-            return None
-        return Features(embedding=self.embedding, points=np.zeros((0, 3)) if self.points is None else self.points)
-
 
 class BundlePolicy:
     """Runs a bundle on a robot; a core `Policy`. Everything is checked here, before anything moves.
@@ -73,6 +66,10 @@ class BundlePolicy:
         threads: CPU threads of one inference.
         continuation: how chunks continue the running plan; `None` takes the best that the bundle supports.
         load: see `PolicyModel`.
+
+    Attributes:
+        digest: of the bundle.
+        last: what the last inference was like.
 
     Raises:
         ConfigError: the engine does not start, or the bundle does not support the continuation.
@@ -97,7 +94,7 @@ class BundlePolicy:
             known = ", ".join(each.value for each in manifest.continuations)
             raise ConfigError(f"bundle {manifest.name} does not support {self.continuation.value}, it has: {known}")
         self._model = PolicyModel(bundle, engine, threads, load=load)
-        self._manifest = manifest
+        self._manifest, self.digest = manifest, bundle.digest
         self._home = profile.vector("home")
         self._adapter = Adapter(manifest, profile)
         self._encoder = InputEncoder(bundle, self._adapter)
@@ -205,9 +202,19 @@ class BundlePolicy:
     def feature_sizes(self) -> tuple[int, int]:
         """Returns how many numbers of an embedding, and how many points, each of its chunks tells."""
         last = self.last
-        features = self.infer(self._black()).features
-        self.last = last
-        return (0, 0) if features is None else (len(features.embedding), len(features.points))
+        self.infer(self._black())
+        features, self.last = self._features(), last
+        return len(features.embedding), len(features.points)
+
+    def _features(self) -> Features:
+        """Returns what the last inference made of its observation; empty where the graph tells no embedding."""
+        embedding = None if self.last is None else self.last.embedding
+        points = None if self.last is None or embedding is None else self.last.points
+        return Features(
+            policy=self.digest,
+            embedding=np.zeros(0) if embedding is None else embedding,
+            points=np.zeros((0, 3)) if points is None else points,
+        )
 
     def _black(self) -> Observation:
         """Returns a black view of home."""
@@ -269,7 +276,7 @@ class BundlePolicy:
             start_ns=start_ns,
             step_ns=step_ns,
             observation_stamp_ns=observation.stamp_ns,
-            features=self.last.features,
+            features=self._features(),
         )
 
 

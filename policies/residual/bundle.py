@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import yaml
 
 from tendon.control.residual.bounded import BoundedResidual
+from tendon.control.residual.gate import Evidence
 from tendon.control.residual.learned import learned_residual
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.config import build
@@ -23,6 +24,7 @@ from tendon.robots.profile import RobotProfile
 
 RESIDUAL_FILE = "residual.yaml"
 FORMAT = 1
+NO_EVIDENCE = Evidence()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,7 @@ class ResidualManifest:
         joints: of that robot, in its order.
         space: what it sees and does, and its bounds.
         graph: SHA-256 of `residual.onnx`.
+        evidence: what an evaluation on scenes that it was not trained on told.
         training: how it was made, for people.
     """
 
@@ -47,6 +50,7 @@ class ResidualManifest:
     joints: tuple[str, ...]
     space: ResidualSpace
     graph: str
+    evidence: Evidence = field(default_factory=Evidence)
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,7 +88,7 @@ class ResidualBundle:
                 f"residual {self.folder} is for robot {manifest.robot} with joints {', '.join(manifest.joints)}, "
                 f"robot {profile.name} has {', '.join(profile.joint_names)}"
             )
-        return learned_residual(profile, manifest.space, ResidualGraph(self.graph))
+        return learned_residual(profile, manifest.space, ResidualGraph(self.graph), base_digest)
 
 
 def load_residual(folder: Path) -> ResidualBundle:
@@ -116,6 +120,7 @@ def write_residual(
     base: str,
     base_digest: str,
     training: Mapping[str, Any],
+    evidence: Evidence = NO_EVIDENCE,
 ) -> None:
     """Writes a residual's two files, the graph first."""
     manifest = ResidualManifest(
@@ -125,6 +130,7 @@ def write_residual(
         joints=profile.joint_names,
         space=space,
         graph=hashlib.sha256(graph).hexdigest(),
+        evidence=evidence,
         training=training,
     )
     for name, content in (

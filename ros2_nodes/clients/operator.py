@@ -14,7 +14,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
@@ -154,6 +154,17 @@ class Operator:
         if not self._ask(GetParameterTypes, "policy_node/get_parameter_types", known, timeout_s).types:
             raise StoppedError(f"no policy here is steered by {name!r}: the diagnostics of policy_node say by what")
         self.set_parameter("policy_node", parameter, float(value), timeout_s)
+
+    def outcome(self, success: bool, timeout_s: float = 5.0) -> str:
+        """Tells the gate of a residual what came of an episode; returns what becomes of it in the next one.
+
+        Raises:
+            StoppedError: the graph has no residual, does not answer in time, or cannot keep the outcome.
+        """
+        answer = self._ask(SetBool, topics.OUTCOME, SetBool.Request(data=success), timeout_s)
+        if not answer.success:
+            raise StoppedError(answer.message)
+        return str(answer.message)
 
     def set_parameter(self, node: str, name: str, value: bool | int | float | str, timeout_s: float = 5.0) -> None:
         """Sets a parameter of a node of the graph.

@@ -19,6 +19,7 @@ from tendon.ros2_nodes.wire.images import camera_info_message, image, image_mess
 from tendon.ros2_nodes.wire.joint_states import EffortReader, JointStateReader, joint_state_message
 from tendon.ros2_nodes.wire.motion.chunks import chunk, chunk_bytes
 from tendon.ros2_nodes.wire.motion.commands import command_bytes
+from tendon.ros2_nodes.wire.motion.features import features_message, read_features
 from tendon.ros2_nodes.wire.motion.filter_inputs import filter_input_bytes, read_filter_inputs
 from tendon.ros2_nodes.wire.motion.trajectories import read_trajectory, write_trajectory
 from tendon.ros2_nodes.wire.status.topics import (
@@ -51,6 +52,7 @@ __all__ = [
     "chunk_bytes",
     "command_bytes",
     "done_message",
+    "features_message",
     "filter_input_bytes",
     "frame_message",
     "heartbeat_bytes",
@@ -59,6 +61,7 @@ __all__ = [
     "image_message",
     "joint_state_message",
     "read_done",
+    "read_features",
     "read_filter_inputs",
     "read_frame",
     "read_heartbeat",

@@ -105,6 +105,8 @@ class Controller:
         if self._source is Source.HOME and not self._hold and speed < self._filter.speed:
             self._executor.clear()  # behind a target that goes on it would cut corners: it rests, then goes on slower
         self._hold = speed == 0.0
+        if self._residual is not None:
+            self._residual.authority.speed = speed
         if not self._hold:
             self._filter.speed = speed
 
@@ -252,11 +254,12 @@ class Controller:
         off, moving = self._feedback.off(self._reference), self.mode.moving
         for reason in off:
             self._modes.stop(reason)
+        base: Array | None = None
         target: Array | None = None
         notes: tuple[str, ...] = ()
         self._lead_home(now_ns)
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
-            target, notes = self._commit(now_ns)
+            base, target, notes = self._commit(now_ns)
         if not self._reference.moving() and not self._settling.under_way(now_ns):
             self._modes.rest()
         stop = self._modes.reason
@@ -273,6 +276,8 @@ class Controller:
             mode=self.mode,
             reasons=notes,
             target=target,
+            base=base,
+            committed=None if target is None else self._filter.position,
             reference=self._reference.point(self._reference.tick).position,
             acceleration=newest.acceleration,
             margin=newest.margin,
@@ -340,24 +345,26 @@ class Controller:
         self._executor.clear(now_ns)
         return True
 
-    def _commit(self, now_ns: int) -> tuple[Array | None, tuple[str, ...]]:
-        """Adds the next point of the reference; returns its target and what is to be said about it."""
+    def _commit(self, now_ns: int) -> tuple[Array | None, Array | None, tuple[str, ...]]:
+        """Adds the next point of the reference; returns its target before and after a residual, and notes about it."""
         newest = self._reference.committed
         begin_ns, due_ns = self._reference.time_ns(newest), self._reference.time_ns(newest + 1)
         # After missed ticks the robot may be on the stop it holds before this can arrive: go the same way.
         passed = begin_ns < now_ns + self._arrival_ns
         motion, notes = (None, ()) if passed else self._target(due_ns)
+        plain: Array | None = None
         target: Array | None = None
         if motion is None:
             self._reference.commit(None)
         else:
             if self._residual is not None and self._source is Source.POLICY and self.mode is Mode.RUNNING:
+                plain = motion[0]
                 base = self._executor.base(due_ns + self._delay_ns, motion)
                 motion = self._residual.correct(self._feedback.observation, base)
                 notes = (*notes, *self._residual.problems)
             target = motion[0]
             notes = (*notes, *self._reference.commit(*motion).reasons)
-        return target, notes
+        return plain, target, notes
 
     def _target(self, due_ns: int) -> tuple[Motion | None, tuple[str, ...]]:
         """Returns the motion due, or why there is none."""

@@ -20,6 +20,8 @@ class Tick:
         reasons: why the robot does not do what the policy asks; empty when it does.
         cause: why it was stopped, as a code; `None` when it was not.
         target: (n,) target of the newest committed point after the residual; `None` when there was none.
+        base: (n,) the same before it; `None` where no residual corrects.
+        committed: (n,) that point, as the filter made it; `None` when there was no target.
         reference: (n,) where the robot should be at the tick.
         acceleration: (n,) of the newest committed step.
         margin: free part of the tightest limit, see `Verdict`.
@@ -34,6 +36,8 @@ class Tick:
     command: Command | None = None
     reasons: tuple[str, ...] = ()
     target: Array | None = None
+    base: Array | None = None
+    committed: Array | None = None
     margin: float = 1.0
     binding: str = ""
     late_ticks: int = 0

@@ -82,10 +82,12 @@ class ControlStatus(NodeStatus):
     Attributes:
         overruns: control periods that it has missed.
         tracking: largest |measured - commanded| of each joint since the robot was armed, rad or m.
+        residual: what becomes of the residual, in words; empty without one.
     """
 
     overruns: int
     tracking: Mapping[str, float]
+    residual: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

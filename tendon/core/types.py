@@ -100,10 +100,12 @@ class Features:
     """What a policy's network made of an observation, besides the actions.
 
     Attributes:
-        embedding: (E,) of its context.
+        policy: digest of its bundle.
+        embedding: (E,) of its context; E may be 0.
         points: (k, 3) places that it points at, in the robot's base frame [m]; k may be 0.
     """
 
+    policy: str
     embedding: Array
     points: Array
 
@@ -121,7 +123,7 @@ class ActionChunk:
         start_ns: when row 0 is due.
         step_ns: time between rows.
         observation_stamp_ns: stamp of the observation the chunk was inferred from.
-        features: of that observation; `None` where the policy tells none.
+        features: of that observation; `None` for a chunk of no bundle.
 
     Examples:
         >>> import numpy as np

@@ -18,12 +18,12 @@ from gymnasium import spaces
 from tendon.control.residual.learned import learned_residual
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import InvalidDataError
-from tendon.core.protocols import Policy
 from tendon.core.types import Array, freeze
 from tendon.evaluation.episode import Setting
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
 from tendon.evaluation.rollout import Rollout
 from tendon.evaluation.runner import Runner
+from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import RobotProfile
 from tendon.sim.backend import SimBackend
 from tendon.sim.simulators import AUTO
@@ -69,7 +69,7 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         self,
         suite: Suite,
         profile: RobotProfile,
-        base: Callable[[World], Policy],
+        base: Callable[[World], BundlePolicy],
         space: ResidualSpace,
         setting: Setting | None = None,
         simulator: str = AUTO,
@@ -81,7 +81,7 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         policy = base(self._backend.world)
         self._policy = PerturbedPolicy(policy, self._backend.world, suite.difficulty.arm)
         self._actor = Asked(space.actions)
-        residual = learned_residual(profile, space, self._actor)
+        residual = learned_residual(profile, space, self._actor, policy.digest)
         self._runner = Runner(self._backend, self._policy, suite.load_environment(), residual)
         self._rollout: Rollout | None = None
         self.observation_space = spaces.Box(-np.inf, np.inf, (space.observations,), np.float64)

@@ -60,6 +60,11 @@ ARGUMENTS = (
         description="a second bundle or server, loaded and warm: `tendon policy switch` changes to it in mid-motion",
     ),
     Argument(
+        name="residual",
+        default="none",
+        description="folder of a residual for that policy, as `tendon residual train` makes it, or none",
+    ),
+    Argument(
         name="engine",
         default=BEST,
         description="what runs the policy's graphs; `tendon policy bench` says which is the fastest here",

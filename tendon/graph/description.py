@@ -113,9 +113,12 @@ def describe(given: Mapping[str, str]) -> Graph:
         if load_profile(values["robot"]).cameras:
             processes.append(Process(name="mock_camera_node", module=f"{nodes}.mock_camera_node", parameters=common))
     place: dict[str, Value] = {"environment": environment_of(values)}
+    corrected: dict[str, Value] = {}
+    if values["residual"] != "none":
+        corrected["residual"] = str(Path(values["residual"]).expanduser().resolve())
     processes += [
         Process(name="safety_monitor", module=f"{nodes}.safety_monitor", parameters={**common, **place}),
-        Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place}),
+        Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place, **corrected}),
     ]
     if values["policy"] != "none":
         named = [values[name] for name in ("policy", "standby") if values[name] != "none"]

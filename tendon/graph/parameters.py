@@ -19,7 +19,8 @@ JUDGING = ("safety_monitor", "control_node")
 NODES = (*SIMULATED, *JUDGING, "policy_node")
 """Those of the simulated graph."""
 EVERY = (*NODES, *MOCKED)
-REAL = ("lag_s", "noise", "effort")
+RESIDUAL_AUTHORITY = "residual_authority"
+REAL = ("lag_s", "noise", "effort", RESIDUAL_AUTHORITY)
 """Parameters that are real numbers, which a YAML file may write without a point."""
 STEERED = "steer."
 """What parameters that steer a policy are called, before the name that its bundle.yaml gives."""
@@ -114,6 +115,13 @@ PARAMETERS = (
     Parameter(name="standby", nodes=("policy_node",), description=_as_argument("standby")),
     Parameter(name="engine", nodes=("policy_node",), description=_as_argument("engine")),
     Parameter(name="instruction", nodes=("policy_node",), description=_as_argument("instruction")),
+    Parameter(name="residual", nodes=("control_node",), description=_as_argument("residual")),
+    Parameter(
+        name=RESIDUAL_AUTHORITY,
+        nodes=("control_node",),
+        description="0 to 1: which part of the residual may act at most; 0 switches it off",
+        tunable=True,
+    ),
     Parameter(
         name=STEERED,
         nodes=("policy_node",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from tendon.policies.bundle.bundle import parse, read_manifest, read_signer
 from tendon.policies.bundle.files import inside
 from tendon.policies.bundle.places import EXPERT, find_policy
 from tendon.policies.engines.engine import engine_named, require
+from tendon.policies.residual.bundle import load_residual
 from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
@@ -43,6 +45,7 @@ def preflight(given: Mapping[str, str]) -> Graph:
     _check_backend(values, profile)
     graph = describe(values)
     _check_policies(values, profile)
+    _check_residual(values, profile)
     _check_robot(values, profile)
     return graph
 
@@ -93,6 +96,18 @@ def _check_policies(values: Mapping[str, str], profile: RobotProfile) -> None:
     names = [EXPERT if name == EXPERT else _check_policy(find_policy(name), profile) for name in named]
     if len(set(names)) < len(names):
         raise ConfigError(f"policy and standby are both called {names[0]}: give one another name in bundle.yaml")
+
+
+def _check_residual(values: Mapping[str, str], profile: RobotProfile) -> None:
+    """Opens the residual, for this robot and the policy's `bundle.yaml`."""
+    if values["residual"] == "none":
+        return
+    place = Path(values["residual"]).expanduser()
+    policy = values["policy"]
+    folder = None if policy in ("none", EXPERT) else find_policy(policy)
+    if folder is None or folder.is_file():
+        raise ConfigError(f"residual:={place} corrects the policy of a bundle, and policy is {policy}: leave it out")
+    load_residual(place).open(profile, hashlib.sha256(read_manifest(folder)).hexdigest())
 
 
 def _check_policy(policy: Path, profile: RobotProfile) -> str:

@@ -16,8 +16,12 @@ FOLLOWED_INSTRUCTION = "policy/instruction"
 SELECT = "policy/select"
 FRAMES = "policy/frames"
 
+FEATURES = "policy/features"
+
 CONTROL_SOURCE = "control/source"
 HOME = "control/home"
+RESIDUAL = "control/residual"
+OUTCOME = "control/outcome"
 
 FILTER_INPUT = "safety/filter_input"
 PERMISSION = "safety/permission"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tendon.control.executor import Placement
 from tendon.control.reference import ARRIVAL_PERIODS
+from tendon.control.residual.authority import Authority
 from tendon.control.residual.bounded import BoundedResidual
 from tendon.core.base_motion import BaseMotion
 from tendon.core.causes import Cause, Reason
@@ -358,7 +359,8 @@ class Push:
 
 
 def test_a_residual_moves_the_target_by_its_bound_at_most() -> None:
-    plain, pushed = running(), running(BoundedResidual(Push(), PROFILE, np.full(8, 0.02)))
+    authority = Authority(10_000_000, 10**9, rise_s=0.0)
+    plain, pushed = running(), running(BoundedResidual(Push(), PROFILE, np.full(8, 0.02), 1.0, authority))
     for _ in range(20):
         difference = pushed.tick().target - plain.tick().target
         assert np.allclose(difference, 0.02)

@@ -12,6 +12,7 @@ from pathlib import Path
 import rclpy
 import yaml
 
+from tendon.control.residual.space import ResidualSpace
 from tendon.graph.namespace import CLOCK_REMAPPING
 from tendon.robots.profile import RobotProfile, load_profile
 from tests import ROOT
@@ -28,6 +29,7 @@ from tests.poison.subjects import (
     StandInSubject,
     Subject,
 )
+from tests.policies.residual.tiny import write_constant
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 STOP_INPUTS = [
@@ -88,7 +90,7 @@ class Case:
 
 
 CASES = {
-    "control_node": Case(module="control_node", make=ControlSubject, robot="people"),
+    "control_node": Case(module="control_node", make=ControlSubject, robot="people", parameters=("residual",)),
     "safety_monitor": Case(module="safety_monitor", make=MonitorSubject),
     "safety_monitor: positions": Case(
         module="safety_monitor", make=MonitorSubject, robot="positions", only="/commands"
@@ -115,6 +117,14 @@ CASES = {
 """Every node, each in the ways that give it all of its subscriptions."""
 
 
+def _bundle(folder: Path) -> Path:
+    return write_tiny_bundle(folder / "tiny")
+
+
+def _residual(folder: Path) -> Path:
+    return write_constant(folder / "residual", [0.2, 0.1, 0.0, 0.0], messages.DIGEST, ResidualSpace())
+
+
 @contextmanager
 def running(name: str, folder: Path) -> Iterator[Subject]:
     """Makes a subject, and ends it afterwards. One at a time.
@@ -127,8 +137,9 @@ def running(name: str, folder: Path) -> Iterator[Subject]:
     os.environ["TENDON_STATE"] = str(folder / "state")
     robot = case.robot if case.robot == "panda" else str(altered_profile(folder, case.robot))
     parameters = [f"robot:={robot}"]
+    written = {"bundle": _bundle, "residual": _residual}
     for each in case.parameters:
-        parameters.append(f"bundle:={write_tiny_bundle(folder / 'tiny')}" if each == "bundle" else each)
+        parameters.append(f"{each}:={written[each](folder)}" if each in written else each)
     words = [word for each in parameters for word in ("-p", each)]
     rclpy.init(args=["--ros-args", "-r", ":=".join(CLOCK_REMAPPING), *words])
     try:

@@ -15,7 +15,7 @@ from rcl_interfaces.msg import Parameter, ParameterValue
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image as ImageMessage
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, PointCloud
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
@@ -34,7 +34,7 @@ from tendon.core.node_status import (
     SimulationStatus,
 )
 from tendon.core.permission import Permission
-from tendon.core.types import ActionChunk, Image, SentTrajectory
+from tendon.core.types import ActionChunk, Features, Image, SentTrajectory
 from tendon.graph import topics
 from tendon.robots.profile import ControllerSpec, RobotProfile, StopInput
 from tendon.ros2_nodes import wire
@@ -48,6 +48,8 @@ from tendon.sim.world_state import WorldState
 Maker = Callable[[], Any]
 """Makes a good message."""
 PEOPLE = "people"
+DIGEST = "d" * 64
+"""Of the policy that a residual corrects."""
 
 
 def makers(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
@@ -106,6 +108,7 @@ def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
         topics.WORLD_STATE: [lambda: world(profile, now_ns)],
         PEOPLE: [lambda: people(profile, now_ns)],
         topics.COMMANDED: [lambda: commanded(profile, now_ns)],
+        topics.FEATURES: [lambda: features(profile, now_ns)],
         topics.FILTER_INPUT: [lambda k=k: filter_input(profile, now_ns, k) for k in (0, 1)],
     }
     for spec in profile.stop_inputs:
@@ -115,6 +118,12 @@ def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
             lambda each=each: wire.camera_info_message(now_ns, each.frame, each.width, each.height, np.eye(3))
         ]
     return single.get(topic, [])
+
+
+def features(profile: RobotProfile, now_ns: int) -> PointCloud:
+    """Returns what a policy made of an observation."""
+    told = Features(policy=DIGEST, embedding=np.linspace(-1.0, 1.0, 5), points=np.array([[0.5, 0.1, 0.02]]))
+    return wire.features_message(told, now_ns, profile.base_frame)
 
 
 def joint_state(profile: RobotProfile, now_ns: int, position: Any = None) -> JointState:
@@ -255,7 +264,7 @@ def statuses() -> list[NodeStatus]:
     common: dict[str, Any] = {"level": Level.OK, "text": "well", "robot": "panda", "meters": meters}
     return [
         NodeStatus(node="camera_node", **common),
-        ControlStatus(node="control_node", overruns=3, tracking={"panda_joint1": 0.01}, **common),
+        ControlStatus(node="control_node", overruns=3, tracking={"panda_joint1": 0.01}, residual="off", **common),
         MonitorStatus(
             node="safety_monitor",
             silent=("a",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tendon.control.residual.authority import Authority
 from tendon.control.residual.tools import Tools
 from tendon.core.base_motion import BaseMotion, Motion
 from tendon.core.errors import InvalidDataError
@@ -24,9 +25,10 @@ class BoundedResidual:
         profile: the robot, of n joints.
         joint_bound: (n,) largest change of a joint, rad or m.
         tool_bound: farthest that a tool is led from where the base policy has it [m].
+        authority: says which part of what is proposed, and of the bounds, holds.
 
     Attributes:
-        authority: 0 to 1, the part of what is proposed, and of the bounds, that holds now.
+        authority: see there.
         problems: what was wrong with the last answer; empty when nothing was.
 
     Raises:
@@ -34,14 +36,14 @@ class BoundedResidual:
     """
 
     def __init__(
-        self, stage: Stage, profile: RobotProfile, joint_bound: npt.ArrayLike, tool_bound: float = 10.0
+        self, stage: Stage, profile: RobotProfile, joint_bound: npt.ArrayLike, tool_bound: float, authority: Authority
     ) -> None:
         self._stage, self._tools = stage, Tools(profile)
         self._bound = freeze("residual joint_bound", joint_bound, (len(profile.joint_names),))
         if (self._bound < 0).any() or not 0 <= tool_bound < np.inf:
             raise InvalidDataError(f"residual bounds are {self._bound.tolist()} and {tool_bound}, must be at least 0")
         self._tool_bound = tool_bound
-        self.authority = 1.0
+        self.authority = authority
         self.problems: tuple[str, ...] = ()
 
     def correct(self, observation: Observation | None, base: BaseMotion) -> Motion:
@@ -53,7 +55,8 @@ class BoundedResidual:
         """
         self.problems = ()
         plain = base.position, base.velocity
-        if observation is None:
+        slope = self.authority.step(base.due_ns, base.age_ns)
+        if observation is None or self.authority.now == 0.0:
             return plain
         try:
             change, rate = (np.asarray(each, dtype=np.float64) for each in self._stage.step(observation, base))
@@ -64,10 +67,11 @@ class BoundedResidual:
         if change.shape != shape or rate.shape != shape or not np.isfinite([change, rate]).all():
             self.problems = (f"residual answered {change.tolist()}, {rate.tolist()}: not {shape[0]} finite numbers",)
             return plain
-        wanted = self.authority * change
-        bound, tool_bound = self.authority * self._bound, self.authority * self._tool_bound
+        part = self.authority.now
+        wanted = part * change
+        bound, tool_bound = part * self._bound, part * self._tool_bound
         held = np.minimum(np.maximum(wanted, -bound), bound)
-        rate = np.where(held == wanted, self.authority * rate, 0.0)
+        rate = np.where(held == wanted, part * rate + slope * change, 0.0)
         before = self._tools.positions(base.position)
         for _ in range(SHRINKS):
             moved = self._tools.positions(base.position + held) - before

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tendon.control.residual.authority import GAP_PERIODS, Authority
 from tendon.control.residual.bounded import BoundedResidual
 from tendon.control.residual.space import ResidualSpace
 from tendon.control.residual.tools import Tools, joint_bound
@@ -17,8 +18,8 @@ from tendon.robots.profile import RobotProfile
 
 RATE = 20.0
 """How fast the tool comes to what was answered [1/s], critically damped: 60 % of the way in 0.1 s."""
-GAP_PERIODS = 3
-"""Control periods without a base motion after which the correction begins anew, from none."""
+FRESH_STEPS = 2
+"""Actions within which a base's answer is as fresh as in training: its delay and the time to the next one."""
 
 
 class Actor(Protocol):
@@ -41,13 +42,14 @@ class LearnedResidual:
         profile: the robot, of n joints.
         space: what the actor sees and does.
         actor: answers.
+        base: digest of the policy that is corrected; motion of another one is left as it is.
 
     Raises:
         MismatchError: the robot has another number of tools than the space.
     """
 
-    def __init__(self, profile: RobotProfile, space: ResidualSpace, actor: Actor) -> None:
-        self._tools, self._space, self._actor = Tools(profile), space, actor
+    def __init__(self, profile: RobotProfile, space: ResidualSpace, actor: Actor, base: str) -> None:
+        self._tools, self._space, self._actor, self._base = Tools(profile), space, actor, base
         if self._tools.count != space.tools:
             raise MismatchError(
                 f"the residual is for {space.tools} tools, robot {profile.name} has {self._tools.count}: "
@@ -68,7 +70,7 @@ class LearnedResidual:
         """Returns what is added to the base now.
 
         Raises:
-            MismatchError: the policy tells another number of features than the space has.
+            MismatchError: the motion is of another policy, or it tells fewer features than the space has.
         """
         if self._last_ns is None or not 0 < base.due_ns - self._last_ns <= GAP_PERIODS * self._period_ns:
             self._begin()
@@ -106,8 +108,9 @@ class LearnedResidual:
         plan = np.array([np.column_stack([tools.positions(row) - here, tools.openings(row)]) for row in rows])
         parts = [state, plan.transpose(1, 0, 2).reshape(space.tools, -1)]
         features = base.chunk.features
-        points = np.zeros((0, 3)) if features is None else features.points
-        embedding = np.zeros(0) if features is None else features.embedding
+        if features is None or features.policy != self._base:
+            raise MismatchError("the running plan is of another policy than the residual corrects")
+        points, embedding = features.points, features.embedding
         if len(points) < space.points or len(embedding) < space.embedding:
             raise MismatchError(
                 f"the residual needs {space.embedding} numbers and {space.points} points of the policy, it tells "
@@ -118,11 +121,12 @@ class LearnedResidual:
         return np.concatenate([np.column_stack(parts).ravel(), age_s, embedding[: space.embedding]])
 
 
-def learned_residual(profile: RobotProfile, space: ResidualSpace, actor: Actor) -> BoundedResidual:
+def learned_residual(profile: RobotProfile, space: ResidualSpace, actor: Actor, base: str) -> BoundedResidual:
     """Returns a learned correction that is held to the bounds of its space.
 
     Raises:
         MismatchError: see `LearnedResidual`.
     """
-    stage = LearnedResidual(profile, space, actor)
-    return BoundedResidual(stage, profile, joint_bound(profile, space), space.tool_bound)
+    stage = LearnedResidual(profile, space, actor, base)
+    authority = Authority(round(1e9 / profile.control_hz), round(FRESH_STEPS * space.step_s * 1e9))
+    return BoundedResidual(stage, profile, joint_bound(profile, space), space.tool_bound, authority)

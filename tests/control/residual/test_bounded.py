@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tendon.control.residual.authority import Authority
 from tendon.control.residual.bounded import BoundedResidual
 from tendon.core.base_motion import BaseMotion
 from tendon.core.errors import InvalidDataError
@@ -37,19 +38,26 @@ class Stage:
         return self._answer()  # type: ignore[return-value]
 
 
+def whole() -> Authority:
+    """Returns an authority that is whole at once."""
+    return Authority(10_000_000, 1_000_000_000, rise_s=0.0)
+
+
 def slot(answer: Callable[[], object]) -> BoundedResidual:
-    return BoundedResidual(Stage(answer), PROFILE, JOINTS, TOOL)
+    return BoundedResidual(Stage(answer), PROFILE, JOINTS, TOOL, whole())
 
 
 def test_a_small_correction_is_added_in_position_and_velocity() -> None:
     change, rate = np.linspace(-0.002, 0.002, 8), np.linspace(-0.1, 0.1, 8)
     residual = slot(lambda: (change, rate))
     position, velocity = residual.correct(OBSERVATION, BASE)
-    assert np.allclose(position, HOME + change) and np.allclose(velocity, 0.01 + rate)
-    residual.authority = 0.25
+    assert np.allclose(position, HOME + change) and np.allclose(velocity, 0.01 + rate + 100 * change)
+    residual = slot(lambda: (change, rate))
+    residual.authority.setting = 0.25
     position, velocity = residual.correct(OBSERVATION, BASE)
-    assert np.allclose(position, HOME + 0.25 * change) and np.allclose(velocity, 0.01 + 0.25 * rate)
-    residual.authority = 0.0
+    assert np.allclose(position, HOME + 0.25 * change) and np.allclose(velocity, 0.01 + 0.25 * (rate + 100 * change))
+    residual = slot(lambda: (change, rate))
+    residual.authority.setting = 0.0
     assert (residual.correct(OBSERVATION, BASE)[0] == HOME).all()
     assert residual.problems == ()
 
@@ -58,7 +66,7 @@ def test_a_small_correction_is_added_in_position_and_velocity() -> None:
 @settings(deadline=None, max_examples=300)
 def test_whatever_is_answered_no_joint_and_no_tool_goes_beyond_its_bound(answer: list[float], authority: float) -> None:
     residual, tool = slot(lambda: (answer, np.zeros(8))), Kinematics(PROFILE)
-    residual.authority = authority
+    residual.authority.setting = authority
     position, _ = residual.correct(OBSERVATION, BASE)
     assert (np.abs(position - HOME) <= authority * JOINTS + 1e-12).all()
     away = np.linalg.norm(tool.tool_pose(position)[0] - tool.tool_pose(HOME)[0])
@@ -88,4 +96,4 @@ def test_a_stage_that_raises_changes_nothing_and_is_named() -> None:
 @pytest.mark.parametrize(("joints", "tool"), [(np.inf, 0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, np.nan)])
 def test_a_bound_that_is_none_is_refused(joints: float, tool: float) -> None:
     with pytest.raises(InvalidDataError, match="residual"):
-        BoundedResidual(Stage(lambda: 0), PROFILE, np.full(8, joints), tool)
+        BoundedResidual(Stage(lambda: 0), PROFILE, np.full(8, joints), tool, whole())

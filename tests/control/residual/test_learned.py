@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from tests.control.limits_checker import PROFILE
 
 HOME = PROFILE.vector("home")
 OBSERVATION = Observation(stamp_ns=0, joint_position=HOME, joint_velocity=np.zeros(8))
-FEATURES = Features(embedding=np.arange(5.0), points=np.array([[0.5, 0.1, 0.02]]))
+BASE = "5ba5e"
+FEATURES = Features(policy=BASE, embedding=np.arange(5.0), points=np.array([[0.5, 0.1, 0.02]]))
 SPACE = ResidualSpace(step_s=0.1, embedding=5, points=1, rows=4)
 CHUNK = ActionChunk(
     actions=np.tile(HOME, (3, 1)), start_ns=0, step_ns=100_000_000, observation_stamp_ns=0, features=FEATURES
@@ -48,7 +50,7 @@ def play(stage: LearnedResidual, ticks: Sequence[int]) -> tuple[Array, Array]:
 
 def test_it_asks_once_a_step_and_shows_as_many_numbers_as_its_space_says() -> None:
     actor = Answers([0, 0, 0, 0])
-    play(LearnedResidual(PROFILE, SPACE, actor), range(1, 101))
+    play(LearnedResidual(PROFILE, SPACE, actor, BASE), range(1, 101))
     assert len(actor.asked) == 10
     assert {each.shape for each in actor.asked} == {(SPACE.observations,)}
     here = Kinematics(PROFILE).tool_pose(HOME)[0]
@@ -61,7 +63,7 @@ def test_it_asks_once_a_step_and_shows_as_many_numbers_as_its_space_says() -> No
 
 def test_the_tool_goes_where_the_answer_says_without_a_jump_and_its_velocity_is_its_own() -> None:
     actor = Answers([1.0, -0.5, 0.25, 1.0])
-    offsets, rates = play(LearnedResidual(PROFILE, SPACE, actor), range(1, 101))
+    offsets, rates = play(LearnedResidual(PROFILE, SPACE, actor, BASE), range(1, 101))
     tool = Kinematics(PROFILE)
     moved = tool.tool_pose(HOME + offsets[-1])[0] - tool.tool_pose(HOME)[0]
     assert np.allclose(moved, SPACE.tool_m * actor.action[:3], atol=2e-3)
@@ -71,27 +73,37 @@ def test_the_tool_goes_where_the_answer_says_without_a_jump_and_its_velocity_is_
 
 
 def test_after_a_gap_it_begins_from_nothing() -> None:
-    stage = LearnedResidual(PROFILE, SPACE, Answers([1, 1, 1, 1]))
+    stage = LearnedResidual(PROFILE, SPACE, Answers([1, 1, 1, 1]), BASE)
     play(stage, range(1, 50))
     offsets, _ = play(stage, [90])
     assert (offsets[0] == 0).all()
 
 
 def test_an_answer_beyond_one_is_taken_as_one() -> None:
-    far, _ = play(LearnedResidual(PROFILE, SPACE, Answers([9, 9, 9, 9])), range(1, 60))
-    one, _ = play(LearnedResidual(PROFILE, SPACE, Answers([1, 1, 1, 1])), range(1, 60))
+    far, _ = play(LearnedResidual(PROFILE, SPACE, Answers([9, 9, 9, 9]), BASE), range(1, 60))
+    one, _ = play(LearnedResidual(PROFILE, SPACE, Answers([1, 1, 1, 1]), BASE), range(1, 60))
     assert (far == one).all()
 
 
 def test_a_policy_that_tells_less_than_it_needs_is_named() -> None:
-    plain = ActionChunk(actions=HOME[None], start_ns=0, step_ns=100_000_000, observation_stamp_ns=0)
+    untold = Features(policy=BASE, embedding=np.zeros(0), points=np.zeros((0, 3)))
     with pytest.raises(MismatchError, match="needs 5 numbers and 1 points of the policy, it tells 0 and 0"):
-        LearnedResidual(PROFILE, SPACE, Answers([0, 0, 0, 0])).step(OBSERVATION, base(10_000_000, plain))
+        play_once(replace(CHUNK, features=untold))
+
+
+@pytest.mark.parametrize("features", [None, replace(FEATURES, policy="another")])
+def test_the_motion_of_another_policy_is_left_as_it_is(features: Features | None) -> None:
+    with pytest.raises(MismatchError, match="another policy than the residual corrects"):
+        play_once(replace(CHUNK, features=features))
+
+
+def play_once(chunk: ActionChunk) -> None:
+    LearnedResidual(PROFILE, SPACE, Answers([0, 0, 0, 0]), BASE).step(OBSERVATION, base(10_000_000, chunk))
 
 
 def test_another_number_of_tools_is_named() -> None:
     with pytest.raises(MismatchError, match="for 2 tools, robot panda has 1"):
-        LearnedResidual(PROFILE, ResidualSpace(tools=2), Answers([0] * 8))
+        LearnedResidual(PROFILE, ResidualSpace(tools=2), Answers([0] * 8), BASE)
 
 
 def test_a_space_out_of_its_range_is_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
-from tendon.core.types import Observation
+from tendon.core.types import Features, Observation
 from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual
 from tendon.policies.residual.graph import GRAPH_FILE, ResidualGraph
 from tendon.robots.profile import load_profile
@@ -28,7 +29,9 @@ def folder(tmp_path: Path) -> Path:
 def test_what_was_written_corrects_the_policy_that_it_is_for(folder: Path) -> None:
     residual = load_residual(folder).open(PANDA, "a" * 64)
     observation = Observation(stamp_ns=0, joint_position=HOME, joint_velocity=np.zeros(8))
-    assert (residual.correct(observation, BASE)[0] == HOME).all()  # asked; in force from the next tick on
+    told = Features(policy="a" * 64, embedding=np.zeros(0), points=np.zeros((0, 3)))
+    base = replace(BASE, chunk=replace(BASE.chunk, features=told))
+    assert (residual.correct(observation, base)[0] == HOME).all()  # asked; in force from the next tick on
     assert residual.problems == ()
 
 

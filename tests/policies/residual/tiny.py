@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from tendon.control.residual.gate import Evidence
 from tendon.control.residual.space import ResidualSpace
-from tendon.policies.residual.bundle import write_residual
+from tendon.policies.residual.bundle import NO_EVIDENCE, write_residual
 from tendon.policies.residual.graph import ACTION, OBSERVATION
 from tendon.robots.profile import RobotProfile, load_profile
 
@@ -34,6 +35,7 @@ def write_constant(
     base_digest: str,
     space: ResidualSpace | None = None,
     profile: RobotProfile | None = None,
+    evidence: Evidence = NO_EVIDENCE,
 ) -> Path:
     """Writes such a residual and returns its folder."""
     space = space or ResidualSpace(embedding=512, points=2)
@@ -46,5 +48,6 @@ def write_constant(
         base="tabletop",
         base_digest=base_digest,
         training={"made_by": "a test"},
+        evidence=evidence,
     )
     return folder

@@ -1,0 +1,179 @@
+"""The residual of a control node: what it hears for it, in which episodes it acts, and what it did at each tick."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import PointCloud
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory
+
+from tendon.control.residual.gate import Record, ResidualGate
+from tendon.control.tick import Tick
+from tendon.core.config import build
+from tendon.core.errors import TendonError
+from tendon.core.types import ActionChunk, Features, SentTrajectory
+from tendon.core.yaml_text import parse_yaml
+from tendon.graph import topics
+from tendon.graph.parameters import RESIDUAL_AUTHORITY
+from tendon.policies.residual.bundle import load_residual
+from tendon.robots.profile import RobotProfile
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.safety.latch import state_folder
+
+REMEMBERED = 8
+"""Observations whose features are kept: their chunks come within a tick or two."""
+ROW_NS = 1
+"""Between the points of a message about a tick, of which no two may be due at once."""
+
+
+class Correction:
+    """Loads a residual, attaches features to the chunks it corrects, and keeps its gate.
+
+    An episode lasts from arming, or from an outcome, to the next outcome. Outcomes and parameters come in the thread of
+    the executor, all else in that of the control loop.
+
+    Args:
+        node: the control node.
+        place: folder of the residual.
+
+    Attributes:
+        residual: for the controller.
+
+    Raises:
+        TendonError: the residual is damaged, or is for another robot; so is what was kept of it.
+    """
+
+    def __init__(self, node: NodeShell, place: Path) -> None:
+        bundle = load_residual(place)
+        self._node, self._joints = node, node.profile.joint_names
+        self._base = bundle.manifest.base_digest
+        self.residual = bundle.open(node.profile, self._base)
+        self._file = record_file(node.profile, bundle.graph)
+        self._gate = ResidualGate(read_record(self._file), bundle.manifest.evidence)
+        self._features: OrderedDict[int, Features] = OrderedDict()
+        self._acts, self._problem, self._deciding = False, "", threading.Lock()
+        self._wanted = float(node.setting(RESIDUAL_AUTHORITY, 1.0))
+        node.add_on_set_parameters_callback(self._set)
+        self._steps = node.create_publisher(JointTrajectory, topics.RESIDUAL, qos.EACH)
+        self.begin()
+
+    def listen(self) -> None:
+        """Begins to hear features and outcomes; to be called after chunks are subscribed to.
+
+        A chunk that has come then has its features before it, which are published first and taken last.
+        """
+        self._node.create_subscription(PointCloud, topics.FEATURES, self._told, qos.NEWEST, raw=True)
+        self._node.create_service(SetBool, topics.OUTCOME, self._ended)
+
+    def begin(self) -> None:
+        """Decides whether the residual acts in the episode that begins."""
+        with self._deciding:
+            self._acts = self._gate.draw()
+            self._allow()
+
+    def attach(self, chunk: ActionChunk) -> ActionChunk:
+        """Returns a chunk with the features of its observation; without them no residual corrects it."""
+        return replace(chunk, features=self._features.get(chunk.observation_stamp_ns))
+
+    def tell(self, now_ns: int, tick: Tick) -> None:
+        """Publishes what a tick asked for without and with the residual, and what the filter made of it."""
+        if tick.base is None or tick.target is None or tick.committed is None:
+            return
+        rows = np.array([tick.base, tick.target, tick.committed])
+        sent = SentTrajectory(
+            stamp_ns=now_ns,
+            joint_names=self._joints,
+            times_ns=[ROW_NS * k for k in range(len(rows))],
+            position=rows,
+            velocity=np.empty((len(rows), 0)),
+        )
+        self._steps.publish(wire.write_trajectory(sent))
+
+    @property
+    def state(self) -> str:
+        """What becomes of the residual, in words."""
+        if self._problem:
+            return self._problem
+        if self._gate.record.withdrawn:
+            return f"withdrawn: {self._gate.record.withdrawn}"
+        if self._wanted == 0.0:
+            return "switched off"
+        if not self._acts:
+            return f"left out in this episode, as in {100 * (1 - self._gate.share):.0f} %"
+        return f"acts with {100 * self.residual.authority.now:.0f} %"
+
+    def _allow(self) -> None:
+        self.residual.authority.setting = self._wanted if self._acts else 0.0
+
+    def _told(self, data: bytes) -> None:
+        try:
+            stamp_ns, features = wire.read_features(data)
+        except TendonError as error:
+            self._node.complain(topics.FEATURES, str(error))
+            return
+        self._features[stamp_ns] = features
+        if len(self._features) > REMEMBERED:
+            self._features.popitem(last=False)
+
+    def _ended(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Takes what came of an episode; the answer says what becomes of the residual in the next one."""
+        with self._deciding:
+            if self._wanted == 1.0 or not self._acts:  # what less authority does says nothing about the residual
+                self._gate.take(self._acts, bool(request.data))
+                self._keep()
+        self.begin()
+        response.success, response.message = not self._problem, self.state
+        return response
+
+    def _keep(self) -> None:
+        try:
+            write_record(self._file, self._gate.record)
+            self._problem = ""
+        except OSError as error:
+            self._problem = f"outcomes cannot be kept in {self._file}: {error.strerror or error}"
+
+    def _set(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        for value in (each.value for each in parameters if each.name == RESIDUAL_AUTHORITY):
+            if not isinstance(value, float) or not 0.0 <= value <= 1.0:
+                reason = f"{RESIDUAL_AUTHORITY} is {value!r}, must be 0.0 (off) to 1.0"
+                return SetParametersResult(successful=False, reason=reason)
+            with self._deciding:
+                self._wanted = value
+                self._allow()
+        return SetParametersResult(successful=True)
+
+
+def record_file(profile: RobotProfile, graph: bytes) -> Path:
+    """Returns where outcomes of a residual on a robot are kept."""
+    return state_folder() / "residuals" / f"{profile.name}-{hashlib.sha256(graph).hexdigest()[:16]}.json"
+
+
+def read_record(file: Path) -> Record:
+    """Returns what was kept; nothing where there is no file.
+
+    Raises:
+        ConfigError: it is damaged.
+    """
+    if not file.is_file():
+        return Record()
+    return build(Record, str(file), parse_yaml(file.read_bytes(), str(file)))
+
+
+def write_record(file: Path, record: Record) -> None:
+    """Writes it; a process that dies meanwhile leaves the old one."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+    part.replace(file)

@@ -1,0 +1,165 @@
+"""Whether a residual earns its place: by the outcomes of episodes with it and without it, looked at after each.
+
+A conservative mixture (the idea of StepMix, Li et al. 2023): the residual acts in so large a share of the episodes that
+all of them together lose at most a margin of the base's success rate, whatever the residual is. The share grows with
+what is known for it. What is known are confidence sequences, which hold at all times at once: the mixture likelihood
+ratio of a Bernoulli rate under a uniform prior exceeds 1 / alpha with a probability of at most alpha (Ville 1939;
+Robbins 1970).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field
+
+from tendon.core.errors import InvalidDataError
+
+MARGIN, ALPHA = 0.1, 0.05
+MOST_SHARE = 0.9
+"""Some episodes stay without the residual, so that it is known what the base does now."""
+PRIOR_EPISODES = 20
+"""How many episodes on the robot an evaluation elsewhere counts as, at most: the robot may be different."""
+HALVINGS = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """Outcomes of episodes of one kind.
+
+    Attributes:
+        successes: how many succeeded,
+        total: of how many.
+
+    Raises:
+        InvalidDataError: more succeeded than there were.
+    """
+
+    successes: int = 0
+    total: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.successes <= self.total:
+            raise InvalidDataError(f"{self.successes} of {self.total} episodes succeeded: need 0 <= successes <= total")
+
+    def and_one(self, success: bool) -> Tally:
+        """Returns it with one more episode."""
+        return Tally(successes=self.successes + success, total=self.total + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What is known of a residual; `evidence` comes with it, the rest is of this robot.
+
+    Attributes:
+        base, residual: outcomes here without it and with it.
+        withdrawn: why it acts no more; empty while it may.
+    """
+
+    base: Tally = field(default_factory=Tally)
+    residual: Tally = field(default_factory=Tally)
+    withdrawn: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What an evaluation on scenes that training never saw told: of the base, and of base and residual."""
+
+    base: Tally = field(default_factory=Tally)
+    residual: Tally = field(default_factory=Tally)
+
+
+class ResidualGate:
+    """Decides in which episodes a residual acts. Not thread-safe.
+
+    Args:
+        record: of earlier sessions.
+        evidence: of an evaluation, which only counts until the robot has told better.
+        margin: of success rate that may be lost at most.
+        alpha: probability of withdrawing, ever, a residual that is not worse than the base.
+        seed: of the draws.
+
+    Attributes:
+        record: with every outcome that was taken.
+    """
+
+    def __init__(
+        self, record: Record, evidence: Evidence, margin: float = MARGIN, alpha: float = ALPHA, seed: int | None = None
+    ) -> None:
+        self.record, self._evidence, self._margin, self._alpha = record, evidence, margin, alpha
+        self._random = random.Random(seed)
+
+    @property
+    def share(self) -> float:
+        """Of the episodes that follow, in which the residual acts."""
+        if self.record.withdrawn:
+            return 0.0
+        base = bounds(*_together(self.record.base, self._evidence.base), self._alpha / 2)
+        residual = bounds(*_together(self.record.residual, self._evidence.residual), self._alpha / 2)
+        return min(MOST_SHARE, self._margin / max(self._margin, base[1] - residual[0]))
+
+    def draw(self) -> bool:
+        """Returns whether it acts in the next episode."""
+        return self._random.random() < self.share
+
+    def take(self, acted: bool, success: bool) -> None:
+        """Takes the outcome of an episode; withdraws the residual once it is shown to be worse than the base here."""
+        base, residual = self.record.base, self.record.residual
+        if acted:
+            residual = residual.and_one(success)
+        else:
+            base = base.and_one(success)
+        withdrawn = self.record.withdrawn
+        most = bounds(residual.successes, residual.total - residual.successes, self._alpha / 2)[1]
+        least = bounds(base.successes, base.total - base.successes, self._alpha / 2)[0]
+        if not withdrawn and most < least:
+            withdrawn = (
+                f"{residual.successes} of {residual.total} episodes succeeded with it, {base.successes} of "
+                f"{base.total} without it"
+            )
+        self.record = Record(base=base, residual=residual, withdrawn=withdrawn)
+
+
+def _together(here: Tally, elsewhere: Tally) -> tuple[float, float]:
+    """Returns successes and failures, those of elsewhere scaled to a few."""
+    scale = min(1.0, PRIOR_EPISODES / elsewhere.total) if elsewhere.total else 0.0
+    return (
+        here.successes + scale * elsewhere.successes,
+        here.total - here.successes + scale * (elsewhere.total - elsewhere.successes),
+    )
+
+
+def bounds(successes: float, failures: float, alpha: float) -> tuple[float, float]:
+    """Returns the confidence sequence of a rate: it holds the truth at all times with a probability of 1 - alpha.
+
+    Args:
+        successes: so far.
+        failures: so far.
+        alpha: see there.
+    """
+    total = successes + failures
+    if total == 0:
+        return 0.0, 1.0
+    mixture = math.lgamma(successes + 1) + math.lgamma(failures + 1) - math.lgamma(total + 2)
+    least = mixture + math.log(alpha)
+
+    def holds(rate: float) -> bool:
+        told = successes * math.log(rate) if successes else 0.0
+        told += failures * math.log1p(-rate) if failures else 0.0
+        return told >= least
+
+    seen = successes / total
+    low, high = 0.0, 1.0
+    if successes:
+        inside, outside = seen, 0.0
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+        low = outside
+    if failures:
+        inside, outside = seen, 1.0
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+        high = outside
+    return low, high

@@ -1,0 +1,122 @@
+"""A residual in the running graph: it moves what it may, is told of tick by tick, switched off, and withdrawn."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from trajectory_msgs.msg import JointTrajectory
+
+from tendon.control.residual.gate import Evidence, Record, Tally
+from tendon.control.residual.space import ResidualSpace
+from tendon.control.residual.tools import joint_bound
+from tendon.core.errors import StoppedError
+from tendon.core.node_status import ControlStatus
+from tendon.graph import topics
+from tendon.graph.parameters import RESIDUAL_AUTHORITY
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.robots.kinematics import Kinematics
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.control.correction import read_record, write_record
+from tests.policies.residual.tiny import write_constant
+from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
+
+pytestmark = pytest.mark.graph
+SPACE = ResidualSpace()
+UP = (0.0, 0.0, 1.0, 0.0)
+SHOWN = Evidence(base=Tally(successes=0, total=200), residual=Tally(successes=200, total=200))
+EPISODES = 400
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
+    folder = tmp_path_factory.mktemp("residual")
+    bundle = load_bundle(write_tiny_bundle(folder / "tiny"))
+    write_constant(folder / "up", UP, bundle.digest, SPACE, evidence=SHOWN)
+    arguments = ("backend:=mock", f"policy:={folder / 'tiny'}", f"residual:={folder / 'up'}", "instruction:=left")
+    running = RunningGraph(folder / "log", *arguments)
+    running.ready()
+    yield running
+    running.end()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Steps:
+    """What `control/residual` has said: (k, 3, n) base, target, committed."""
+
+    def __init__(self, graph: RunningGraph) -> None:
+        self._rows: list[np.ndarray] = []
+        node = graph.operator.node
+        node.create_subscription(JointTrajectory, topics.RESIDUAL, self._take, qos.EACH, raw=True)
+
+    def _take(self, data: bytes) -> None:
+        self._rows.append(wire.read_trajectory(data).position)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self, first: int = 0) -> np.ndarray:
+        return np.array(self._rows[first:])
+
+
+def until_it_acts(graph: RunningGraph) -> None:
+    for _ in range(EPISODES):
+        if "acts" in graph.operator.outcome(True):
+            return
+    raise AssertionError("it never acted")
+
+
+def test_it_corrects_within_its_bounds_ramps_in_and_can_be_switched_off(graph: RunningGraph) -> None:
+    steps = Steps(graph)
+    graph.arm()
+    graph.wait(graph.moving, "motion")
+    until_it_acts(graph)
+    first = len(steps)
+    graph.wait(lambda: len(steps) > first + 150, "one and a half seconds of steps")
+    rows = steps.rows(first)
+    change = rows[:, 1] - rows[:, 0]
+    assert (np.abs(change) <= joint_bound(PROFILE, SPACE) + 1e-9).all()
+    assert (np.abs(np.diff(change, axis=0)) <= 0.02).all(), "it jumps"
+    tool = Kinematics(PROFILE)
+    lifted = [tool.tool_pose(row[1])[0][2] - tool.tool_pose(row[0])[0][2] for row in rows[-20:]]
+    assert np.allclose(lifted, SPACE.tool_m, atol=3e-3)
+    lower, upper = PROFILE.vector("lower"), PROFILE.vector("upper")
+    assert (rows[:, 2] >= lower).all() and (rows[:, 2] <= upper).all(), "the filter has the last word"
+    graph.operator.set_parameter("control_node", RESIDUAL_AUTHORITY, 0.0)
+    graph.wait(lambda: "switched off" in residual(graph), "off in the diagnostics")
+    first = len(steps)
+    graph.wait(lambda: len(steps) > first + 60, "steps without it")
+    last = steps.rows()[-10:]
+    assert (last[:, 0] == last[:, 1]).all()
+    with pytest.raises(StoppedError, match=r"must be 0\.0"):
+        graph.operator.set_parameter("control_node", RESIDUAL_AUTHORITY, 1.5)
+    graph.operator.set_parameter("control_node", RESIDUAL_AUTHORITY, 1.0)
+    graph.check_limits()
+
+
+def test_one_that_fails_where_the_policy_succeeds_is_withdrawn_and_stays_so(graph: RunningGraph) -> None:
+    state = graph.operator.outcome(True)
+    for _ in range(EPISODES):
+        state = graph.operator.outcome("acts" not in state)
+        if state.startswith("withdrawn"):
+            break
+    assert state.startswith("withdrawn"), f"not within {EPISODES} episodes"
+    graph.wait(lambda: residual(graph) == state, "the same in the diagnostics")
+    assert graph.operator.outcome(True) == state
+
+
+def residual(graph: RunningGraph) -> str:
+    status = graph.operator.reports.newest(ControlStatus)
+    return "" if status is None else status.residual
+
+
+def test_what_was_learned_of_it_outlives_the_node(tmp_path: Path) -> None:
+    assert read_record(tmp_path / "none.json") == Record()
+    record = Record(base=Tally(successes=3, total=4), withdrawn="0 of 9 episodes succeeded with it")
+    write_record(tmp_path / "deep" / "record.json", record)
+    assert read_record(tmp_path / "deep" / "record.json") == record
