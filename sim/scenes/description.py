@@ -22,6 +22,7 @@ from tendon.robots.packages import resolve
 from tendon.sim.bodies import Part, Rgb, Vector
 from tendon.sim.mesh_bounds import mesh_bounds
 from tendon.sim.robot_urdf import DRAWN_BY_ALL
+from tendon.sim.scenes.urdf_thing import urdf_parts
 
 Span = tuple[float, float]
 """The smallest and the largest of what is drawn."""
@@ -55,17 +56,19 @@ class Thing:
 
     Attributes:
         parts: boxes and upright cylinders, or one mesh, in its frame, whose origin is on what it stands on.
+        urdf: file of a rigid thing, in place of parts; its root link is the frame.
         rgb: colours, of which one is drawn.
         x: of its origin.
         y: likewise.
         yaw: likewise [rad].
-        mass: [kg]; 0 stands still.
+        mass: [kg]; 0 stands still, or has the mass that the URDF says.
         friction: coefficient of sliding.
         solid: others cannot pass through it.
         grips: where hands grip it.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...] = ()
+    urdf: str = ""
     rgb: tuple[Rgb, ...]
     x: Span
     y: Span
@@ -77,8 +80,8 @@ class Thing:
 
     def __post_init__(self) -> None:
         check_fields(self, "thing")
-        if not self.parts:
-            raise ConfigError("parts is empty: a thing is made of boxes and cylinders, or is a mesh")
+        if bool(self.parts) == bool(self.urdf):
+            raise ConfigError("a thing has parts, which are boxes and cylinders or one mesh, or it has a urdf")
         if any(part.kind == "mesh" for part in self.parts) and len(self.parts) > 1:
             raise ConfigError(f"parts has a mesh among {len(self.parts)}: a mesh is a thing by itself")
         for part in self.parts:
@@ -209,11 +212,15 @@ def load_suite_file(name: str) -> SuiteFile:
     path = share_folder() / "suites" / f"{name}.yaml"
     values = read_yaml(path, "suite")
     file = build(SuiteFile, path.name, {**values, "name": name} if isinstance(values, Mapping) else values)
-    things = {
-        key: replace(thing, parts=tuple(measured(part, path) for part in thing.parts))
-        for key, thing in file.things.items()
-    }
-    return replace(file, things=things)
+    return replace(file, things={key: built(thing, path) for key, thing in file.things.items()})
+
+
+def built(thing: Thing, near: Path) -> Thing:
+    """Returns a thing with its parts, whatever the suite's file describes it by; see `measured` and `urdf_parts`."""
+    if not thing.urdf:
+        return replace(thing, parts=tuple(measured(part, near) for part in thing.parts))
+    parts, mass = urdf_parts(resolve(thing.urdf, near))
+    return replace(thing, parts=parts, urdf="", mass=thing.mass if any(thing.mass) else (mass, mass))
 
 
 def measured(part: Part, near: Path) -> Part:

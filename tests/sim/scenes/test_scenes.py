@@ -71,7 +71,7 @@ def damages() -> Iterator[tuple[str, list[str], Any, str]]:
     """Where, what, and what is said."""
     yield "a list", ["things"], [], "things is (): it must be a mapping"
     yield "a number", ["things", "peg", "mass"], 3, "mass is 3: it must be [smallest, largest]"
-    yield "a thing of nothing", ["things", "peg", "parts"], [], "parts is empty"
+    yield "a thing of nothing", ["things", "peg", "parts"], [], "a thing has parts"
     flat = [{"kind": "box", "half": [0.1, 0.1, 0.0]}]
     yield "a flat part", ["things", "peg", "parts"], flat, "half is"
     mesh, box = {"kind": "mesh", "file": "mug.stl", "unit": 0.001}, {"kind": "box", "half": [0.1, 0.1, 0.1]}
