@@ -18,7 +18,8 @@ TIMEKEEPING = tuple(STAND_INS)
 JUDGING = ("safety_monitor", "control_node")
 NODES = (*SIMULATED, *JUDGING, "policy_node")
 """Those of the simulated graph."""
-EVERY = (*NODES, *MOCKED)
+TELEOPERATING = "teleop_node"
+EVERY = (*NODES, *MOCKED, TELEOPERATING)
 REAL = ("lag_s", "noise", "effort")
 """Parameters that are real numbers, which a YAML file may write without a point."""
 STEERED = "steer."
@@ -114,6 +115,16 @@ PARAMETERS = (
     Parameter(name="standby", nodes=("policy_node",), description=_as_argument("standby")),
     Parameter(name="engine", nodes=("policy_node",), description=_as_argument("engine")),
     Parameter(name="instruction", nodes=("policy_node",), description=_as_argument("instruction")),
+    Parameter(
+        name="devices",
+        nodes=(TELEOPERATING,),
+        description="what leads the robot by hand, as `tendon teleop` takes it; a blank between two hands",
+    ),
+    Parameter(
+        name="maps",
+        nodes=(TELEOPERATING,),
+        description="files of what the axes of these devices mean, in their order; a blank between two",
+    ),
     Parameter(
         name=STEERED,
         nodes=("policy_node",),

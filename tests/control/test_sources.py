@@ -46,7 +46,10 @@ def test_only_the_selected_source_is_followed_and_the_switch_keeps_every_limit()
             if k == 2:
                 teleop = to(2, -0.8, robot.now_ns)
             held = replace(teleop, observation_stamp_ns=robot.now_ns)
-            assert robot.controller.submit(held, robot.now_ns, Source.TELEOP, teleop.observation_stamp_ns) is Placement.ACCEPTED
+            assert (
+                robot.controller.submit(held, robot.now_ns, Source.TELEOP, teleop.observation_stamp_ns)
+                is Placement.ACCEPTED
+            )
         tick = robot.tick()
     assert tick.mode is Mode.RUNNING and robot.velocities[-1][2] < -0.1
     robot.controller.select(Source.HOLD)
