@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,8 @@ class EvdevDevice:
         device, self._device = self._device, None
         self._axes, self._pressed = {}, set()
         if device is not None:
-            device.close()
+            with contextlib.suppress(OSError):  # it is gone
+                device.close()
 
 
 def _names(found: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +59,8 @@ class SpaceMouseDevice:
         """See `Device`."""
         device, self._device = self._device, None
         if device is not None:
-            device.close()
+            with contextlib.suppress(Exception):  # it is gone, which easyhid says with types of its own
+                device.close()
 
 
 def _open(path: str) -> Any:
