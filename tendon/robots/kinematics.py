@@ -17,6 +17,9 @@ DAMPING = 1e-6
 """Weight of a joint's motion against the tool's error, both squared."""
 CHANGE_DAMPING = 1e-4
 """The same for one step that is not looked at again: near a singular pose joints would run away otherwise."""
+LEAD_DAMPING = 1e-3
+"""The same for steps that follow one another, where the next makes up for what one leaves: with less, an arm at the
+end of its reach is drawn further out by steps that are too long for it."""
 MAX_STEP = 0.3
 """Of a joint in one iteration [rad or m]: the linear model holds that far."""
 POSTURE_SHARE, POSTURE_FADE = 0.1, 0.7
@@ -102,7 +105,7 @@ class Kinematics:
             columns, error = self._weight[:, None] * columns, self._weight * error
         joints = np.array(joint_position, dtype=np.float64)
         arm = np.minimum(np.maximum(joints[self._arm], self._lower), self._upper)
-        joints[self._arm] = self._step(columns.T @ columns + CHANGE_DAMPING * self._unit, columns.T @ error, arm)
+        joints[self._arm] = self._step(columns.T @ columns + LEAD_DAMPING * self._unit, columns.T @ error, arm)
         return joints
 
     def reachable_turns(self, joint_position: Array) -> Array:

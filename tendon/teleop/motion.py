@@ -22,6 +22,8 @@ SPEED_SHARE = 0.5
 """Part of a joint's velocity limit that is used: the filter has room to follow without cutting corners."""
 ACCELERATION = np.array([1.0] * 3 + [5.0] * 3)
 """Of the tool that is led [m/s^2, rad/s^2]: keys are pressed at once, an arm is not in motion at once."""
+BRAKING = 4.0
+"""How many times that when the hand wants less: what is let go of should not roll on."""
 LEASH = 0.3
 """How far a joint's target may be ahead of where the robot was told to rest [rad or m]."""
 BEHIND_M, BEHIND_RAD = 0.01, 0.05
@@ -127,7 +129,8 @@ class ToolMotion:
 
     def step(self, intent: Intent, step_s: float, rest: Array) -> Array:
         """See `Motion`."""
-        most = ACCELERATION * step_s
+        brakes = (np.abs(intent.twist) < np.abs(self._twist)) | (intent.twist * self._twist < 0.0)
+        most = ACCELERATION * np.where(brakes, BRAKING, 1.0) * step_s
         self._twist += np.clip(intent.twist - self._twist, -most, most)
         target = self._lead(intent.in_tool, step_s, rest) if self._twist.any() else self._target.copy()
         self.fingers.move(target, intent.gripper * step_s, step_s)

@@ -1,8 +1,8 @@
 """Byte streams of input devices as files in `tests/teleop/streams`: synthetic, as no such device was at hand.
 
 Remake them with `python tests/teleop/streams.py`. An evdev stream is what `read` of /dev/input/eventN gives: 24-byte
-records of struct input_event on a 64-bit machine. A HID stream is one report a line, in hexadecimal, of a SpaceNavigator
-(046d:c626): report 1 has x, y, z and report 2 the turns, 16 bits each, little-endian; report 3 the buttons.
+records of struct input_event on a 64-bit machine. A HID stream is one report a line, in hexadecimal, of a
+SpaceNavigator (046d:c626): report 1 has x, y, z and report 2 the turns, 16 bits each, little-endian; report 3 buttons.
 """
 
 from __future__ import annotations

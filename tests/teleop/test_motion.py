@@ -119,7 +119,7 @@ def test_beyond_its_reach_the_tool_waits_there_and_comes_back_at_once() -> None:
         notes.add(motion.note)
     far = motion.pose(target)[0]
     assert far[0] <= profile_of("panda").workspace.upper[0] + 1e-6
-    for _ in range(15):
+    for _ in range(40):
         target = motion.step(wants(np.array([-0.3, 0, -0.3, 0, 0, 0])), 0.02, target)
     assert motion.pose(target)[0][0] < far[0] - 0.01, "nothing was wound up"
 

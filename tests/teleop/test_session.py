@@ -67,7 +67,7 @@ class Person:
         self.session = Session(self.hands)
         self.now_ns = BEGIN_NS
         self.rest: Array = np.array(profile.vector("home"))  # type: ignore[attr-defined]
-        self.does(keys())
+        self.does(*[keys()] * len(groups))
 
     def does(self, *readings: Reading | None, after_ns: int = CYCLE_NS, follows: bool = True) -> Wish | None:
         for device, reading in zip(self.devices, readings, strict=True):
@@ -152,7 +152,7 @@ def test_speed_goes_by_steps_and_the_gripper_by_strokes() -> None:
 def test_what_is_gripped_stays_gripped_at_the_next_press() -> None:
     """Told to close, measured half open: a press begins at what it was told."""
     person = Person()
-    for _ in range(60):
+    for _ in range(80):
         person.does(keys("c"))
     person.does(keys())
     wish = person.does(keys("r"))
