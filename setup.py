@@ -20,6 +20,13 @@ NEWER_PYTHON = [f"{each}; python_version >= '3.12'" for each in MUJOCO]
 SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10", "scipy>=1.13"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
 VIEW = ["rerun-sdk>=0.41"]
+# evdev-binary is evdev that is built already, as far as there are wheels; pyspacemouse loads libhidapi, which is a
+# package of the system.
+TELEOP = [
+    "evdev-binary>=1.9; sys_platform == 'linux' and platform_machine == 'x86_64'",
+    "evdev>=1.9; sys_platform == 'linux' and platform_machine != 'x86_64'",
+    "pyspacemouse>=2.1",
+]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
 OPENVINO = ["openvino>=2025.0"]
 # Both hold the same files, so that an environment has one of them: no other extra, and not the base, asks for either.
@@ -30,6 +37,7 @@ DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.3
 DEV = [
     *OPENVINO,
     *MUJOCO,
+    *TELEOP,
     "pytest>=8",
     "pytest-timeout>=2.4",
     "pytest-xdist>=3.6",
@@ -98,6 +106,7 @@ setup(
         "mujoco": MUJOCO,
         "remote": REMOTE,
         "view": VIEW,
+        "teleop": TELEOP,
         "train": SIM + TRAIN,
         "openvino": OPENVINO,
         "cpu": CPU,

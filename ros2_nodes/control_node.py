@@ -30,6 +30,7 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
 from tendon.control.controller import Controller
+from tendon.control.deadman import RELEASED
 from tendon.control.executor import Placement
 from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
@@ -295,14 +296,18 @@ class ControlNode(NodeShell):
 
     def _submit(self, source: Source, data: bytes, now_ns: int) -> None:
         try:
-            chunk = wire.chunk(data, self.profile.joint_names)
+            if source is Source.TELEOP:
+                given = wire.held_chunk(data, self.profile.joint_names)
+            else:
+                given = wire.HeldChunk(chunk=wire.chunk(data, self.profile.joint_names), hold_ns=RELEASED)
         except TendonError as error:
             self._controller.reject(str(error))
             self._drop_chunk(str(error))
             return
+        chunk = given.chunk
         if self._correction is not None and source is Source.POLICY:
             chunk = self._correction.attach(chunk)
-        placement = self._controller.submit(chunk, now_ns, source)
+        placement = self._controller.submit(chunk, now_ns, source, given.hold_ns)
         if placement is Placement.ACCEPTED:
             self._refusal = ""
             self._placed.append(chunk.observation_stamp_ns)

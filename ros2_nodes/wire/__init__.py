@@ -17,7 +17,7 @@ from tendon.ros2_nodes.wire.headers.life_signs import (
 )
 from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
 from tendon.ros2_nodes.wire.joint_states import EffortReader, JointStateReader, joint_state_message
-from tendon.ros2_nodes.wire.motion.chunks import chunk, chunk_bytes
+from tendon.ros2_nodes.wire.motion.chunks import HeldChunk, chunk, chunk_bytes, held_chunk, held_chunk_bytes
 from tendon.ros2_nodes.wire.motion.commands import command_bytes
 from tendon.ros2_nodes.wire.motion.features import features_message, read_features
 from tendon.ros2_nodes.wire.motion.filter_inputs import filter_input_bytes, read_filter_inputs
@@ -45,6 +45,7 @@ __all__ = [
     "EffortReader",
     "ForeignMessageError",
     "Heartbeat",
+    "HeldChunk",
     "JointStateReader",
     "StatusTopic",
     "camera_info_message",
@@ -57,6 +58,8 @@ __all__ = [
     "frame_message",
     "heartbeat_bytes",
     "heartbeat_message",
+    "held_chunk",
+    "held_chunk_bytes",
     "image",
     "image_message",
     "joint_state_message",

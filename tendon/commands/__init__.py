@@ -1,7 +1,7 @@
 """The commands of `tendon`: a module each, in a folder for each group."""
 
 PANELS = {
-    "Start": ("demo", "run", "say", "status", "doctor"),
+    "Start": ("demo", "run", "teleop", "say", "status", "doctor"),
     "Groups of commands": ("robot", "policy", "residual", "data", "eval", "safety", "view"),
 }
 """Headings of `tendon --help`."""

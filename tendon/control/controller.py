@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tendon.control.clearance.model import Clearance
+from tendon.control.deadman import RELEASED, Deadman
 from tendon.control.executor import STARVED, Executor, Placement
 from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
@@ -62,6 +63,7 @@ class Controller:
         self._delay_ns = round(self._filter.delay_s * 1e9)
         self._source, self._hold = Source.POLICY, False
         self._homeward = HomeFollower(profile)
+        self._deadman = Deadman()
         self._modes = ModeMachine()
         self._reference = Reference(self._filter, self.period_ns)
         self._settling = Settling(profile, held)
@@ -142,14 +144,24 @@ class Controller:
         """Returns the running plan on another grid, see `Executor.window`. Any thread."""
         return self._executor.window(start_ns, step_ns, rows)
 
-    def submit(self, chunk: ActionChunk, now_ns: int, source: Source = Source.POLICY) -> Placement:
+    def submit(
+        self, chunk: ActionChunk, now_ns: int, source: Source = Source.POLICY, hold_ns: int = RELEASED
+    ) -> Placement:
         """Gives it a chunk. Only an armed or running graph takes one, of its source; others are looked at and dropped.
+
+        Args:
+            chunk: where to go.
+            now_ns: the time now.
+            source: who sends it.
+            hold_ns: of a chunk of `TELEOP`, when the deadman was pressed that is held since; see `Deadman`.
 
         Raises:
             InvalidDataError: the rows have another length; it counts as `reject` does.
         """
-        placement = Placement.IDLE
-        if self.mode.moving and source is self._source:
+        placement, follows = Placement.IDLE, self.mode.moving and source is self._source
+        if source is Source.TELEOP and not self._held(chunk, now_ns, hold_ns):
+            follows, placement = False, Placement.IDLE if hold_ns == RELEASED else Placement.RELEASED
+        if follows:
             from_ns = max(self._reference.time_ns(self._reference.committed), now_ns)
             try:
                 placement = self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
@@ -158,6 +170,13 @@ class Controller:
                 raise
         self._rejections.clear()
         return placement
+
+    def _held(self, chunk: ActionChunk, now_ns: int, hold_ns: int) -> bool:
+        """Returns whether the deadman is held behind a chunk; at its release the robot brakes."""
+        held = self._deadman.take(hold_ns, chunk.observation_stamp_ns, now_ns)
+        if self._source is Source.TELEOP and not self._deadman.held:
+            self._executor.clear()
+        return held
 
     def reject(self, reason: str) -> None:
         """Counts a message that was no valid chunk; `invalid_chunks` in a row latch a stop."""
@@ -186,6 +205,7 @@ class Controller:
         self._feedback.largest_error = np.zeros(len(self._profile.joints))
         self._standstill.end()
         self._homeward.forget()
+        self._deadman.end(now_ns)
         self._stops = (None, None)
         self._executor.clear(self._settling.until_ns)
 
@@ -258,6 +278,8 @@ class Controller:
         target: Array | None = None
         notes: tuple[str, ...] = ()
         self._lead_home(now_ns)
+        if self._deadman.lapse(now_ns) and self._source is Source.TELEOP:
+            self._executor.clear()
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             base, target, notes = self._commit(now_ns)
         if not self._reference.moving() and not self._settling.under_way(now_ns):
@@ -379,12 +401,18 @@ class Controller:
         if self.mode is not Mode.RUNNING:
             return self._settling.motion(due_ns), ()
         if motion is None:
-            return None, (self._homeward.idle(self._filter.position) if self._source is Source.HOME else STARVED,)
+            return None, (self._idle(),)
         # One more step may lengthen the stop by a tick; it must not outlast the plan.
         stop_ns = (int(self._reference.newest.stop.ticks[-1]) + 1) * self.period_ns
         if end_ns is not None and due_ns + stop_ns > end_ns:
             return None, ("starved: stopping before the plan ends",)
         return motion, ()
+
+    def _idle(self) -> str:
+        """Returns why nothing is due."""
+        if self._source is Source.HOME:
+            return self._homeward.idle(self._filter.position)
+        return STARVED if self._source is not Source.TELEOP or self._deadman.held else self._deadman.note
 
     def _lead_home(self, now_ns: int) -> None:
         """Submits what is left of the way home, from rest."""

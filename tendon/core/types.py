@@ -197,6 +197,7 @@ class SentTrajectory:
         times_ns: k times from the stamp.
         position: (k, n) rad or m.
         velocity: (k, n) rad/s or m/s; (k, 0) without velocities.
+        frame: the header's frame_id.
     """
 
     stamp_ns: int
@@ -204,6 +205,7 @@ class SentTrajectory:
     times_ns: Sequence[int]
     position: Array
     velocity: Array
+    frame: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -154,6 +154,34 @@ def describe(given: Mapping[str, str]) -> Graph:
         ),
         environment={**_environment(backend, simulated_time), NAMESPACE_VARIABLE: namespace},
         simulated_time=simulated_time,
+    )
+
+
+def teleop_process(
+    *, robot: str, backend: str, simulated_time: bool, devices: Sequence[str], maps: Sequence[str] = ()
+) -> Process:
+    """Returns the process that leads the robot of a graph by hand.
+
+    Args:
+        robot: the graph's profile.
+        backend: the graph's.
+        simulated_time: the graph lives by `/clock`.
+        devices: one for each hand, as `tendon.teleop.opening` reads them.
+        maps: files of what their axes mean, in the same order.
+    """
+    namespace = parse_namespace(os.environ.get(NAMESPACE_VARIABLE, ""))
+    return Process(
+        name="teleop_node",
+        module="tendon.ros2_nodes.teleop_node",
+        parameters={
+            "robot": robot,
+            "backend": backend,
+            "use_sim_time": simulated_time,
+            "devices": " ".join(devices),
+            "maps": " ".join(maps),
+        },
+        namespace=namespace,
+        remappings=(CLOCK_REMAPPING,) if simulated_time else (),
     )
 
 

@@ -18,7 +18,8 @@ TIMEKEEPING = tuple(STAND_INS)
 JUDGING = ("safety_monitor", "control_node")
 NODES = (*SIMULATED, *JUDGING, "policy_node")
 """Those of the simulated graph."""
-EVERY = (*NODES, *MOCKED)
+TELEOPERATING = "teleop_node"
+EVERY = (*NODES, *MOCKED, TELEOPERATING)
 RESIDUAL_AUTHORITY = "residual_authority"
 REAL = ("lag_s", "noise", "effort", RESIDUAL_AUTHORITY)
 """Parameters that are real numbers, which a YAML file may write without a point."""
@@ -121,6 +122,16 @@ PARAMETERS = (
         nodes=("control_node",),
         description="0 to 1: which part of the residual may act at most; 0 switches it off",
         tunable=True,
+    ),
+    Parameter(
+        name="devices",
+        nodes=(TELEOPERATING,),
+        description="what leads the robot by hand, as `tendon teleop` takes it; a blank between two hands",
+    ),
+    Parameter(
+        name="maps",
+        nodes=(TELEOPERATING,),
+        description="files of what the axes of these devices mean, in their order; a blank between two",
     ),
     Parameter(
         name=STEERED,

@@ -17,6 +17,9 @@ DAMPING = 1e-6
 """Weight of a joint's motion against the tool's error, both squared."""
 CHANGE_DAMPING = 1e-4
 """The same for one step that is not looked at again: near a singular pose joints would run away otherwise."""
+LEAD_DAMPING = 1e-3
+"""The same for steps that follow one another, where the next makes up for what one leaves: with less, an arm at the
+end of its reach is drawn further out by steps that are too long for it."""
 MAX_STEP = 0.3
 """Of a joint in one iteration [rad or m]: the linear model holds that far."""
 POSTURE_SHARE, POSTURE_FADE = 0.1, 0.7
@@ -83,6 +86,36 @@ class Kinematics:
         change = np.zeros_like(joint_position)
         change[self._arm] = np.linalg.solve(columns.T @ columns + CHANGE_DAMPING * self._unit, columns.T @ error)
         return change
+
+    def toward(self, joint_position: Array, position: Array, rotation: Array) -> Array:
+        """Returns the (n,) joint vector one damped step nearer to a pose of the tool, inside the position limits.
+
+        For a tool that is led a little further many times a second. Redundancy moves as little as it can, near a
+        singular pose the tool falls behind, and a joint at its limit leaves the rest to the others. An arm of fewer
+        than six joints goes to the place, and turns as far as it can.
+
+        Args:
+            joint_position: (n,) now; joints outside the group keep their value.
+            position: (3,) [m] in the base frame.
+            rotation: (3, 3) in the base frame.
+        """
+        columns, (here, turned) = self._jacobian(joint_position) @ self._columns, self.tool_pose(joint_position)
+        error = np.concatenate([position - here, pin.log3(rotation @ turned.T)])
+        if self._weight is not None:
+            columns, error = self._weight[:, None] * columns, self._weight * error
+        joints = np.array(joint_position, dtype=np.float64)
+        arm = np.minimum(np.maximum(joints[self._arm], self._lower), self._upper)
+        joints[self._arm] = self._step(columns.T @ columns + LEAD_DAMPING * self._unit, columns.T @ error, arm)
+        return joints
+
+    def reachable_turns(self, joint_position: Array) -> Array:
+        """Returns (3,) which part of a turn about each axis of the tool an arm can do there without moving it."""
+        _, rotation = self.tool_pose(joint_position)
+        columns = self._jacobian(joint_position) @ self._columns
+        weighted = np.concatenate([FEW_JOINTS_WEIGHT * columns[:3], columns[3:]])
+        wanted = np.concatenate([np.zeros((3, 3)), rotation])
+        change = np.linalg.solve(weighted.T @ weighted + DAMPING * self._unit, weighted.T @ wanted)
+        return np.asarray(np.einsum("ij,ij->j", rotation, columns[3:] @ change))
 
     def inverse_down(self, position: Array, seed: Array) -> Array:
         """Returns the (n,) joint vector that puts the tool at a place and has it point down.

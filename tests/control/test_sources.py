@@ -37,14 +37,19 @@ def test_only_the_selected_source_is_followed_and_the_switch_keeps_every_limit()
     robot = armed()
     assert robot.controller.submit(to(0, 0.8, robot.now_ns), robot.now_ns) is Placement.ACCEPTED
     teleop = to(2, -0.8, robot.now_ns)
-    assert robot.controller.submit(teleop, robot.now_ns, Source.TELEOP) is Placement.IDLE
+    assert robot.controller.submit(teleop, robot.now_ns, Source.TELEOP, robot.now_ns) is Placement.IDLE
     for _ in range(60):
         robot.tick()
     robot.controller.select(Source.TELEOP)
     for k in range(60):
-        if k == 2:
-            teleop = to(2, -0.8, robot.now_ns)
-            assert robot.controller.submit(teleop, robot.now_ns, Source.TELEOP) is Placement.ACCEPTED
+        if k >= 2:
+            if k == 2:
+                teleop = to(2, -0.8, robot.now_ns)
+            held = replace(teleop, observation_stamp_ns=robot.now_ns)
+            assert (
+                robot.controller.submit(held, robot.now_ns, Source.TELEOP, teleop.observation_stamp_ns)
+                is Placement.ACCEPTED
+            )
         tick = robot.tick()
     assert tick.mode is Mode.RUNNING and robot.velocities[-1][2] < -0.1
     robot.controller.select(Source.HOLD)

@@ -65,6 +65,8 @@ def makers(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
         return _commands(controllers[topic], profile, now_ns)
     if topic.endswith("/image_raw"):
         return [lambda: image(topic.split("/")[1], profile, now_ns)]
+    if topic == topics.action_chunk(Source.TELEOP):
+        return [lambda: held_chunk(profile, now_ns, now_ns), lambda: held_chunk(profile, now_ns, 0)]
     if topic.endswith("/action_chunk"):
         return [lambda: chunk(profile, now_ns), lambda: chunk(profile, now_ns, rows=2, step_ns=2_000_000)]
     return _others(topic, profile, now_ns)
@@ -138,6 +140,13 @@ def chunk(profile: RobotProfile, now_ns: int, rows: int = 10, step_ns: int = 100
     actions[:, 0] += 0.1 * np.sin(np.arange(rows) + now_ns * 1e-9)
     said = ActionChunk(actions=actions, start_ns=now_ns + step_ns, step_ns=step_ns, observation_stamp_ns=now_ns)
     return deserialize_message(wire.chunk_bytes(said, profile.joint_names), JointTrajectory)
+
+
+def held_chunk(profile: RobotProfile, now_ns: int, hold_ns: int) -> JointTrajectory:
+    """Returns a chunk of who teleoperates."""
+    message = chunk(profile, now_ns)
+    message.header.frame_id = f"1 {hold_ns}"
+    return message
 
 
 def trajectory(controller: ControllerSpec, profile: RobotProfile, now_ns: int, points: int) -> JointTrajectory:

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
-from tendon.core.modes import Mode, PermissionState
+from tendon.core.modes import Mode, PermissionState, Source
 from tendon.core.node_status import Level, PolicyStatus
 from tendon.core.types import ActionChunk, Array
 from tendon.graph.domain import domain_id, in_use
@@ -175,8 +175,11 @@ class RunningGraph(GraphProcess):
                 chunk = ActionChunk(
                     actions=rows, start_ns=stamp_ns + STEP_NS, step_ns=STEP_NS, observation_stamp_ns=stamp_ns
                 )
-                self.chunks.publish(wire.chunk_bytes(chunk, named))
-                time.sleep(0.1)
+                if self._source == Source.TELEOP.value:  # pressed anew each time, whatever ended the hold before
+                    self.chunks.publish(wire.held_chunk_bytes(chunk, named, stamp_ns))
+                else:
+                    self.chunks.publish(wire.chunk_bytes(chunk, named))
+                time.sleep(0.02 if self._source == Source.TELEOP.value else 0.1)
 
         threading.Thread(target=send, daemon=True).start()
 

@@ -31,6 +31,7 @@ class _Head:
     """What comes before the points, how many these are, and where they begin."""
 
     stamp_ns: int
+    frame: str
     joint_names: tuple[str, ...]
     points: int
     place: int
@@ -38,7 +39,7 @@ class _Head:
 
 def write_trajectory(given: SentTrajectory) -> bytes:
     """Returns a message, to be published as it is; of at least one point and one joint."""
-    head = ENCAPSULATION + _STAMP.pack(*divmod(given.stamp_ns, SECOND_NS)) + _names(given.joint_names)
+    head = ENCAPSULATION + _STAMP.pack(*divmod(given.stamp_ns, SECOND_NS)) + _names(given.frame, given.joint_names)
     (count, width), rates = given.position.shape, given.velocity.shape[1]
     points = np.zeros(count, _point(width, rates))
     points["position"] = given.position
@@ -89,7 +90,7 @@ def _head(data: bytes) -> _Head:
     word = _WORD if order == "<" else struct.Struct(">I")
     try:
         second, nanosecond = struct.unpack_from(f"{order}iI", data, len(ENCAPSULATION))
-        _, place = _string(data, len(ENCAPSULATION) + _STAMP.size, word)
+        frame, place = _string(data, len(ENCAPSULATION) + _STAMP.size, word)
         (count,), place, names = word.unpack_from(data, place), place + word.size, []
         if count > MAX_NAMES:
             raise InvalidDataError(f"a trajectory has {count} joints: at most {MAX_NAMES} are read")
@@ -102,7 +103,7 @@ def _head(data: bytes) -> _Head:
     if points > MAX_POINTS:
         raise InvalidDataError(f"a trajectory has {points} points: at most {MAX_POINTS} are read")
     stamp_ns = nanoseconds_of(second, nanosecond)
-    return _Head(stamp_ns=stamp_ns, joint_names=tuple(names), points=points, place=place + word.size)
+    return _Head(stamp_ns=stamp_ns, frame=frame, joint_names=tuple(names), points=points, place=place + word.size)
 
 
 def _read_regular(data: bytes, head: _Head) -> SentTrajectory | None:
@@ -134,6 +135,7 @@ def _read_regular(data: bytes, head: _Head) -> SentTrajectory | None:
         times_ns=times_ns.tolist(),
         position=points["position"].copy(),
         velocity=points["velocity"].copy(),
+        frame=head.frame,
     )
 
 
@@ -159,6 +161,7 @@ def _read_any(data: bytes, head: _Head) -> SentTrajectory:
         times_ns=times_ns,
         position=np.array(position, dtype=np.float64).reshape(len(times_ns), -1 if times_ns else 0),
         velocity=np.array(velocity, dtype=np.float64).reshape(len(times_ns), -1 if times_ns else 0),
+        frame=head.frame,
     )
 
 
@@ -192,14 +195,14 @@ def _gap(place: int) -> int:
 
 
 @lru_cache(maxsize=16)
-def _names(joint_names: tuple[str, ...]) -> bytes:
-    """Returns an empty frame and the joints' names, up to where the number of points goes."""
-    data = _WORD.pack(1) + bytes(1)
-    data += bytes(-len(data) % 4) + _WORD.pack(len(joint_names))
-    for name in joint_names:
-        text = name.encode() + bytes(1)
-        data += _WORD.pack(len(text)) + text + bytes(-len(text) % 4)
-    return data
+def _names(frame: str, joint_names: tuple[str, ...]) -> bytes:
+    """Returns the frame and the joints' names, up to where the number of points goes."""
+
+    def string(text: str) -> bytes:
+        data = text.encode() + bytes(1)
+        return _WORD.pack(len(data)) + data + bytes(-len(data) % 4)
+
+    return b"".join([string(frame), _WORD.pack(len(joint_names)), *map(string, joint_names)])
 
 
 def _string(data: bytes, place: int, word: struct.Struct) -> tuple[str, int]:

@@ -1,0 +1,1 @@
+"""Teleoperation without ROS: input devices, what their axes mean, the deadman of the hand, and motion of the arm."""

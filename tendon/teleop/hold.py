@@ -1,0 +1,48 @@
+"""The deadman at the hand: each press is named by its time, and after a loss the key has to be seen released."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+STUCK_NS = 10_000_000_000
+"""How long a hold may last while nothing of the device changes. At 0.1 m/s that is a metre, further than any arm here
+reaches in one line: a key held for longer is stuck, or lies under something."""
+FIRST = "let go first"
+
+
+class Hold:
+    """One deadman. It begins as lost: a key that is held when it is first seen does not count."""
+
+    def __init__(self) -> None:
+        self.press_ns = 0
+        self.lost = FIRST
+        self._unchanged: tuple[Hashable, int] | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether it is held, and counts."""
+        return self.press_ns != 0
+
+    def update(self, pressed: bool, now: Hashable, now_ns: int) -> None:
+        """Takes what is so now.
+
+        Args:
+            pressed: whether the key is down.
+            now: all that the device says; a change of it is a sign of life.
+            now_ns: the time, later than at any press before.
+        """
+        if not pressed:
+            self.press_ns, self.lost, self._unchanged = 0, "", None
+            return
+        if self.lost:
+            return
+        if not self.held:
+            self.press_ns = now_ns
+        if self._unchanged is None or self._unchanged[0] != now:
+            self._unchanged = now, now_ns
+        elif now_ns - self._unchanged[1] >= STUCK_NS:
+            self.lose(f"held without a change for {STUCK_NS // 1_000_000_000} s: release, then press again")
+
+    def lose(self, why: str) -> None:
+        """Ends the hold; the key has to be released before it counts again."""
+        self.press_ns, self.lost, self._unchanged = 0, why, None

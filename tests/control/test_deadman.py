@@ -1,0 +1,165 @@
+"""Who teleoperates has to hold: silence stops, and after it only a new press counts. Decided on the robot's side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tendon.control.deadman import RELEASED, SILENCE_NS, Deadman
+from tendon.control.executor import Placement
+from tendon.core.filter_input import LEAD_TICKS
+from tendon.core.modes import Mode, Source
+from tendon.core.types import ActionChunk
+from tests.control.limits_checker import PROFILE
+from tests.control.robot_side import MS, PERIOD_NS, Robot
+
+HOME = PROFILE.vector("home")
+CYCLE_NS = 20 * MS
+BOUND_NS = 150 * MS
+"""From the fault to the first braking."""
+
+
+class Hand:
+    """A robot that somebody leads along joint 0, a chunk every 20 ms."""
+
+    def __init__(self) -> None:
+        self.robot = Robot()
+        self.robot.controller.select(Source.TELEOP)
+        self.robot.arm()
+        self.pressed_ns = self.sent_ns = 0
+        self.way = 0.0
+
+    def press(self) -> None:
+        self.pressed_ns = self.robot.now_ns
+
+    def send(self, hold_ns: int | None = None) -> Placement:
+        self.sent_ns, self.way = self.robot.now_ns, self.way + 0.5 * CYCLE_NS * 1e-9
+        rows = np.tile(HOME, (30, 1))
+        rows[:, 0] += self.way + 0.5 * 0.02 * np.minimum(np.arange(-1, 29), 5)
+        chunk = ActionChunk(
+            actions=rows, start_ns=self.sent_ns + 60 * MS, step_ns=CYCLE_NS, observation_stamp_ns=self.sent_ns
+        )
+        hold_ns = self.pressed_ns if hold_ns is None else hold_ns
+        return self.robot.controller.submit(chunk, self.sent_ns, Source.TELEOP, hold_ns)
+
+    def lead(self, cycles: int) -> None:
+        for _ in range(cycles):
+            assert self.send() is Placement.ACCEPTED
+            self.robot.tick()
+            self.robot.tick()
+
+    def braking_ns(self, since_ns: int) -> int:
+        """How long after a time the robot first went slower than at that time."""
+        first = len(self.robot.velocities) - (self.robot.now_ns - since_ns) // MS
+        speeds = np.array([velocity[0] for velocity in self.robot.velocities[first:]])
+        return int(np.argmax(speeds < 0.98 * speeds[0])) * MS
+
+
+@pytest.fixture
+def hand() -> Hand:
+    hand = Hand()
+    hand.press()
+    hand.lead(40)
+    assert hand.robot.velocities[-1][0] > 0.3
+    return hand
+
+
+def test_silence_brakes_within_150_ms_and_the_same_hold_moves_it_no_more(hand: Hand) -> None:
+    robot, last_ns = hand.robot, hand.sent_ns
+    for _ in range(60):
+        tick = robot.tick()
+    assert hand.braking_ns(last_ns) <= BOUND_NS
+    assert tick.mode is Mode.RUNNING and not robot.velocities[-1].any(), "at rest, and not latched"
+    assert "release, then press again" in tick.reasons[0]
+    for _ in range(5):
+        assert hand.send() is Placement.RELEASED, "frozen and awake again, it still holds what it held"
+        robot.tick()
+    assert not robot.velocities[-1].any()
+    hand.press()
+    hand.way = robot.positions[-1][0] - HOME[0]
+    hand.lead(20)
+    assert robot.velocities[-1][0] > 0.3
+    robot.assert_inside()
+
+
+def test_a_release_brakes_as_soon_as_it_is_heard(hand: Hand) -> None:
+    robot = hand.robot
+    begun_ns = robot.now_ns
+    assert hand.send(RELEASED) is Placement.IDLE
+    for _ in range(60):
+        tick = robot.tick()
+    assert hand.braking_ns(begun_ns) <= (LEAD_TICKS + 2) * PERIOD_NS
+    assert "press to go on" in tick.reasons[0] and not robot.velocities[-1].any()
+    robot.assert_inside()
+
+
+def test_a_key_held_while_the_robot_is_armed_does_not_set_it_in_motion() -> None:
+    hand = Hand()
+    hand.pressed_ns = 900 * MS
+    for _ in range(20):
+        assert hand.send() is Placement.RELEASED
+        tick = hand.robot.tick()
+    assert tick.mode is Mode.ARMED and not hand.robot.velocities[-1].any()
+    hand.press()
+    hand.lead(20)
+    assert hand.robot.velocities[-1][0] > 0.1
+
+
+def test_what_is_late_on_its_way_counts_as_silence(hand: Hand) -> None:
+    """A link that queues messages up delivers those of a hand that has let go long ago."""
+    robot = hand.robot
+    late = []
+    begun_ns = robot.now_ns
+    for k in range(40):
+        late.append((robot.now_ns, hand.pressed_ns))
+        if k >= 15:
+            stamp_ns, hold_ns = late.pop(0)
+            rows = np.tile(HOME + 0.5, (30, 1))
+            chunk = ActionChunk(actions=rows, start_ns=stamp_ns, step_ns=CYCLE_NS, observation_stamp_ns=stamp_ns)
+            assert robot.controller.submit(chunk, robot.now_ns, Source.TELEOP, hold_ns) is Placement.RELEASED
+        robot.tick()
+        robot.tick()
+    assert hand.braking_ns(begun_ns) <= BOUND_NS and not robot.velocities[-1].any()
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(["send", "stale", "release", "silence", "arm", "press"]), st.integers(1, 200)),
+        max_size=40,
+    )
+)
+@settings(deadline=None)
+def test_no_sequence_keeps_a_hold_over_silence_or_brings_an_ended_one_back(steps: list[tuple[str, int]]) -> None:
+    """Against a model of three lines: the ends that were seen, and the newest message since."""
+    deadman, now_ns, hold_ns, ended_ns, heard_ns = Deadman(), MS, MS, 0, None
+    for what, step_ms in steps:
+        now_ns += step_ms * MS
+        if heard_ns is not None and now_ns - heard_ns > SILENCE_NS:
+            ended_ns, heard_ns = now_ns, None
+            assert deadman.lapse(now_ns)
+        assert not deadman.lapse(now_ns)
+        if what == "press":
+            hold_ns = now_ns
+        if what == "send":
+            good = hold_ns > ended_ns
+            assert deadman.take(hold_ns, now_ns, now_ns) is good
+            heard_ns = now_ns if good else heard_ns
+        if what == "stale":
+            assert not deadman.take(hold_ns, now_ns - SILENCE_NS - 1, now_ns)
+        if what == "release":
+            assert not deadman.take(RELEASED, now_ns, now_ns)
+            ended_ns, heard_ns = (now_ns, None) if heard_ns is not None else (ended_ns, None)
+        if what == "arm":
+            deadman.end(now_ns)
+            ended_ns, heard_ns = now_ns, None
+        assert deadman.held is (heard_ns is not None)
+
+
+@given(hold_ns=st.integers(-(2**63), 2**63), stamp_ns=st.integers(-(2**63), 2**63))
+def test_a_hold_of_another_clock_leads_nothing(hold_ns: int, stamp_ns: int) -> None:
+    deadman = Deadman()
+    deadman.end(1000 * MS)
+    taken = deadman.take(hold_ns, stamp_ns, 2000 * MS)
+    assert not taken or (1000 * MS < hold_ns <= stamp_ns and stamp_ns >= 2000 * MS - SILENCE_NS)

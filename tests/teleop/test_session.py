@@ -1,0 +1,264 @@
+"""Hands, holds and chunks: what is sent for what a person does, with devices that are played by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tendon.control.deadman import RELEASED, SILENCE_NS
+from tendon.core.errors import ConfigError
+from tendon.core.types import Array
+from tendon.robots.profile import load_profile
+from tendon.teleop.axis_map import read_map
+from tendon.teleop.device import DeviceLostError, Reading
+from tendon.teleop.hand import LOOK_NS, Hand
+from tendon.teleop.hold import FIRST, STUCK_NS, Hold
+from tendon.teleop.maps import MAPS
+from tendon.teleop.motion import ToolMotion
+from tendon.teleop.opening import parse_device, parse_devices
+from tendon.teleop.session import CYCLE_NS, PAST, RELEASES, Session, Wish
+
+PANDA, PAIR = load_profile("panda"), load_profile("panda_pair")
+HOME = PANDA.vector("home")
+BEGIN_NS = 10**18
+
+
+class PlayedDevice:
+    """Says what a test puts in `reading`; `None` is an unplugged one."""
+
+    name = "played"
+
+    def __init__(self) -> None:
+        self.reading: Reading | None = Reading()
+        self.opened = 0
+
+    def open(self) -> None:
+        if self.reading is None:
+            raise DeviceLostError("played is not there")
+        self.opened += 1
+
+    def read(self) -> Reading:
+        if self.reading is None:
+            raise DeviceLostError("played is unplugged")
+        return self.reading
+
+    def close(self) -> None:
+        pass
+
+
+def keys(*names: str) -> Reading:
+    return Reading(pressed=frozenset(names))
+
+
+class Person:
+    """A session of one hand at a keyboard, or of two, in time."""
+
+    def __init__(self, groups: tuple[str, ...] = ("arm",), profile: object = PANDA) -> None:
+        self.devices = [PlayedDevice() for _ in groups]
+        keyboard = read_map(MAPS["keyboard"], "keyboard")
+        self.hands = [
+            Hand(group, device, keyboard, ToolMotion(profile, group))  # type: ignore[arg-type]
+            for group, device in zip(groups, self.devices, strict=True)
+        ]
+        self.session = Session(self.hands)
+        self.now_ns = BEGIN_NS
+        self.rest: Array = np.array(profile.vector("home"))  # type: ignore[attr-defined]
+        self.does(*[keys()] * len(groups))
+
+    def does(self, *readings: Reading | None, after_ns: int = CYCLE_NS, follows: bool = True) -> Wish | None:
+        for device, reading in zip(self.devices, readings, strict=True):
+            device.reading = reading
+        self.now_ns += after_ns
+        wish = self.session.step(self.now_ns, self.rest)
+        if wish is not None and wish.hold_ns and follows:
+            self.rest = wish.chunk.actions[-1].copy()
+        return wish
+
+
+def test_a_press_is_one_hold_and_its_release_is_said() -> None:
+    person = Person()
+    assert person.does(keys()) is None
+    wishes = [person.does(keys("w")) for _ in range(10)]
+    assert {wish.hold_ns for wish in wishes if wish} == {BEGIN_NS + 3 * CYCLE_NS}
+    released = [person.does(keys()) for _ in range(RELEASES + 2)]
+    assert [wish and wish.hold_ns for wish in released] == [RELEASED] * RELEASES + [None, None]
+    again = person.does(keys("w"))
+    assert again is not None and again.hold_ns == person.now_ns
+
+
+def test_rows_lead_on_from_where_the_robot_rests_and_end_at_rest() -> None:
+    person = Person()
+    person.rest = HOME + 0.1
+    wish = person.does(keys("w"))
+    assert wish is not None
+    assert (wish.chunk.actions[: PAST - 1] == HOME + 0.1).all(), "whatever it measures, it begins where it rests"
+    assert (wish.chunk.actions[PAST:] == wish.chunk.actions[PAST - 1]).all()
+    assert wish.chunk.end_ns - person.now_ns > 600_000_000, "a stop never outlasts it"
+
+
+def test_chunks_agree_on_the_rows_that_they_share() -> None:
+    person = Person()
+    wishes = [person.does(keys("w")) for _ in range(20)]
+    for one, other in itertools.pairwise(wish.chunk for wish in wishes if wish):
+        shared = (other.actions[: PAST - 1], one.actions[1:PAST])
+        assert (shared[0] == shared[1]).all() and other.start_ns - one.start_ns == CYCLE_NS
+
+
+def test_another_key_or_a_lost_device_lets_go_and_a_device_that_comes_back_needs_a_new_press() -> None:
+    person = Person()
+    person.does(keys("w"))
+    lost = person.does(None)
+    assert lost is not None and lost.hold_ns == RELEASED
+    assert "unplugged" in person.hands[0].state().waits
+    for _ in range(LOOK_NS // CYCLE_NS + 2):
+        wish = person.does(keys("w"))
+        assert wish is None or wish.hold_ns == RELEASED, "back again, and still held"
+    assert person.devices[0].opened == 2
+    person.does(keys())
+    wish = person.does(keys("w"))
+    assert wish is not None and wish.hold_ns == person.now_ns
+
+
+def test_a_node_that_stood_still_has_let_go() -> None:
+    person = Person()
+    person.does(keys("w"))
+    wish = person.does(keys("w"), after_ns=SILENCE_NS + 1)
+    assert wish is not None and wish.hold_ns == RELEASED
+    wish = person.does(keys("w"))
+    assert wish is None or wish.hold_ns == RELEASED
+    assert "stood still for 80 ms: release, then press again" in person.hands[0].state().waits
+
+
+def test_speed_goes_by_steps_and_the_gripper_by_strokes() -> None:
+    person = Person()
+    speeds = []
+    for _ in range(6):
+        person.does(keys("+"))
+        person.does(keys())
+        speeds.append(person.hands[0].speed)
+    assert speeds == [0.75, 1.0, 1.0, 1.0, 1.0, 1.0]
+    for _ in range(60):
+        wish = person.does(keys("c"))
+    assert wish is not None and wish.chunk.actions[-1][7] == 0.0
+    for _ in range(60):
+        wish = person.does(keys("v"))
+    assert wish is not None and wish.chunk.actions[-1][7] == 0.04
+
+
+def test_what_is_gripped_stays_gripped_at_the_next_press() -> None:
+    """Told to close, measured half open: a press begins at what it was told."""
+    person = Person()
+    for _ in range(80):
+        person.does(keys("c"))
+    person.does(keys())
+    wish = person.does(keys("r"))
+    assert wish is not None and (wish.chunk.actions[:, 7] == 0.0).all()
+
+
+def test_two_hands_hold_on_their_own() -> None:
+    person = Person(("left_arm", "right_arm"), PAIR)
+    left = [PAIR.joint_names.index(name) for name in PAIR.groups["left_arm"]]
+    right = [PAIR.joint_names.index(name) for name in PAIR.groups["right_arm"]]
+    person.does(keys(), keys())
+    person.does(keys("w"), keys())
+    for _ in range(20):
+        wish = person.does(keys("w"), keys())
+    assert wish is not None and wish.chunk.actions[-1][left].tolist() != PAIR.vector("home")[left].tolist()
+    assert (wish.chunk.actions[-1][right] == PAIR.vector("home")[right]).all()
+    first_ns = wish.hold_ns
+    both = person.does(keys("w"), keys("r"))
+    assert both is not None and both.hold_ns == person.now_ns > first_ns
+    for _ in range(10):
+        wish = person.does(keys("w"), keys("r"))
+    assert wish is not None
+    here = wish.chunk.actions[-1][left]
+    one = person.does(None, keys("r"))
+    assert one is not None and one.hold_ns == both.hold_ns, "the other hand goes on"
+    assert (one.chunk.actions[-1][left] == here).all(), "and this arm comes to rest"
+
+
+def step_of(wish: Wish) -> Array:
+    return np.abs(np.diff(wish.chunk.actions, axis=0)).max(axis=0)
+
+
+@given(
+    acts=st.lists(
+        st.tuples(
+            st.sampled_from([("w",), ("w", "a"), ("r", "c"), ("s",), (), ("space",), ("x",), None]),
+            st.integers(1, 60),
+            st.booleans(),
+        ),
+        max_size=25,
+    )
+)
+@settings(deadline=None)
+def test_rows_never_step_faster_than_the_joints_may_go_whatever_a_person_does(
+    acts: list[tuple[tuple[str, ...] | None, int, bool]],
+) -> None:
+    """Presses, releases, losses, stalls, and a robot that follows or does not: no chunk begins away from the robot."""
+    person = Person()
+    fastest = PANDA.vector("velocity")
+    held_before = False
+    for names, cycle_ms, follows in acts:
+        before = person.rest.copy()
+        wish = person.does(None if names is None else keys(*names), after_ns=cycle_ms * 1_000_000, follows=follows)
+        held = wish is not None and wish.hold_ns != RELEASED
+        if wish is not None and held:
+            assert (step_of(wish) <= fastest * max(cycle_ms, 60) * 1e-3 + 1e-9).all()
+            if not held_before:
+                assert (wish.chunk.actions[0] == before).all()
+        held_before = held
+
+
+def test_a_hold_begins_released_counts_presses_and_gives_up_a_key_that_never_changes() -> None:
+    hold = Hold()
+    hold.update(True, "a", 1)
+    assert not hold.held and hold.lost == FIRST, "held from the start"
+    hold.update(False, "", 2)
+    hold.update(True, "a", 3)
+    assert hold.held and hold.press_ns == 3
+    for k in range(5):
+        hold.update(True, k, 3 + k * (STUCK_NS - 1))
+        assert hold.press_ns == 3, "what changes is a hand"
+    last_ns = 3 + 4 * (STUCK_NS - 1)
+    hold.update(True, 4, last_ns + STUCK_NS - 1)
+    assert hold.held
+    hold.update(True, 4, last_ns + STUCK_NS)
+    assert not hold.held and "held without a change for 10 s" in hold.lost
+    hold.update(True, 5, last_ns + STUCK_NS + 1)
+    assert not hold.held, "it has to be released"
+    hold.update(False, "", last_ns + STUCK_NS + 2)
+    hold.update(True, 5, last_ns + STUCK_NS + 3)
+    assert hold.held
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ([], "no device is named"),
+        (["keybord"], "did you mean keyboard?"),
+        (["lft_arm=keyboard"], "did you mean left_arm?"),
+        (["left_arm=gamepad", "right_arm=gamepad"], "gamepad is named for two hands"),
+        (["left_arm=gamepad", "left_arm=spacemouse"], "share joint left_panda_joint1"),
+        (["arm=gamepad", "right_arm=spacemouse"], "share joint right_panda_joint1"),
+        (["leader:so101@/leader"], "has no deadman"),
+        (["leader:so101+keyboard"], "does not say which arm: leader:PROFILE@NAMESPACE"),
+        (["lerobot+keyboard"], "does not say which arm: lerobot:FILE.yaml"),
+        (["gamepad+keyboard"], "only an arm"),
+        (["leader:so101@/l+leader:so101@/m+keyboard"], "has none"),
+    ],
+)
+def test_a_device_that_cannot_be_is_one_clear_error(texts: list[str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said.replace("?", r"\?").replace("+", r"\+")):
+        parse_devices(texts, PAIR)
+
+
+def test_devices_are_read_as_they_are_typed() -> None:
+    name = parse_device("left_arm=leader:so101@/leader+gamepad:/dev/input/event3")
+    assert (name.group, name.kind, name.place) == ("left_arm", "leader", "so101@/leader")
+    assert name.holder is not None and (name.holder.kind, name.holder.place) == ("gamepad", "/dev/input/event3")
+    assert len(parse_devices(["left_arm=gamepad:/dev/input/event3", "right_arm=gamepad:/dev/input/event4"], PAIR)) == 2
