@@ -33,7 +33,7 @@ class PerturbedPolicy:
         self._perturbation, self._rng = perturbation, np.random.default_rng([scene.seed % 2**63, 17])
         arm, drawn = self._world.profile.group_indices("arm"), scene.seed % 2**63 if self._arm is None else self._arm
         self.joint_zero = np.zeros_like(self.joint_zero)
-        self.joint_zero[arm] = perturbation.joint_zero(len(arm), np.random.default_rng([drawn, 23]))
+        self.joint_zero[arm] = perturbation.joint_zero(self._world.profile, np.random.default_rng([drawn, 23]))
         changed: Scene = perturbation.change(scene, np.random.default_rng([scene.seed % 2**63, 19]))
         return changed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import multiprocessing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tendon.control.residual.bounded import BoundedResidual
@@ -89,6 +89,7 @@ class _Tools:
     def run(self, seed: int, setting: Setting) -> Episode:
         """Runs one episode."""
         perturbation = self._suite.harder(dict(setting.perturbations))
+        setting = replace(setting, delay_ns=setting.delay_ns + perturbation.delay_ns)
         scene = self._policy.begin(perturbation, self._suite.scene(self._runner.profile, seed))
         self._backend.joint_zero = self._policy.joint_zero
         return self._runner.run(scene, setting)
