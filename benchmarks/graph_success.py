@@ -41,6 +41,8 @@ from tendon.sim.tabletop.scene import sample_scene
 
 LIMIT_S, HOLD_CHECKS, PATIENCE_S = 12.0, 3, 120.0
 DELAY_MS = 50.0
+SETTLE_NS = 500_000_000
+"""Simulated time between a scene and its episode: by then no watch remembers the scene before."""
 IMAGE_NS = 10_000_000
 """Simulated time from an exposure to its picture in the graph: a tick."""
 
@@ -144,6 +146,9 @@ class Graph:
 
         self._wait(loaded, f"scene {seed} at rest")
         self._wait(lambda: self._task is not None and self._task.scene == label, f"scene {label}")
+        # A new scene puts the arm elsewhere, which no arm does: the monitor would compare that with what was commanded.
+        settled_ns = self.operator.time.now_ns() + SETTLE_NS
+        self._wait(lambda: self.operator.time.now_ns() >= settled_ns, "time after a scene was loaded")
 
     def _arm(self) -> None:
         def armed() -> bool:
