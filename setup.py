@@ -20,6 +20,8 @@ NEWER_PYTHON = [f"{each}; python_version >= '3.12'" for each in MUJOCO]
 SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10", "scipy>=1.13"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
 VIEW = ["rerun-sdk>=0.41"]
+REDTEAM = ["cma>=4"]
+RAY = ["ray>=2.40"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
 OPENVINO = ["openvino>=2025.0"]
 # Both hold the same files, so that an environment has one of them: no other extra, and not the base, asks for either.
@@ -29,6 +31,7 @@ GPU = ["onnxruntime-gpu[cuda,cudnn]>=1.21", "tensorrt>=10"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.30"]
 DEV = [
     *OPENVINO,
+    *REDTEAM,
     *MUJOCO,
     "pytest>=8",
     "pytest-timeout>=2.4",
@@ -98,6 +101,8 @@ setup(
         "mujoco": MUJOCO,
         "remote": REMOTE,
         "view": VIEW,
+        "redteam": REDTEAM,
+        "ray": RAY,
         "train": SIM + TRAIN,
         "openvino": OPENVINO,
         "cpu": CPU,

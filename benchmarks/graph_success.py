@@ -151,7 +151,7 @@ class Graph:
         self._settle()
 
     def _settle(self) -> None:
-        """Lets time go: a new scene puts the arm elsewhere at once, which no arm does and the monitor would not take."""
+        """Lets time go: a new scene puts the arm elsewhere at once, which no arm does, and no monitor would take."""
         settled_ns = self.operator.time.now_ns() + SETTLE_NS
         self._wait(lambda: self.operator.time.now_ns() >= settled_ns, "time beside the loading of a scene")
 
