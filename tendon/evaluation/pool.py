@@ -14,6 +14,7 @@ from tendon.core.protocols import Policy
 from tendon.evaluation.episode import Episode, Setting, Timing
 from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
+from tendon.evaluation.rollout import Rollout
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.evaluation.workers import run_in_processes
@@ -57,14 +58,14 @@ def run_here(
         setting: of all episodes.
         simulator: see `tendon.sim.simulators`.
     """
-    tools = _Tools(suite, policy, robot, setting.timing, simulator)
+    tools = Tools(suite, policy, robot, setting.timing, simulator)
     try:
         return [tools.run(seed, setting) for seed in seeds]
     finally:
         tools.close()
 
 
-class _Tools:
+class Tools:
     """A world, a policy and what runs it there."""
 
     def __init__(
@@ -89,13 +90,25 @@ class _Tools:
             self.close()
             raise
 
+    @property
+    def world(self) -> World:
+        """Where it acts."""
+        return self._backend.world
+
     def run(self, seed: int, setting: Setting) -> Episode:
         """Runs one episode."""
+        rollout = self.begin(seed, setting)
+        while not rollout.over:
+            rollout.tick()
+        return rollout.episode()
+
+    def begin(self, seed: int, setting: Setting) -> Rollout:
+        """Returns an episode at its start."""
         perturbation = self._suite.harder(dict(setting.perturbations))
         setting = replace(setting, delay_ns=setting.delay_ns + perturbation.delay_ns)
         scene = self._policy.begin(perturbation, self._suite.scene(self._runner.profile, seed))
         self._backend.joint_zero = self._policy.joint_zero
-        return self._runner.run(scene, setting)
+        return self._runner.begin(scene, setting)
 
     def close(self) -> None:
         """Frees the world."""
@@ -123,8 +136,13 @@ def _residual(folder: Path, policy: Policy | Path | str, profile: RobotProfile) 
 
 
 @functools.lru_cache(maxsize=2)
-def _tools(suite: str, policy: Path | str, robot: str, timing: Timing, simulator: str, residual: Path | None) -> _Tools:
-    return _Tools(load_suite(suite), policy, robot, timing, simulator, residual)
+def _tools(suite: str, policy: Path | str, robot: str, timing: Timing, simulator: str, residual: Path | None) -> Tools:
+    return Tools(load_suite(suite), policy, robot, timing, simulator, residual)
+
+
+def open_tools(job: Job) -> Tools:
+    """Returns what runs a job in this process; whoever asks closes it."""
+    return Tools(load_suite(job.suite), job.bundle, job.robot, job.setting.timing, job.simulator, job.residual)
 
 
 def _run(job: Job) -> tuple[Job, Episode]:
