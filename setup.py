@@ -27,6 +27,8 @@ TELEOP = [
     "evdev>=1.9; sys_platform == 'linux' and platform_machine != 'x86_64'",
     "pyspacemouse>=2.1",
 ]
+REDTEAM = ["cma>=4"]
+RAY = ["ray>=2.40"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
 OPENVINO = ["openvino>=2025.0"]
 # Both hold the same files, so that an environment has one of them: no other extra, and not the base, asks for either.
@@ -36,6 +38,7 @@ GPU = ["onnxruntime-gpu[cuda,cudnn]>=1.21", "tensorrt>=10"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.30"]
 DEV = [
     *OPENVINO,
+    *REDTEAM,
     *MUJOCO,
     *TELEOP,
     "pytest>=8",
@@ -107,6 +110,8 @@ setup(
         "remote": REMOTE,
         "view": VIEW,
         "teleop": TELEOP,
+        "redteam": REDTEAM,
+        "ray": RAY,
         "train": SIM + TRAIN,
         "openvino": OPENVINO,
         "cpu": CPU,

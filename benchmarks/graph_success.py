@@ -41,6 +41,8 @@ from tendon.sim.tabletop.scene import sample_scene
 
 LIMIT_S, HOLD_CHECKS, PATIENCE_S = 12.0, 3, 120.0
 DELAY_MS = 50.0
+SETTLE_NS = 500_000_000
+"""Simulated time before and after a scene is loaded: by then the last command has ended, and is forgotten."""
 IMAGE_NS = 10_000_000
 """Simulated time from an exposure to its picture in the graph: a tick."""
 
@@ -135,6 +137,8 @@ class Graph:
             self.operator.stop(10.0)
         self.operator.say("stop")  # no task: the next one begins with its own words
         self._wait(lambda: self.operator.permission() is PermissionState.LATCHED, "a stop")
+        self._wait(lambda: self.operator.mode() in (Mode.LATCHED, Mode.STANDBY), "rest")
+        self._settle()
         values = [Parameter("scene", value=seed), Parameter("family", value="")]
         request = SetParametersAtomically.Request(parameters=[value.to_parameter_msg() for value in values])
 
@@ -144,6 +148,12 @@ class Graph:
 
         self._wait(loaded, f"scene {seed} at rest")
         self._wait(lambda: self._task is not None and self._task.scene == label, f"scene {label}")
+        self._settle()
+
+    def _settle(self) -> None:
+        """Lets time go: a new scene puts the arm elsewhere at once, which no arm does, and no monitor would take."""
+        settled_ns = self.operator.time.now_ns() + SETTLE_NS
+        self._wait(lambda: self.operator.time.now_ns() >= settled_ns, "time beside the loading of a scene")
 
     def _arm(self) -> None:
         def armed() -> bool:

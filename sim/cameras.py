@@ -46,6 +46,10 @@ class CameraRig:
         self._mounts = {camera.name: mount_of(profile, camera) for camera in profile.cameras}
         self._rng = np.random.default_rng(0)
 
+    def restart(self) -> None:
+        """Draws the noise of pictures anew: an episode does not depend on how many were drawn before it."""
+        self._rng = np.random.default_rng(0)
+
     def intrinsics(self, name: str) -> Array:
         """Returns the camera matrix (3, 3) [px]: square pixels, centre of the image."""
         camera = self._profile.camera(name)

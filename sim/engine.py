@@ -122,6 +122,9 @@ class Engine(Protocol):
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets what the servos track from the next step on."""
 
+    def weaken_grippers(self, share: float) -> None:
+        """Leaves the servos of all grippers so much of their force, until the next `load`."""
+
     def step(self) -> None:
         """Advances physics by 1 / `PHYSICS_HZ`."""
 

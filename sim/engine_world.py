@@ -48,6 +48,7 @@ class EngineWorld(ABC):
     def load(self, surroundings: Sequence[Body], things: Sequence[Body]) -> None:
         """Replaces everything, see `Engine.load`."""
         self.engine.load(surroundings, things)
+        self.cameras.restart()
         self._sliding = [i for i, body in enumerate(things) if body.slide is not None]
         self._count = len(things)
 

@@ -20,6 +20,7 @@ from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.fields import Range, check_fields
 from tendon.core.types import Array, Image, Observation
+from tendon.robots.profile import RobotProfile
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -52,9 +53,14 @@ class Perturbation:
     def disturb(self, world: Any, rng: np.random.Generator) -> None:
         """Changes the world at an inference."""
 
-    def joint_zero(self, joints: int, rng: np.random.Generator) -> Array:
-        """Returns (joints,) how much larger each joint of the arm is said to be than it is [rad]."""
-        return np.zeros(joints)
+    def joint_zero(self, profile: RobotProfile, rng: np.random.Generator) -> Array:
+        """Returns (k,) how much larger each joint of the arm is said to be than it is [rad]."""
+        return np.zeros(len(profile.group_indices("arm")))
+
+    @property
+    def delay_ns(self) -> int:
+        """By how much later an answer comes, in simulated time."""
+        return 0
 
 
 NOMINAL = Perturbation()
@@ -84,9 +90,15 @@ class Together(Perturbation):
         for part in self.parts:
             part.disturb(world, rng)
 
-    def joint_zero(self, joints: int, rng: np.random.Generator) -> Array:
+    def joint_zero(self, profile: RobotProfile, rng: np.random.Generator) -> Array:
         """Adds them up."""
-        return sum((part.joint_zero(joints, rng) for part in self.parts), np.zeros(joints))
+        nothing = super().joint_zero(profile, rng)
+        return sum((part.joint_zero(profile, rng) for part in self.parts), nothing)
+
+    @property
+    def delay_ns(self) -> int:
+        """Adds them up."""
+        return sum(part.delay_ns for part in self.parts)
 
 
 def together(known: Sequence[Perturbation], strengths: Mapping[str, float]) -> Perturbation:
@@ -222,10 +234,44 @@ class BadZero(Perturbation):
 
     name: str = "joint zero"
 
-    def joint_zero(self, joints: int, rng: np.random.Generator) -> Array:
+    def joint_zero(self, profile: RobotProfile, rng: np.random.Generator) -> Array:
         """Draws them."""
-        return 0.01 * self.strength * rng.standard_normal(joints)
+        return 0.01 * self.strength * rng.standard_normal(len(profile.group_indices("arm")))
 
 
-PERTURBATIONS: tuple[Perturbation, ...] = (Blur(), Noise(), Occlusion(), WrongJoints(), BadZero())
+@dataclass(frozen=True, kw_only=True)
+class BentTool(Perturbation):
+    """The tool is 1 cm beside where the kinematics say, in a direction of each scene's own, and not turned.
+
+    Zeros of joints put it there, exactly so at home and nearly so around it: to who commands joints and looks through
+    cameras that is what a bent or wrongly mounted tool is.
+    """
+
+    name: str = "tool offset"
+
+    def joint_zero(self, profile: RobotProfile, rng: np.random.Generator) -> Array:
+        """Solves for them at home."""
+        way = rng.normal(size=3)
+        arm = profile.group_indices("arm")
+        if not self.strength:
+            return np.zeros(len(arm))
+        from tendon.robots.kinematics import Kinematics  # loads a model, which a list of names has no need of
+
+        offset = 0.01 * self.strength * way / np.linalg.norm(way)
+        return Kinematics(profile).joint_change(profile.vector("home"), offset)[arm]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Late(Perturbation):
+    """Every answer of the policy comes 100 ms later than it would."""
+
+    name: str = "delay"
+
+    @property
+    def delay_ns(self) -> int:
+        """So much later."""
+        return round(100_000_000 * self.strength)
+
+
+PERTURBATIONS: tuple[Perturbation, ...] = (Blur(), Noise(), Occlusion(), WrongJoints(), BadZero(), BentTool(), Late())
 """Those of any suite."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         RemoteError,
         StoppedError,
         TendonError,
+        WorkerError,
     )
     from tendon.core.pace import Pace
     from tendon.core.protocols import Backend, Policy, Stage
@@ -64,6 +65,7 @@ __all__ = [
     "StoppedError",
     "RemoteError",
     "MissingDependencyError",
+    "WorkerError",
 ]
 
 _HOMES = {
@@ -93,6 +95,7 @@ _HOMES = {
     "StoppedError": "tendon.core.errors:StoppedError",
     "RemoteError": "tendon.core.errors:RemoteError",
     "MissingDependencyError": "tendon.core.errors:MissingDependencyError",
+    "WorkerError": "tendon.core.errors:WorkerError",
 }
 """Where each public name is defined. Tests keep this, `__all__` and the imports for type checkers the same."""
 

@@ -85,6 +85,11 @@ class PolicyModel:
             actions = given.blend(actions)
         return freeze("actions (of the model's answer)", actions, (self._rows, self._width)), answer
 
+    def reseed(self, seed: int) -> None:
+        """Draws the noise of the answers to come from another seed."""
+        if self._denoising is not None:
+            self._denoising.reseed(seed)
+
     def _inputs(self, given: Prefix, continuation: Continuation) -> dict[str, Tensor]:
         """Returns what a graph that answers the chunk is told beside the observation."""
         shape = (1, self._rows, self._width)
@@ -107,6 +112,10 @@ class _Denoising:
         self._shape = (settings.past_rows + rows, settings.components)
         self._rng = np.random.default_rng(seed)
         self.context = tuple(name for name in graph.inputs if name not in ("x", "time"))
+
+    def reseed(self, seed: int) -> None:
+        """Draws noise from another seed from here on."""
+        self._rng = np.random.default_rng(seed)
 
     def sample(self, answer: Mapping[str, Any], given: Prefix | None) -> Array:
         """Returns (T, M) without rows in the past, under the context in the first graph's answer."""

@@ -102,6 +102,10 @@ class BundlePolicy:
         self._action_mean, self._action_std = np.array(manifest.action.mean), np.array(manifest.action.std)
         self.last: Inference | None = None
 
+    def reseed(self, seed: int) -> None:
+        """Draws the noise of a denoiser from another seed: its answers then do not depend on those before."""
+        self._model.reseed(seed)
+
     @property
     def name(self) -> str:
         """Of the policy."""

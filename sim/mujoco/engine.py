@@ -98,6 +98,10 @@ class MujocoEngine:
         """See `Engine`."""
         self._servos.set_target(position, velocity)
 
+    def weaken_grippers(self, share: float) -> None:
+        """See `Engine`."""
+        self._servos.weaken_grippers(share)
+
     def step(self) -> None:
         """See `Engine`."""
         mujoco.mj_step(self.model, self.data, SUBSTEPS)

@@ -102,6 +102,12 @@ class Servos:
             model.actuator_biasprm[i, :3] = [0.0, -stiffness, -damping]
             self._lead_s[i] = damping / stiffness * self._multipliers[i]
 
+    def weaken_grippers(self, share: float) -> None:
+        """Leaves the grippers so much of their force."""
+        for number, servo in enumerate(self._robot.servos):
+            if servo.grips:
+                self._model.actuator_forcerange[number] = [-share * servo.force, share * servo.force]
+
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets the (n,) positions and velocities that are tracked."""
         self._data.ctrl[:] = self.spread(position) + self._lead_s * velocity[self._columns]

@@ -69,6 +69,10 @@ class BulletEngine:
         """See `Engine`."""
         self.robot.set_target(position, velocity)
 
+    def weaken_grippers(self, share: float) -> None:
+        """See `Engine`."""
+        self.robot.weaken_grippers(share)
+
     def step(self) -> None:
         """See `Engine`."""
         pybullet.stepSimulation(physicsClientId=self.client)

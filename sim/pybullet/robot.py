@@ -29,11 +29,13 @@ class Robot:
         self._columns = [servo.column for servo in servos]
         self._multipliers = [servo.multiplier for servo in servos]
         self._offsets = [servo.offset for servo in servos]
-        self._forces, self._position_gains = [servo.force for servo in servos], [servo.gain for servo in servos]
+        self._position_gains = [servo.gain for servo in servos]
         self._velocity_gains = [1.0] * len(servos)
+        self.weaken_grippers(1.0)
 
     def load(self) -> None:
         """Loads the body, its base fixed."""
+        self.weaken_grippers(1.0)
         self.body: int = pybullet.loadURDF(self._made_of.urdf, useFixedBase=True, physicsClientId=self.client)
         count = pybullet.getNumJoints(self.body, physicsClientId=self.client)
         info = [pybullet.getJointInfo(self.body, j, physicsClientId=self.client) for j in range(count)]
@@ -44,6 +46,10 @@ class Robot:
         self.fingers = [[self.links[link] for link in links] for links in self._made_of.fingers]
         self._paint()
         self._couple(index)
+
+    def weaken_grippers(self, share: float) -> None:
+        """Leaves the grippers so much of their force from the next target on."""
+        self._forces = [servo.force * (share if servo.grips else 1.0) for servo in self._made_of.servos]
 
     def _paint(self) -> None:
         colours = self._made_of.rgb

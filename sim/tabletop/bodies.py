@@ -10,6 +10,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from tendon.core.types import Array
 from tendon.sim.bodies import Body, Part, Slide, Surface, Vector
 from tendon.sim.tabletop.items import DRAWER_TRAVEL, HANDLE_STANDOFF, Item
 from tendon.sim.tabletop.scene import Look
@@ -99,8 +100,23 @@ def table(look: Look) -> Body:
         rgb=look.table_rgb,
         position=(0.55, 0.0, -0.02),
         surface=Surface(friction=0.7),
-        texture=texture_files()[look.texture - 1] if look.texture else None,
+        texture=tiles_file(look.tiled) if look.tiled else texture_files()[look.texture - 1] if look.texture else None,
     )
+
+
+@functools.cache
+def tiles_file(contrast: float) -> str:
+    """Returns the path of a table texture of tiles with dots, drawn once a process.
+
+    Args:
+        contrast: of white and black, 0 to 1.
+    """
+    rows, columns = np.mgrid[0:128, 0:128]
+    tiles = ((rows // 21) + (columns // 21)) % 2
+    dots = np.hypot(rows % 21 - 10, columns % 21 - 10) < 5
+    path = Path(tempfile.mkdtemp(prefix="tendon-")) / "tiles.png"
+    _write(path, 1.0 - contrast * 0.9 * (tiles ^ dots))
+    return str(path)
 
 
 @functools.cache
@@ -120,6 +136,10 @@ def texture_files() -> tuple[str, ...]:
     paths = []
     for number, pattern in enumerate(patterns):
         path = folder / f"table{number}.png"
-        cv2.imwrite(str(path), np.repeat((np.clip(pattern, 0, 1) * 255).astype(np.uint8)[..., None], 3, axis=2))
+        _write(path, pattern)
         paths.append(str(path))
     return tuple(paths)
+
+
+def _write(path: Path, pattern: Array) -> None:
+    cv2.imwrite(str(path), np.repeat((np.clip(pattern, 0, 1) * 255).astype(np.uint8)[..., None], 3, axis=2))

@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 
 from tendon.core.types import Array
-from tendon.sim.perturbation import BadZero, Blur, Noise, Occlusion, Perturbation, SwappedCameras, WrongJoints
+from tendon.sim.perturbation import (
+    BadZero,
+    BentTool,
+    Blur,
+    Late,
+    Noise,
+    Occlusion,
+    Perturbation,
+    SwappedCameras,
+    WrongJoints,
+)
 from tendon.sim.tabletop.items import CONTAINERS, MOVABLE, Item
+from tendon.sim.tabletop.phrases import rephrase
 from tendon.sim.tabletop.scene import Look, Scene
 from tendon.sim.tabletop.world import World
 
@@ -168,6 +179,45 @@ class OtherPhysics(Perturbation):
         return replace(scene, items=tuple(items))
 
 
+@dataclass(frozen=True, kw_only=True)
+class WeakGripper(Perturbation):
+    """The gripper presses with 0.3 of its force."""
+
+    name: str = "gripper force"
+
+    def disturb(self, world: World, rng: np.random.Generator) -> None:
+        """Leaves it so much."""
+        world.engine.weaken_grippers(0.3**self.strength)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrangeTexture(Perturbation):
+    """The table has black and white tiles with dots, as no training scene had; with less strength they are paler."""
+
+    name: str = "texture"
+
+    def change(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """Covers the table."""
+        return replace(scene, look=replace(scene.look, tiled=min(self.strength, 1.0)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherWords(Perturbation):
+    """The task is asked for in known words that no training scene had together.
+
+    With a strength of 0.5 or less only the articles are left out; with more than 1 they are left out as well.
+    """
+
+    name: str = "phrasing"
+
+    def change(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """Rephrases."""
+        words = rephrase(scene.items, scene.task, rng) if self.strength > 0.5 else scene.instruction
+        if 0.0 < self.strength <= 0.5 or self.strength > 1.0:
+            words = " ".join(word for word in words.split() if word != "the")
+        return replace(scene, instruction=words)
+
+
 Numbers = tuple[float, ...]
 
 
@@ -210,5 +260,10 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     Trigger(),
     FartherOut(),
     OtherPhysics(),
+    WeakGripper(),
+    BentTool(),
+    StrangeTexture(),
+    OtherWords(),
+    Late(),
 )
 """All but nominal."""

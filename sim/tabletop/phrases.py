@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -53,9 +53,33 @@ PHRASES: dict[str, tuple[str, ...]] = {
 }
 
 
+OTHER_PHRASES: dict[str, tuple[str, ...]] = {
+    "lift": ("move the {x} up", "take the {x} up off the table"),
+    "in": ("lay the {x} into the {y}", "set the {x} in the {y}"),
+    "on": ("drop the {x} onto the {y}", "move the {x} on top of the {y}"),
+    "next_to": ("set the {x} beside the {y}", "lay the {x} near the {y}"),
+    "left_of": ("lay the {x} on the left of the {y}", "drop the {x} to the left side of the {y}"),
+    "right_of": ("lay the {x} on the right of the {y}", "drop the {x} to the right side of the {y}"),
+    "push": ("slide the {x} on the table to the {y}", "shove the {x} into the {y}"),
+    "stack": ("set the {x} on the top of the {y}", "pile the {x} up on the {y}"),
+    "open": ("move the drawer out", "open up the drawer"),
+    "close": ("slide the drawer shut", "push the drawer closed"),
+}
+"""Ways to ask that no training scene has, in words that training scenes have."""
+
+
+def rephrase(items: Sequence[Item], task: Task, rng: np.random.Generator) -> str:
+    """Returns one of the ways to ask for a task that nobody trained on."""
+    return _filled(OTHER_PHRASES, items, task, rng)
+
+
 def phrase(items: Sequence[Item], task: Task, rng: np.random.Generator) -> str:
     """Returns one of the ways to ask for a task."""
-    form = str(rng.choice(PHRASES[task.relation]))
+    return _filled(PHRASES, items, task, rng)
+
+
+def _filled(forms: Mapping[str, Sequence[str]], items: Sequence[Item], task: Task, rng: np.random.Generator) -> str:
+    form = str(rng.choice(forms[task.relation]))
     reference = "" if task.reference is None else items[task.reference].name
     return form.format(x=items[task.target].name, y=reference)
 

@@ -34,7 +34,7 @@ ENVIRONMENT = "tabletop"
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """Everything random that a camera sees and physics does not."""
+    """Everything random that a camera sees and physics does not; `tiled` is the contrast of tiles, 0 to 1."""
 
     table_rgb: tuple[float, float, float]
     texture: int
@@ -43,6 +43,7 @@ class Look:
     ambient: float
     camera_offset: tuple[float, float, float]
     camera_tilt: tuple[float, float]
+    tiled: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

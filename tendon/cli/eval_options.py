@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +16,7 @@ from tendon.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from tendon.evaluation.pool import Job
+    from tendon.evaluation.suite_file import SuiteFile
 
 
 class TimingName(str, Enum):
@@ -32,14 +33,20 @@ ContenderArgument = Annotated[
     str, typer.Argument(metavar="BUNDLE[+RESIDUAL]", help="Folder of the bundle, or the name of one; what corrects it.")
 ]
 SeedsOption = Annotated[
-    str, typer.Option(metavar="FIRST:END", help="Scenes; 100000-199999 tune, 200000-299999 report.")
+    str | None,
+    typer.Option(
+        metavar="FIRST:END",
+        help="Scenes; 100000-199999 tune, 200000-299999 report. By default the suite file's, or some to tune on.",
+    ),
 ]
-TimingOption = Annotated[TimingName, typer.Option(help="Of inference.")]
+TimingOption = Annotated[
+    TimingName | None, typer.Option(help="Of inference; by default the suite file's, or trained_prefix.")
+]
 DelayOption = Annotated[
     float | None, typer.Option(help="Inference delay in simulated time; by default the suite's, 0 for most.")
 ]
 SuiteOption = Annotated[
-    str, typer.Option(metavar="NAME", help="Of scenes, tasks and their world; auto fits the robot.")
+    str, typer.Option(metavar="NAME", help="Of scenes, tasks and their world, or a .yaml of one; auto fits the robot.")
 ]
 PerturbOption = Annotated[
     str, typer.Option(metavar="NAME=STRENGTH,...", help="Make it harder: of the suite's perturbations, 1 as named.")
@@ -71,6 +78,7 @@ class Trials:
         suite: its name.
         families: of that suite.
         simulator: its name.
+        cases: perturbations of single scenes, by seed; those of all count before them.
     """
 
     scenes: Sequence[int]
@@ -82,25 +90,22 @@ class Trials:
     delay_ms: float
     blank: bool = False
     perturbations: tuple[tuple[str, float], ...] = ()
+    cases: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
     def jobs(self, contender: Contender) -> list[Job]:
         """Returns a job for each scene."""
         from tendon.evaluation.episode import Setting, Timing
         from tendon.evaluation.pool import Job
 
-        setting = Setting(
-            timing=Timing(self.timing.value),
-            delay_ns=round(self.delay_ms * 1e6),
-            blank=self.blank,
-            perturbations=self.perturbations,
-        )
+        setting = Setting(timing=Timing(self.timing.value), delay_ns=round(self.delay_ms * 1e6), blank=self.blank)
+        asked = dict(self.perturbations)
         return [
             Job(
                 bundle=contender.bundle,
                 residual=contender.residual,
                 robot=self.robot,
                 seed=seed,
-                setting=setting,
+                setting=replace(setting, perturbations=tuple({**self.cases.get(seed, {}), **asked}.items())),
                 suite=self.suite,
                 simulator=self.simulator,
             )
@@ -110,16 +115,20 @@ class Trials:
     def __str__(self) -> str:
         from tendon.sim.simulators import SIMULATORS
 
-        where = f"{self.robot}, {self.suite} {self.scenes[0]}:{self.scenes[-1] + 1} in {SIMULATORS[self.simulator]}"
+        together = self.scenes[-1] - self.scenes[0] + 1 == len(self.scenes)
+        scenes = f"{self.scenes[0]}:{self.scenes[-1] + 1}" if together else f"{len(self.scenes)} scenes"
+        where = f"{self.robot}, {self.suite} {scenes} in {SIMULATORS[self.simulator]}"
         how = f"{self.timing.value}, delay {self.delay_ms:g} ms"
         harder = "".join(f", {name} {strength:g}" for name, strength in self.perturbations)
+        harder += ", each with perturbations of its own" if self.cases else ""
         return f"{where}, {how}" + (", instruction blanked" if self.blank else "") + harder
 
 
 def trials(
     *,
-    seeds: str,
-    timing: TimingName,
+    seeds: str | None,
+    usual_seeds: str = "100000:100060",
+    timing: TimingName | None,
     delay_ms: float | None,
     suite: str,
     robot: str,
@@ -133,16 +142,18 @@ def trials(
         ConfigError: an option has no meaning.
         MismatchError: the suite is not for the robot.
     """
-    from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
+    from tendon.evaluation.suite_file import SuiteFile, is_suite_file, read_suite_file
     from tendon.evaluation.suites import load_suite, suite_for
     from tendon.robots.profile import load_profile
     from tendon.sim.simulators import choose
 
-    scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
+    name = str(Path(suite).expanduser().resolve()) if is_suite_file(suite) else suite
+    said = read_suite_file(Path(name)) if is_suite_file(name) else SuiteFile(suite=name)
+    scenes = _scenes(seeds, said, usual_seeds)
     if delay_ms is not None:
         check_delay(delay_ms)
     profile = load_profile(robot)
-    name = suite_for(profile, suite)
+    name = suite_for(profile, name)
     found = load_suite(name)
     found.scene(profile, scenes[0])
     perturbations = _strengths(perturb)
@@ -154,11 +165,21 @@ def trials(
         families=found.families,
         simulator=choose(simulator),
         robot=robot,
-        timing=timing,
+        timing=timing or TimingName(said.timing),
         delay_ms=delay_ms,
         blank=blank,
         perturbations=perturbations,
+        cases={case.seed: case.perturbations for case in said.cases},
     )
+
+
+def _scenes(seeds: str | None, said: SuiteFile, usual: str) -> Sequence[int]:
+    """Returns the seeds that are asked for, else the suite file's, else the usual ones."""
+    from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
+
+    if said.cases and seeds is None:
+        return [case.seed for case in said.cases]
+    return parse_seeds(seeds or said.episodes or usual, FIRST_SEED, END_SEED)
 
 
 def _strengths(text: str) -> tuple[tuple[str, float], ...]:

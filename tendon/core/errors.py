@@ -43,3 +43,7 @@ class RemoteError(TendonError, ConnectionError):
 
 class MissingDependencyError(TendonError, ImportError):
     """An optional dependency is not installed. The message names the extra that brings it."""
+
+
+class WorkerError(TendonError, RuntimeError):
+    """A process that was started for a part of the work ended before it was done."""

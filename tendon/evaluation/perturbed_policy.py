@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import numpy as np
 
 from tendon.core.pace import Pace
@@ -9,6 +11,14 @@ from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
 from tendon.sim.perturbation import NOMINAL, Perturbation
 from tendon.sim.suite import Scene, World
+
+
+@runtime_checkable
+class Drawing(Protocol):
+    """A policy whose answers have noise in them."""
+
+    def reseed(self, seed: int) -> None:
+        """Draws it from this seed from here on."""
 
 
 class PerturbedPolicy:
@@ -29,11 +39,13 @@ class PerturbedPolicy:
         self.joint_zero = np.zeros(len(world.profile.joint_names))
 
     def begin(self, perturbation: Perturbation, scene: Scene) -> Scene:
-        """Starts an episode; returns the scene to load."""
+        """Starts an episode, which depends on none before it; returns the scene to load."""
         self._perturbation, self._rng = perturbation, np.random.default_rng([scene.seed % 2**63, 17])
         arm, drawn = self._world.profile.group_indices("arm"), scene.seed % 2**63 if self._arm is None else self._arm
         self.joint_zero = np.zeros_like(self.joint_zero)
-        self.joint_zero[arm] = perturbation.joint_zero(len(arm), np.random.default_rng([drawn, 23]))
+        self.joint_zero[arm] = perturbation.joint_zero(self._world.profile, np.random.default_rng([drawn, 23]))
+        if isinstance(self._policy, Drawing):
+            self._policy.reseed(scene.seed % 2**63)
         changed: Scene = perturbation.change(scene, np.random.default_rng([scene.seed % 2**63, 19]))
         return changed
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import functools
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tendon.control.residual.bounded import BoundedResidual
-from tendon.core.errors import MismatchError
-from tendon.core.orphans import deaf_to_interrupts, end_with_parent
+from tendon.core.checks import closest
+from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.protocols import Policy
 from tendon.evaluation.episode import Episode, Setting, Timing
 from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
+from tendon.evaluation.rollout import Rollout
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
+from tendon.evaluation.workers import run_in_processes
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import EXPERT
 from tendon.policies.inference.policy import BundlePolicy
@@ -26,6 +27,9 @@ from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.simulators import AUTO
 from tendon.sim.suite import Suite, World
+
+ENGINES = PROCESSES, RAY = "processes", "ray"
+"""What episodes are spread over: the processors of this machine, or a cluster."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +58,14 @@ def run_here(
         setting: of all episodes.
         simulator: see `tendon.sim.simulators`.
     """
-    tools = _Tools(suite, policy, robot, setting.timing, simulator)
+    tools = Tools(suite, policy, robot, setting.timing, simulator)
     try:
         return [tools.run(seed, setting) for seed in seeds]
     finally:
         tools.close()
 
 
-class _Tools:
+class Tools:
     """A world, a policy and what runs it there."""
 
     def __init__(
@@ -86,12 +90,25 @@ class _Tools:
             self.close()
             raise
 
+    @property
+    def world(self) -> World:
+        """Where it acts."""
+        return self._backend.world
+
     def run(self, seed: int, setting: Setting) -> Episode:
         """Runs one episode."""
+        rollout = self.begin(seed, setting)
+        while not rollout.over:
+            rollout.tick()
+        return rollout.episode()
+
+    def begin(self, seed: int, setting: Setting) -> Rollout:
+        """Returns an episode at its start."""
         perturbation = self._suite.harder(dict(setting.perturbations))
+        setting = replace(setting, delay_ns=setting.delay_ns + perturbation.delay_ns)
         scene = self._policy.begin(perturbation, self._suite.scene(self._runner.profile, seed))
         self._backend.joint_zero = self._policy.joint_zero
-        return self._runner.run(scene, setting)
+        return self._runner.begin(scene, setting)
 
     def close(self) -> None:
         """Frees the world."""
@@ -119,8 +136,13 @@ def _residual(folder: Path, policy: Policy | Path | str, profile: RobotProfile) 
 
 
 @functools.lru_cache(maxsize=2)
-def _tools(suite: str, policy: Path | str, robot: str, timing: Timing, simulator: str, residual: Path | None) -> _Tools:
-    return _Tools(load_suite(suite), policy, robot, timing, simulator, residual)
+def _tools(suite: str, policy: Path | str, robot: str, timing: Timing, simulator: str, residual: Path | None) -> Tools:
+    return Tools(load_suite(suite), policy, robot, timing, simulator, residual)
+
+
+def open_tools(job: Job) -> Tools:
+    """Returns what runs a job in this process; whoever asks closes it."""
+    return Tools(load_suite(job.suite), job.bundle, job.robot, job.setting.timing, job.simulator, job.residual)
 
 
 def _run(job: Job) -> tuple[Job, Episode]:
@@ -128,9 +150,23 @@ def _run(job: Job) -> tuple[Job, Episode]:
     return job, tools.run(job.seed, job.setting)
 
 
-def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Episode]]:
-    """Yields each job with its episode as they end, in any order."""
-    with deaf_to_interrupts():
-        pool = multiprocessing.get_context("spawn").Pool(workers, initializer=end_with_parent)
-    with pool:
-        yield from pool.imap_unordered(_run, jobs)
+def run_jobs(jobs: Sequence[Job], workers: int, engine: str = PROCESSES) -> Iterator[tuple[Job, Episode]]:
+    """Yields each job with its episode as they end, in any order; which one is run where changes none of them.
+
+    Args:
+        jobs: to run.
+        workers: how many at once.
+        engine: one of `ENGINES`.
+
+    Raises:
+        ConfigError: there is no such engine.
+        MissingDependencyError: it is not installed.
+        WorkerError: a process of it was killed.
+    """
+    if engine not in ENGINES:
+        raise ConfigError(f"engine is {engine!r}{closest(engine, ENGINES)}")
+    if engine == RAY:
+        from tendon.evaluation.ray_workers import run_in_ray
+
+        return run_in_ray(_run, jobs, workers)
+    return run_in_processes(_run, jobs, workers)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
+from tendon.evaluation.suite_file import is_suite_file, read_suite_file
 from tendon.robots.profile import RobotProfile
 from tendon.sim import require_sim
 from tendon.sim.suite import Suite
@@ -39,12 +41,20 @@ def suite_for(profile: RobotProfile, name: str = AUTO_SUITE) -> str:
 
 
 def load_suite(name: str) -> Suite:
-    """Returns a suite.
+    """Returns a suite, by its name or of a file (`tendon.evaluation.suite_file`).
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: there is none of that name, or its file has something in it that has no meaning.
         MissingDependencyError: the simulator is not installed.
     """
+    if is_suite_file(name):
+        said = read_suite_file(Path(name))
+        if is_suite_file(said.suite):
+            raise ConfigError(f"{name}: suite is {said.suite!r}: name one of {', '.join(SUITES)}, not another file")
+        try:
+            return said.made_of(load_suite(said.suite))
+        except ConfigError as error:
+            raise type(error)(f"{name}: {error}") from error
     if name not in SUITES:
         raise ConfigError(f"suite is {name!r}{closest(name, tuple(SUITES))}")
     require_sim()

@@ -19,7 +19,9 @@ class TrackingWatch:
     """The joints of one controller, those with a tracking tolerance.
 
     A joint state is compared with the command that the robot played at its stamp, when the next command shows that no
-    other one came between: messages of two nodes overtake one another, most of all where a machine stood still.
+    other one came between: messages of two nodes overtake one another, most of all where a machine stood still. What
+    is measured after the end of a command was commanded by nobody: the controller sends none while it is not armed, and
+    a robot may be led by hand then.
 
     Args:
         profile: the tolerances, and what is added to them.
@@ -53,6 +55,8 @@ class TrackingWatch:
                 continue
             if lost and stamp_ns > played.stamp_ns + self._committed_ns:
                 continue  # what was lost may have led elsewhere
+            if stamp_ns > played.stamp_ns + played.times_ns[-1] + self._committed_ns:
+                continue
             away = np.abs(position - sample(played, stamp_ns)[0])
             over = np.flatnonzero(~(away <= self._allowed))
             if len(over) and not reason:

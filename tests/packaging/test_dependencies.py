@@ -40,6 +40,7 @@ RUNTIMES = {"cpu": "onnxruntime", "gpu": "onnxruntime-gpu"}
 OPTIONAL: Mapping[str, tuple[str, str]] = {
     "PIL": ("pillow", "sim"),
     "av": ("av", "sim"),
+    "cma": ("cma", "redteam"),
     "scipy": ("scipy", "sim"),
     "gymnasium": ("gymnasium", "sim"),
     "matplotlib": ("matplotlib", "sim"),
@@ -50,6 +51,7 @@ OPTIONAL: Mapping[str, tuple[str, str]] = {
     "pybullet": ("pybullet", "sim"),
     "pybullet_data": ("pybullet", "sim"),
     "pytest": ("pytest", "dev"),
+    "ray": ("ray", "ray"),
     "rerun": ("rerun-sdk", "view"),
     "torch": ("torch", "train"),
     "websockets": ("websockets", "remote"),

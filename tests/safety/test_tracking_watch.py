@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,23 @@ def test_the_first_command_after_a_robot_was_moved_is_compared_with_nothing_olde
     for sent, measured in SWING[:50]:
         watch.measured(sent.stamp_ns - 10**9, whole(measured + 1.0))
         assert watch.commanded(sent, lost=False) == ""
+
+
+def test_a_robot_that_was_moved_while_nobody_commanded_it_is_not_stopped_by_its_next_command() -> None:
+    watch = TrackingWatch(PROFILE, ARM)
+    for sent, measured in SWING[:50]:
+        watch.measured(sent.stamp_ns, whole(measured))
+        assert watch.commanded(sent, lost=False) == ""
+    last, (again, there) = SWING[49][0], SWING[50]
+    end_ns = last.stamp_ns + last.times_ns[-1]
+    led = there + 1.0
+    for k in range(60):
+        watch.measured(end_ns + 10**9 + 10 * k * MS, whole(led))
+    moved = replace(again, stamp_ns=end_ns + 2 * 10**9, position=again.position + 1.0)
+    assert watch.commanded(moved, lost=False) == ""
+    watch.measured(moved.stamp_ns, whole(there))
+    following = replace(moved, stamp_ns=moved.stamp_ns + 10 * MS)
+    assert "is 1" in watch.commanded(following, lost=False), "from then on it is compared again"
 
 
 def silent(watch: SilenceWatch, now_ms: int) -> list[str]:

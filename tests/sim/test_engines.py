@@ -186,6 +186,17 @@ def test_a_cube_is_gripped_lifted_kept_and_let_go(engine: Engine) -> None:
     assert not engine.gripped(0) and engine.pose(0)[2] < 0.05
 
 
+def test_a_weak_gripper_presses_less_until_the_next_load(engine: Engine) -> None:
+    pressed = []
+    for share in (1.0, 0.2, 1.0):
+        load(engine, cube(), joints=at((0.5, 0.0, 0.02), OPEN))
+        if share < 1.0:
+            engine.weaken_grippers(share)
+        lead(engine, at((0.5, 0.0, 0.02), CLOSED), 1.0)
+        pressed.append(abs(float(engine.joint_effort()[-1])))
+    assert pressed[0] == pytest.approx(pressed[2], rel=1e-6) and pressed[1] < 0.3 * pressed[0]
+
+
 def test_a_drawer_stays_is_pulled_open_and_ends_at_its_travel(engine: Engine) -> None:
     load(engine, drawer(), joints=at((0.55, 0.0, 0.2), OPEN))
     lead(engine, at((0.55, 0.0, 0.055), OPEN))

@@ -9,7 +9,6 @@ Examples:
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
@@ -25,21 +24,30 @@ from tendon.cli.eval_options import (
     SeedsOption,
     SimulatorOption,
     SuiteOption,
-    TimingName,
     TimingOption,
     find_contender,
     shortened,
     trials,
 )
+from tendon.cli.eval_results import (
+    EngineOption,
+    ReportOption,
+    VideosOption,
+    draw_films,
+    gather,
+    require_report,
+    write_json,
+    write_report,
+)
 from tendon.cli.options import RobotOption, WorkersOption
-from tendon.cli.outputs import require_file, writing
-from tendon.cli.progress import CountingBar
+from tendon.cli.outputs import require_file
+from tendon.cli.pair_table import pair_table, verdict
 from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from tendon.evaluation.episode import Episode
-    from tendon.evaluation.paired import PairedTest
+    from tendon.evaluation.pool import Job
 
 Pair = tuple["Episode", "Episode"]
 DISCORDANT = (0.1, 0.2, 0.3, 0.4)
@@ -49,14 +57,17 @@ DISCORDANT = (0.1, 0.2, 0.3, 0.4)
 def command(
     first: Annotated[str | None, typer.Argument(metavar="A", help="A bundle, or expert.")] = None,
     second: Annotated[str | None, typer.Argument(metavar="B", help="Another one.")] = None,
-    seeds: SeedsOption = "100000:100240",
-    timing: TimingOption = TimingName.TRAINED_PREFIX,
+    seeds: SeedsOption = None,
+    timing: TimingOption = None,
     delay_ms: DelayOption = None,
     perturb: PerturbOption = "",
     suite: SuiteOption = "auto",
     robot: RobotOption = "panda",
     simulator: SimulatorOption = "auto",
     workers: WorkersOption = 2,
+    engine: EngineOption = "processes",
+    report: ReportOption = None,
+    videos: VideosOption = 4,
     until_shown: Annotated[bool, typer.Option("--until-shown", help="End when one is shown to be better.")] = False,
     plan: Annotated[
         float | None,
@@ -67,17 +78,19 @@ def command(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the tests and every episode.")] = None,
 ) -> int:
     """Compares and prints what is shown."""
+    from tendon.evaluation.page.origin import origin
     from tendon.evaluation.paired import PairedTest
-    from tendon.evaluation.pool import run_jobs
 
     if plan is not None:
         return _plan(plan)
     if first is None or second is None:
         raise ConfigError("name two policies to compare, A and B; or --plan 0.1")
+    require_report(report)
     if out is not None:
         require_file(out)
     asked = trials(
         seeds=seeds,
+        usual_seeds="100000:100240",
         timing=timing,
         delay_ms=delay_ms,
         suite=suite,
@@ -91,23 +104,29 @@ def command(
             f"{first} and {second} are the same policy, {shortened(one.digest)}: there is nothing to compare"
         )
     jobs = [job for pair in zip(asked.jobs(one), asked.jobs(other), strict=True) for job in pair]
-    test, pairs = PairedTest(), list[Pair]()
+    test, pairs, p_values = PairedTest(), list[Pair](), list[float]()
     waiting: dict[int, dict[bool, Episode]] = defaultdict(dict)
-    with CountingBar("compare", len(asked.scenes)) as bar:
-        for job, episode in run_jobs(jobs, workers):
-            waiting[job.seed][(job.bundle, job.residual) == (other.bundle, other.residual)] = episode
-            # In the order of seeds: a good episode ends sooner, so the order in which they end is not fair.
-            while len(pairs) < len(asked.scenes) and len(waiting[seed := asked.scenes[len(pairs)]]) == 2:
-                pair = waiting[seed][False], waiting[seed][True]
-                pairs.append(pair)
-                test.take(pair[0].success, pair[1].success, pair[1].progress - pair[0].progress)
-                bar.advance(1, f"only A {test.first}, only B {test.second}, p {test.p_value:.3g} at any time")
-            if until_shown and test.better:
-                break
+
+    def take(job: Job, episode: Episode) -> bool:
+        waiting[job.seed][(job.bundle, job.residual) == (other.bundle, other.residual)] = episode
+        # In the order of seeds: a good episode ends sooner, so the order in which they end is not fair.
+        while len(pairs) < len(asked.scenes) and len(waiting[seed := asked.scenes[len(pairs)]]) == 2:
+            pair = waiting[seed][False], waiting[seed][True]
+            pairs.append(pair)
+            test.take(pair[0].success, pair[1].success, pair[1].progress - pair[0].progress)
+            p_values.append(test.p_value)
+        return until_shown and bool(test.better)
+
+    def note() -> str:
+        return f"only A {test.first}, only B {test.second}, p {test.p_value:.3g} at any time"
+
+    gathered = gather("compare", jobs, workers, engine, take, note)
+    if not pairs:
+        gathered.raise_error()
     print(f"A {first} ({shortened(one.digest)})\nB {second} ({shortened(other.digest)})\n{asked}")
-    Console().print(_table(pairs, asked.families))
-    print("\n".join(_verdict(test)))
-    if out is not None:
+    Console().print(pair_table(pairs, asked.families))
+    print("\n".join(verdict(test)))
+    if out or report:
         rows = [{"a": asdict(a), "b": asdict(b)} for a, b in pairs]
         said = {"a": one.digest, "b": other.digest, "robot": robot, "suite": asked.suite, "simulator": asked.simulator}
         found = {
@@ -117,42 +136,28 @@ def command(
             "p_any_time": test.p_value,
             "progress_p_any_time": test.progress_p_value,
         }
-        how = {"timing": timing.value, "delay_ms": asked.delay_ms, "perturb": perturb}
-        with writing(out):
-            out.write_text(json.dumps({**said, **how, **found, "episodes": rows}, indent=1))
+        how = {"timing": asked.timing.value, "delay_ms": asked.delay_ms, "perturb": perturb}
+        whole = {
+            **said,
+            **how,
+            **found,
+            "policies": {"A": first, "B": second},
+            "described": str(asked),
+            "ended_early": gathered.ended_early,
+            "verdict": verdict(test),
+            "p_values": p_values,
+            "origin": origin(policies={"A": one.digest, "B": other.digest}, robot=robot, suite=asked.suite),
+            "episodes": rows,
+        }
+        if out:
+            write_json(out, whole)
+        if report:
+            from tendon.evaluation.page.pages import compare_page
+
+            films = [] if gathered.error else draw_films(gathered.runs, videos)
+            write_report(report, compare_page(whole, films), whole)
+    gathered.raise_error()
     return 0
-
-
-def _table(pairs: list[Pair], families: tuple[str, ...]) -> Table:
-    from tendon.evaluation.paired import mcnemar
-    from tendon.evaluation.statistics import paired_difference, wilson
-
-    table = Table()
-    for column in ("family", "A", "B", "B - A", "p (McNemar)"):
-        table.add_column(column)
-    for family in (*families, "all"):
-        own = [(a, b) for a, b in pairs if family in (a.family, "all")]
-        if not own:
-            continue
-        outcomes = [[episode.success for episode in side] for side in zip(*own, strict=True)]
-        change = paired_difference(*outcomes)
-        rates = (str(wilson(sum(side), len(side))) for side in outcomes)
-        table.add_row(family, *rates, str(change), f"{mcnemar(change.first, change.second):.3g}")
-    return table
-
-
-def _verdict(test: PairedTest) -> list[str]:
-    names = {"first": "A", "second": "B"}
-
-    def said(which: str, what: str, p_value: float) -> str:
-        shown = f"{names[which]} {what}" if which else f"not shown which {what}"
-        return f"{shown}, p {p_value:.3g} at any time"
-
-    return [
-        f"after {test.count} scenes: {said(test.better, 'succeeds more often', test.p_value)}; "
-        f"{said(test.further, 'gets further', test.progress_p_value)}",
-        "McNemar's p is for a number of scenes that was fixed beforehand; the other holds whenever one looks.",
-    ]
 
 
 def _plan(difference: float) -> int:

@@ -5,6 +5,7 @@ Examples:
   tendon eval run bundles/tabletop --seeds 200000:200240 --blank
   tendon eval run bundles/tabletop --perturb light_and_colour=0.5,dynamics
   tendon eval run bundles/tabletop --seeds 200000:200060 --timing overwrite --delay-ms 200
+  tendon eval run bundles/tabletop --suite outputs/redteam/suite.yaml --report outputs/report.html
   tendon eval run bundles/tabletop+outputs/residual/seed0 --suite tabletop_hard
   tendon eval run expert --robot so101 --simulator mujoco
   tendon eval run bundles/mine --at-least 0.8 --junit outputs/eval.xml
@@ -12,7 +13,6 @@ Examples:
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,24 +26,33 @@ from tendon.cli.eval_options import (
     SeedsOption,
     SimulatorOption,
     SuiteOption,
-    TimingName,
     TimingOption,
     find_contender,
     shortened,
     trials,
 )
+from tendon.cli.eval_results import (
+    EngineOption,
+    ReportOption,
+    VideosOption,
+    draw_films,
+    gather,
+    require_report,
+    write_json,
+    write_report,
+)
 from tendon.cli.options import RobotOption, WorkersOption
 from tendon.cli.outputs import require_file, writing
-from tendon.cli.progress import CountingBar
 
 if TYPE_CHECKING:
     from tendon.evaluation.episode import Episode
+    from tendon.evaluation.pool import Job
 
 
 def command(
     bundle: ContenderArgument,
-    seeds: SeedsOption = "100000:100060",
-    timing: TimingOption = TimingName.TRAINED_PREFIX,
+    seeds: SeedsOption = None,
+    timing: TimingOption = None,
     delay_ms: DelayOption = None,
     blank: Annotated[bool, typer.Option("--blank", help="Leave the instruction empty: a control run.")] = False,
     perturb: PerturbOption = "",
@@ -51,6 +60,9 @@ def command(
     robot: RobotOption = "panda",
     simulator: SimulatorOption = "auto",
     workers: WorkersOption = 2,
+    engine: EngineOption = "processes",
+    report: ReportOption = None,
+    videos: VideosOption = 4,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the summary and every episode.")] = None,
     at_least: Annotated[
         float | None,
@@ -67,10 +79,11 @@ def command(
         0, or 1 when less success was shown than `--at-least` asks for.
     """
     from tendon.evaluation.junit import episode_cases, family_cases, junit_xml
-    from tendon.evaluation.pool import run_jobs
+    from tendon.evaluation.page.origin import origin
     from tendon.evaluation.report import lines, summarise
     from tendon.evaluation.statistics import check_bound, doubt_of, wilson
 
+    require_report(report)
     if out is not None:
         require_file(out)
     if junit is not None:
@@ -88,12 +101,16 @@ def command(
         blank=blank,
     )
     contender = find_contender(bundle, robot)
-    jobs = asked.jobs(contender)
-    episodes: list[Episode] = []
-    with CountingBar("eval", len(jobs)) as bar:
-        for _, episode in run_jobs(jobs, workers):
-            episodes.append(episode)
-            bar.advance(1, f"{sum(e.success for e in episodes)} succeeded")
+    done: list[bool] = []
+
+    def take(job: Job, episode: Episode) -> bool:
+        done.append(episode.success)
+        return False
+
+    gathered = gather("eval", asked.jobs(contender), workers, engine, take, lambda: f"{sum(done)} succeeded")
+    episodes = gathered.episodes
+    if not episodes:
+        gathered.raise_error()
     summary = summarise(episodes, asked.families)
     print(f"{bundle} ({shortened(contender.digest)}), {asked}")
     print("\n".join(lines(summary)))
@@ -101,16 +118,32 @@ def command(
     doubt = "" if at_least is None else doubt_of(success, at_least)
     if doubt:
         print(doubt)
-    where = {"bundle": contender.digest, "robot": robot, "suite": asked.suite, "simulator": asked.simulator}
-    how = {"timing": timing.value, "delay_ms": asked.delay_ms, "blank": blank, "perturb": perturb}
+    where: dict[str, object] = {"bundle": contender.digest, "robot": robot, "suite": asked.suite}
+    where |= {"simulator": asked.simulator}
+    how = {"timing": asked.timing.value, "delay_ms": asked.delay_ms, "blank": blank, "perturb": perturb}
     if junit is not None:
         cases = (
             episode_cases(asked.suite, episodes) if at_least is None else family_cases(asked.suite, episodes, at_least)
         )
         with writing(junit):
             junit.write_text(junit_xml(f"tendon eval run {bundle}", cases, {**where, **how, "success": success}))
-    if out:
-        rows = [asdict(e) for e in sorted(episodes, key=lambda e: e.seed)]
-        with writing(out):
-            out.write_text(json.dumps({**where, **how, "summary": summary, "episodes": rows}, indent=1))
+    if out or report:
+        found = {
+            **where,
+            **how,
+            "policy": bundle,
+            "described": str(asked),
+            "ended_early": gathered.ended_early,
+            "origin": origin(policies={bundle: contender.digest}, robot=robot, suite=asked.suite),
+            "summary": summary,
+            "episodes": [asdict(episode) for episode in episodes],
+        }
+        if out:
+            write_json(out, found)
+        if report:
+            from tendon.evaluation.page.pages import run_page
+
+            films = [] if gathered.error else draw_films(gathered.runs, videos)
+            write_report(report, run_page(found, films), found)
+    gathered.raise_error()
     return int(bool(doubt))

@@ -1,0 +1,137 @@
+"""Episodes as they end, and what is left of them: also of those before Ctrl-C, or before a worker was killed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from tendon.cli.outputs import require_file, writing
+from tendon.cli.progress import CountingBar
+from tendon.core.errors import ConfigError, WorkerError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from tendon.evaluation.episode import Episode
+    from tendon.evaluation.pool import Job
+
+EngineOption = Annotated[
+    str, typer.Option(metavar="NAME", help="processes of this machine, or ray: a cluster (RAY_ADDRESS), else Ray here.")
+]
+ReportOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A .html that needs nothing else; FILE.json with all is beside it.")
+]
+VideosOption = Annotated[int, typer.Option(min=0, max=24, help="Of failures, at most, in the report.")]
+
+
+@dataclass
+class Gathered:
+    """What has ended.
+
+    Attributes:
+        runs: in the order in which they ended.
+        ended_early: why not all did; empty when all did.
+        error: that ended it, to be raised when what there is has been written.
+    """
+
+    runs: list[tuple[Job, Episode]] = field(default_factory=list)
+    ended_early: str = ""
+    error: BaseException | None = None
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """By seed."""
+        return sorted((episode for _, episode in self.runs), key=lambda episode: episode.seed)
+
+    def raise_error(self) -> None:
+        """Raises what ended it early, if anything did."""
+        if self.error is not None:
+            raise self.error
+
+
+def gather(
+    title: str,
+    jobs: Sequence[Job],
+    workers: int,
+    engine: str = "processes",
+    take: Callable[[Job, Episode], bool] = lambda job, episode: False,
+    note: Callable[[], str] = str,
+) -> Gathered:
+    """Runs jobs behind a bar.
+
+    Args:
+        title: of the bar.
+        jobs: to run.
+        workers: how many at once.
+        engine: see `run_jobs`.
+        take: is given each as it ends; returns whether that is enough.
+        note: for the bar.
+    """
+    from tendon.evaluation import pool
+
+    found = Gathered()
+    try:
+        with (
+            CountingBar(title, len(jobs)) as bar,
+            closing(cast("Generator[tuple[Job, Episode]]", pool.run_jobs(jobs, workers, engine))) as runs,
+        ):
+            for job, episode in runs:
+                found.runs.append((job, episode))
+                enough = take(job, episode)
+                bar.advance(1, note())
+                if enough:
+                    break
+    except KeyboardInterrupt as error:
+        found.ended_early, found.error = f"Ctrl-C after {len(found.runs)} of {len(jobs)} episodes", error
+    except WorkerError as error:
+        found.ended_early, found.error = str(error), error
+    return found
+
+
+def require_report(report: Path | None) -> None:
+    """Checks that a report and its JSON can be written.
+
+    Raises:
+        ConfigError: they cannot, or it is no .html.
+    """
+    if report is None:
+        return
+    if report.suffix != ".html":
+        raise ConfigError(f"--report {report} must end in .html: its JSON is beside it")
+    require_file(report, "--report")
+    require_file(report.with_suffix(".json"), "--report")
+
+
+def write_report(report: Path, page: str, found: Mapping[str, Any]) -> None:
+    """Writes a page, and what it was made of beside it."""
+    write_json(report.with_suffix(".json"), found)
+    with writing(report):
+        report.write_text(page, encoding="utf-8")
+    print(f"report: {report}")
+
+
+def write_json(file: Path, found: Mapping[str, Any]) -> None:
+    """Writes what was found."""
+    with writing(file):
+        file.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+def draw_films(runs: Sequence[tuple[Job, Episode]], most: int) -> list[tuple[bytes, str]]:
+    """Returns videos of failures, drawn behind a bar; Ctrl-C leaves those that there are."""
+    from tendon.evaluation.page.films import films, worth_seeing
+
+    chosen, drawn = worth_seeing(runs, most), list[tuple[bytes, str]]()
+    if not chosen:
+        return []
+    with CountingBar("videos", len(chosen)) as bar:
+        try:
+            drawn.extend(films(chosen, lambda: bar.advance(1, "")))
+        except KeyboardInterrupt:
+            print(f"Ctrl-C: {len(drawn)} of {len(chosen)} videos")
+    return drawn

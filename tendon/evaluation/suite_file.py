@@ -1,0 +1,100 @@
+"""A suite as a file: another suite made harder, with the episodes to run in it. What `--suite FILE.yaml` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
+
+from tendon.core.config import build
+from tendon.core.errors import ConfigError
+from tendon.core.fields import OneOf, Range, check_fields
+from tendon.evaluation.episode import Timing
+from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
+from tendon.robots.environment import read_yaml
+from tendon.sim.suite import Difficulty, Suite
+
+SUFFIXES = (".yaml", ".yml")
+Seed = Annotated[int, Range(least=FIRST_SEED, most=END_SEED - 1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """An episode with a difficulty of its own.
+
+    Attributes:
+        seed: of its scene.
+        perturbations: with their strengths, in the order in which they act; they count before those of the suite.
+        found: what came of it when it was written down, for people.
+    """
+
+    seed: Seed
+    perturbations: Mapping[str, float] = field(default_factory=dict)
+    found: str = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"case of seed {self.seed}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteFile:
+    """What the file says.
+
+    Attributes:
+        suite: whose scenes, tasks and world these are: a name.
+        timing: of inference, where none is asked for.
+        episodes: seeds FIRST:END, where none are asked for.
+        cases: episodes one by one, in place of those.
+        perturbations, delay_s, arm: as `Difficulty` says.
+    """
+
+    suite: str
+    timing: Annotated[str, OneOf(tuple(each.value for each in Timing))] = Timing.TRAINED_PREFIX.value
+    episodes: str = ""
+    cases: tuple[Case, ...] = ()
+    perturbations: Mapping[str, float] = field(default_factory=dict)
+    delay_s: float = 0.0
+    arm: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, "suite")
+        if self.cases and self.episodes:
+            raise ConfigError("a suite has episodes or cases, not both: leave one out")
+        seeds = [case.seed for case in self.cases]
+        if twice := sorted({seed for seed in seeds if seeds.count(seed) > 1}):
+            raise ConfigError(f"seed {twice[0]} has two cases: results are told by their seeds, so leave one out")
+
+    @property
+    def difficulty(self) -> Difficulty:
+        """What every episode is made harder by.
+
+        Raises:
+            ConfigError: a value has no meaning.
+        """
+        return Difficulty(perturbations=self.perturbations, delay_s=self.delay_s, arm=self.arm)
+
+    def made_of(self, suite: Suite) -> Suite:
+        """Returns the suite, made harder.
+
+        Raises:
+            ConfigError: it has no perturbation of a name, or a strength is out of its range.
+        """
+        harder = replace(suite, difficulty=self.difficulty)
+        for case in (Case(seed=FIRST_SEED), *self.cases):
+            harder.harder(case.perturbations)
+        return harder
+
+
+def is_suite_file(name: str) -> bool:
+    """Returns whether a suite's name is that of a file."""
+    return Path(name).suffix in SUFFIXES
+
+
+def read_suite_file(path: Path) -> SuiteFile:
+    """Reads a suite of a file.
+
+    Raises:
+        ConfigError: there is no such file, or something in it has no meaning.
+    """
+    return build(SuiteFile, str(path), read_yaml(path, "suite"))

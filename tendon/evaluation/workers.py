@@ -1,0 +1,110 @@
+"""A function of many jobs in several processes. One that is killed is told, and does not leave the others waiting."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from tendon.core.errors import WorkerError
+from tendon.core.orphans import deaf_to_interrupts, end_with_parent
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+J = TypeVar("J")
+R = TypeVar("R")
+END_S = 5.0
+
+
+def run_in_processes(function: Callable[[J], R], jobs: Sequence[J], workers: int) -> Iterator[R]:
+    """Yields what a function makes of each job, as they end, in any order. Closing it ends the processes at once.
+
+    Args:
+        function: of a module, so that other processes find it.
+        jobs: that other processes can be sent.
+        workers: processes; no more are started than there are jobs.
+
+    Raises:
+        WorkerError: a process was killed, as one is that takes too much memory.
+        Exception: what the function raised there.
+    """
+    started = list[_Worker[J, R]]()
+    try:
+        with deaf_to_interrupts():
+            started += [_Worker(function) for _ in range(min(workers, len(jobs)))]
+        left = list(reversed(jobs))
+        busy = dict[object, _Worker[J, R]]()
+        for worker in started:
+            worker.take(left.pop())
+            busy[worker.connection] = worker
+        while busy:
+            for connection in wait([worker.connection for worker in busy.values()]):
+                worker = busy.pop(connection)
+                result = worker.result()
+                if left:
+                    worker.take(left.pop())
+                    busy[worker.connection] = worker
+                yield result
+    finally:
+        for worker in started:
+            worker.end()
+
+
+class _Worker(Generic[J, R]):
+    """A process that does one job after the other."""
+
+    def __init__(self, function: Callable[[J], R]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, far = context.Pipe()
+        self._process: SpawnProcess = context.Process(target=_serve, args=(far, function), daemon=True)
+        self._process.start()
+        far.close()  # its end of file is then that of the process
+        self._job: J | None = None
+
+    def take(self, job: J) -> None:
+        """Sends a job; a process that is gone is told by `result`."""
+        self._job = job
+        with contextlib.suppress(OSError):
+            self.connection.send(job)
+
+    def result(self) -> R:
+        """Returns what became of the job."""
+        try:
+            done, value = self.connection.recv()
+        except (EOFError, OSError):
+            self._process.join(END_S)
+            raise WorkerError(
+                f"a worker process ended ({self._process.exitcode}) in {self._job}: was it killed, or was there no "
+                "memory? take fewer --workers"
+            ) from None
+        if not done:
+            raise value
+        result: R = value
+        return result
+
+    def end(self) -> None:
+        """Ends the process, whatever it does."""
+        self._process.terminate()
+        self._process.join(END_S)
+        if self._process.is_alive():
+            self._process.kill()
+        self.connection.close()
+
+
+def _serve(connection: Connection[Any, Any], function: Callable[[J], R]) -> None:
+    """Does what is sent until nobody is there."""
+    end_with_parent()
+    while True:
+        try:
+            job = connection.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer = (True, function(job))
+        except Exception as error:  # whoever asked raises it
+            answer = (False, error)  # type: ignore[assignment]
+        connection.send(answer)
