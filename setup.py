@@ -19,6 +19,7 @@ MUJOCO = ["mujoco>=3.17,!=4.0.0", "example-robot-data>=4.1"]
 NEWER_PYTHON = [f"{each}; python_version >= '3.12'" for each in MUJOCO]
 SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10", "scipy>=1.13"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
+DATA = ["mcap>=1.6", "rosbags>=0.11", "pyarrow>=19", "av>=13"]
 VIEW = ["rerun-sdk>=0.41"]
 TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
 OPENVINO = ["openvino>=2025.0"]
@@ -29,6 +30,7 @@ GPU = ["onnxruntime-gpu[cuda,cudnn]>=1.21", "tensorrt>=10"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.30"]
 DEV = [
     *OPENVINO,
+    *DATA,
     *MUJOCO,
     "pytest>=8",
     "pytest-timeout>=2.4",
@@ -97,6 +99,7 @@ setup(
         "sim": SIM,
         "mujoco": MUJOCO,
         "remote": REMOTE,
+        "data": DATA,
         "view": VIEW,
         "train": SIM + TRAIN,
         "openvino": OPENVINO,

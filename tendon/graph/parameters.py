@@ -11,14 +11,14 @@ from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.graph.arguments import ARGUMENTS
 from tendon.graph.params_file import ALL, Value, read_params_file
-from tendon.graph.running.state import STAND_INS
+from tendon.graph.running.state import RECORDER_NODE, STAND_INS
 
 SIMULATED, MOCKED = STAND_INS.items()
 TIMEKEEPING = tuple(STAND_INS)
 JUDGING = ("safety_monitor", "control_node")
 NODES = (*SIMULATED, *JUDGING, "policy_node")
 """Those of the simulated graph."""
-EVERY = (*NODES, *MOCKED)
+EVERY = (*NODES, *MOCKED, RECORDER_NODE)
 REAL = ("lag_s", "noise", "effort")
 """Parameters that are real numbers, which a YAML file may write without a point."""
 STEERED = "steer."
@@ -62,7 +62,9 @@ PARAMETERS = (
         tunable=True,
     ),
     Parameter(name="simulator", nodes=("sim_node", "camera_node"), description=_as_argument("simulator")),
-    Parameter(name="suite", nodes=("sim_node", "camera_node", "policy_node"), description=_as_argument("suite")),
+    Parameter(
+        name="suite", nodes=("sim_node", "camera_node", "policy_node", RECORDER_NODE), description=_as_argument("suite")
+    ),
     Parameter(name="gui", nodes=("sim_node",), description=_as_argument("gui")),
     Parameter(
         name="muted",
@@ -110,7 +112,16 @@ PARAMETERS = (
         description="what each joint of the mock robot says it bears [N m or N]",
         tunable=True,
     ),
-    Parameter(name="bundle", nodes=("policy_node",), description="the policy: a bundle's folder or a server's file"),
+    Parameter(
+        name="bundle",
+        nodes=("policy_node", RECORDER_NODE),
+        description="the policy: a bundle's folder or a server's file",
+    ),
+    Parameter(name="recordings", nodes=(RECORDER_NODE,), description=_as_argument("recordings")),
+    Parameter(name="images", nodes=(RECORDER_NODE,), description=_as_argument("images")),
+    Parameter(name="operator", nodes=(RECORDER_NODE,), description=_as_argument("operator")),
+    Parameter(name="seed", nodes=(RECORDER_NODE,), description="of the simulated scene, for the metadata"),
+    Parameter(name="at_once", nodes=(RECORDER_NODE,), description="whether the first episode begins with the node"),
     Parameter(name="standby", nodes=("policy_node",), description=_as_argument("standby")),
     Parameter(name="engine", nodes=("policy_node",), description=_as_argument("engine")),
     Parameter(name="instruction", nodes=("policy_node",), description=_as_argument("instruction")),
