@@ -58,7 +58,9 @@ def _node(process: Process, graph: Graph) -> Node:
         if context.is_shutdown or (process.once and event.returncode == 0):
             return
         how, hopeless = restarts.died(event.returncode, time.monotonic())
-        if hopeless:  # an error is the only thing that makes `ros2 launch` end with another code than 0
+        if (
+            hopeless and not process.optional
+        ):  # an error is the only thing that makes `ros2 launch` end with another code than 0
             raise StoppedError(f"{process.name} {how}; ending the graph")
 
     settings = {name: ParameterValue(value, value_type=type(value)) for name, value in process.parameters.items()}

@@ -28,6 +28,9 @@ EACH_OF_STREAM = _qos(20, reliable=False)
 """Subscriptions of what is repeated, such as heartbeats and stop inputs: it matches any driver, no value overwrites the
 one before, and nobody has to say that he received it."""
 
+RECORDED, RECORDED_IMAGES = _qos(200, reliable=False), _qos(30, reliable=False)
+"""Subscriptions of the recorder: what comes while it is held up waits, and no publisher ever waits for it."""
+
 LATCHED = _qos(1, latched=True)
 """Announcements such as the instruction: whoever starts late still hears them (`announcements.py` hears others too)."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import rclpy
 from rcl_interfaces.srv import GetParameterTypes, SetParameters
 from rclpy.client import Client
+from rclpy.duration import Duration
 from rclpy.experimental import EventsExecutor
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -134,6 +135,29 @@ class Operator:
         """Returns the state of the safety monitor's permission; `None` before it was heard."""
         state = self.reports.newest(MonitorState)
         return None if state is None else state.permission.state
+
+    def trigger(self, service: str, timeout_s: float = 5.0) -> str:
+        """Calls a service of type std_srvs/Trigger; returns the answer.
+
+        Raises:
+            StoppedError: it is refused, or nobody answers in time.
+        """
+        response = self._ask(Trigger, service, Trigger.Request(), timeout_s)
+        if not response.success:
+            raise StoppedError(str(response.message))
+        return str(response.message)
+
+    def note(self, text: str) -> None:
+        """Adds words to the episode that is being recorded.
+
+        Raises:
+            StoppedError: nobody records.
+        """
+        notes = self.node.create_publisher(String, topics.RECORD_NOTE, qos.EACH)
+        if not self.wait(lambda: bool(notes.get_subscription_count()), 3.0):
+            raise StoppedError("nobody records this graph: start it with record:=true or record:=manual")
+        notes.publish(String(data=text))
+        notes.wait_for_all_acked(Duration(seconds=1.0))
 
     def say(self, instruction: str) -> None:
         """Gives a task in words; nodes that start later hear it as long as this operator lives."""

@@ -1,6 +1,7 @@
 """Camera frames and joint states as they arrive, until they make one observation.
 
-What the safety monitor judges cameras by is said from here: it must keep time, so no frame goes there.
+What the safety monitor judges cameras by is said from here: it must keep time, so no frame goes there. What a recorder
+wants to know of an observation, too, while there is one: from what it was made, and its digest.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from std_msgs.msg import Header
 from tendon.core.errors import TendonError
 from tendon.core.types import Observation
 from tendon.graph import topics
-from tendon.observation.buffer import ObservationBuffer, Tolerances
+from tendon.observation.assembly import digest
+from tendon.observation.feed import ObservationFeed
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -27,7 +29,7 @@ REASON_NS = 1_000_000_000
 
 
 class ObservationInputs:
-    """Subscribes to cameras and `joint_states`; publishes what each frame was like.
+    """Subscribes to cameras and `joint_states`; publishes what each frame, and each observation, was like.
 
     Args:
         node: which node subscribes.
@@ -42,23 +44,22 @@ class ObservationInputs:
         self._missed, self._joints_ns = settings.camera_missed_periods, nanoseconds(settings.joint_state_silence_s)
         self._arrived_ns: dict[str, int] = {}
         self._refused: dict[str, tuple[str, int]] = {}
-        # /clock and what is stamped with it come by different ways, so either may be first.
-        ahead_ns = nanoseconds(settings.state_ahead_s)
-        # Simulated time waits for what is on its way: the same run is the same then, whatever comes first.
-        tolerances = Tolerances(ahead_ns=ahead_ns, joint_ahead_ns=0) if self._time.simulated else Tolerances()
-        self._buffer = ObservationBuffer(node.profile, tuple(self._periods_ns), tolerances)
+        self._feed = ObservationFeed(node.profile, tuple(self._periods_ns), self._time.simulated)
         self._camera_meters = {name: node.meter(f"camera {name}") for name in self._periods_ns}
         self._meter = node.meter("observation")
         self._frames = node.create_publisher(Header, topics.FRAMES, qos.EACH)
+        self._given = node.create_publisher(Header, topics.GIVEN, qos.EACH)
         for name in self._periods_ns:
             node.create_subscription(ImageMessage, topics.image(name), partial(self._image, name), qos.STREAM)
         node.create_subscription(JointState, topics.JOINT_STATES, self._joints, qos.STREAM)
 
     def observation(self, instruction: str) -> Observation | None:
         """Returns the newest complete observation not returned before, or `None` while there is none."""
-        observation = self._buffer.observation(instruction)
+        observation = self._feed.observation(instruction)
         if observation is not None:
             self._meter.add(self._time.now_ns() - observation.stamp_ns)
+            if self._given.get_subscription_count() and (sources := self._feed.sources) is not None:
+                self._given.publish(wire.given_message(sources, digest(observation)))
         return observation
 
     def problem(self) -> str:
@@ -69,7 +70,7 @@ class ObservationInputs:
                 return f"camera {name}: {silent}; no inference without it"
         if silent := self._silent(topics.JOINT_STATES, self._joints_ns, now_ns):
             return f"joint_states: {silent}; no inference without them"
-        return self._buffer.problem()
+        return self._feed.problem()
 
     def _silent(self, source: str, most_ns: int, now_ns: int) -> str:
         since = "yet"
@@ -102,7 +103,7 @@ class ObservationInputs:
         if not self._time.now_ns():
             return  # no /clock yet
         stamp_ns = wire.time_ns(message.header.stamp)
-        self._take(name, stamp_ns, lambda: self._buffer.add_image(name, wire.image(message), self._time.now_ns()))
+        self._take(name, stamp_ns, lambda: self._feed.add_image(name, message, self._time.now_ns()))
         frame = Frame.of(stamp_ns, memoryview(message.data))
         self._frames.publish(wire.frame_message(name, frame))
 
@@ -110,5 +111,4 @@ class ObservationInputs:
         if not self._time.now_ns():
             return
         stamp_ns = wire.time_ns(message.header.stamp)
-        state = stamp_ns, message.name, message.position, message.velocity
-        self._take(topics.JOINT_STATES, stamp_ns, lambda: self._buffer.add_joints(*state, self._time.now_ns()))
+        self._take(topics.JOINT_STATES, stamp_ns, lambda: self._feed.add_joints(message, self._time.now_ns()))

@@ -4,7 +4,9 @@ Whoever reads gets a value, or an `InvalidDataError` that says what is wrong wit
 imported here, as it needs the simulation.
 """
 
+from tendon.observation.messages import image
 from tendon.ros2_nodes.wire.headers.frames import frame_message, read_frame
+from tendon.ros2_nodes.wire.headers.given import given_message, read_given
 from tendon.ros2_nodes.wire.headers.life_signs import (
     Done,
     Heartbeat,
@@ -15,7 +17,7 @@ from tendon.ros2_nodes.wire.headers.life_signs import (
     read_heartbeat,
     read_heartbeat_bytes,
 )
-from tendon.ros2_nodes.wire.images import camera_info_message, image, image_message
+from tendon.ros2_nodes.wire.images import camera_info_message, image_message
 from tendon.ros2_nodes.wire.joint_states import EffortReader, JointStateReader, joint_state_message
 from tendon.ros2_nodes.wire.motion.chunks import HeldChunk, chunk, chunk_bytes, held_chunk, held_chunk_bytes
 from tendon.ros2_nodes.wire.motion.commands import command_bytes
@@ -56,6 +58,7 @@ __all__ = [
     "features_message",
     "filter_input_bytes",
     "frame_message",
+    "given_message",
     "heartbeat_bytes",
     "heartbeat_message",
     "held_chunk",
@@ -67,6 +70,7 @@ __all__ = [
     "read_features",
     "read_filter_inputs",
     "read_frame",
+    "read_given",
     "read_heartbeat",
     "read_heartbeat_bytes",
     "read_stamp_ns",

@@ -1,4 +1,4 @@
-"""Frames and camera infos as ROS messages, and frames back; buffers are not copied element by element.
+"""Frames and camera infos as ROS messages; buffers are not copied element by element.
 
 `msg.data = ndarray` costs 98 ms for a 640x480 image, `bytes` or `array.array` 20-57 us, hence the `tobytes`.
 """
@@ -12,9 +12,8 @@ import numpy as np
 from sensor_msgs.msg import CameraInfo
 from sensor_msgs.msg import Image as ImageMessage
 
-from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array, Image
-from tendon.ros2_nodes.wire.times import time_message, time_ns
+from tendon.ros2_nodes.wire.times import time_message
 
 
 def image_message(image: Image, frame: str) -> ImageMessage:
@@ -24,27 +23,6 @@ def image_message(image: Image, frame: str) -> ImageMessage:
     message.header.stamp, message.header.frame_id = time_message(image.stamp_ns), frame
     message.data = array("B", image.pixels.tobytes())
     return message
-
-
-def image(message: ImageMessage) -> Image:
-    """Returns the frame of an rgb8 or bgr8 message; an rgb8 one shares the message's memory.
-
-    Raises:
-        InvalidDataError: another encoding, or a size that its data does not have.
-    """
-    height, width = int(message.height), int(message.width)
-    if message.encoding not in ("rgb8", "bgr8"):
-        raise InvalidDataError(f"image encoding is {message.encoding}, expected rgb8 or bgr8: convert it at the camera")
-    if message.step != 3 * width or len(message.data) != height * message.step:
-        raise InvalidDataError(
-            f"image of {width}x{height} has step {message.step} and {len(message.data)} bytes, "
-            f"expected {3 * width} and {3 * width * height}"
-        )
-    pixels = np.frombuffer(message.data, dtype=np.uint8).reshape(height, width, 3)
-    if message.encoding == "bgr8":
-        pixels = np.ascontiguousarray(pixels[..., ::-1])
-    pixels.setflags(write=False)
-    return Image(stamp_ns=time_ns(message.header.stamp), pixels=pixels)
 
 
 def camera_info_message(

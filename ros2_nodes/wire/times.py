@@ -7,8 +7,10 @@ import struct
 from builtin_interfaces.msg import Duration, Time
 
 from tendon.core.errors import InvalidDataError
+from tendon.core.stamps import SECOND_NS, nanoseconds_of
 
-SECOND_NS = 1_000_000_000
+__all__ = ["ENCAPSULATION", "SECOND_NS", "STAMP_SIZE", "nanoseconds_of", "read_stamp_ns", "time_message", "time_ns"]
+
 ENCAPSULATION = b"\x00\x01\x00\x00"
 """First bytes of a message in classic CDR, little-endian (OMG DDSI-RTPS 2.5, 10.2.1.2). Alignment counts from their
 end."""
@@ -29,17 +31,6 @@ def time_ns(message: Time | Duration) -> int:
         InvalidDataError: it is none, see `nanoseconds_of`.
     """
     return nanoseconds_of(int(message.sec), int(message.nanosec))
-
-
-def nanoseconds_of(second: int, nanosecond: int) -> int:
-    """Returns the nanoseconds of a second and a part of it.
-
-    Raises:
-        InvalidDataError: the part is a second or more: `time_message` could not say such a time again.
-    """
-    if nanosecond >= SECOND_NS:
-        raise InvalidDataError(f"a time has {nanosecond} nanoseconds beyond its seconds, must be below {SECOND_NS}")
-    return second * SECOND_NS + nanosecond
 
 
 def read_stamp_ns(data: bytes) -> int:

@@ -150,6 +150,31 @@ class MockStatus(StandInStatus):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecorderStatus(NodeStatus):
+    """Of the recorder.
+
+    Attributes:
+        episode: file that is being recorded; empty while none is.
+        seconds: since it began, wall time.
+        messages: of it that were written.
+        megabytes: of them.
+        queued_megabytes: that wait for the disk.
+        dropped: messages of it that found the queue full.
+        lost: messages of it that were sent and never came.
+        kept: episodes since the start.
+    """
+
+    episode: str
+    seconds: float
+    messages: int
+    megabytes: float
+    queued_megabytes: float
+    dropped: int
+    lost: int
+    kept: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class PolicyStatus(NodeStatus):
     """Of the policy node.
 

@@ -134,6 +134,20 @@ ARGUMENTS = (
         description="at Ctrl-C an armed robot moves to its home position before it stops (`tendon run` only)",
         choices=BOOLEAN,
     ),
+    Argument(
+        name="record",
+        default="false",
+        description="record every topic, an MCAP file an episode; manual waits for `tendon record start`",
+        choices=(*BOOLEAN, "manual"),
+    ),
+    Argument(name="recordings", default="outputs/recordings", description="folder of the episodes"),
+    Argument(
+        name="images",
+        default="raw",
+        description="how cameras are recorded: raw, bit for bit what the policy saw, or jpeg, a tenth of it",
+        choices=("raw", "jpeg"),
+    ),
+    Argument(name="operator", default="", description="who records, for the episode's metadata"),
     Argument(name="gui", default="false", description="open PyBullet's window", choices=BOOLEAN),
 )
 

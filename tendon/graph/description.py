@@ -15,6 +15,7 @@ from tendon.graph.arguments import STAND_IN_BACKENDS, complete
 from tendon.graph.namespace import CLOCK_REMAPPING, NAMESPACE_VARIABLE, parse_namespace
 from tendon.graph.parameters import parameters_of
 from tendon.graph.params_file import Value
+from tendon.graph.running.state import RECORDER_NODE
 from tendon.policies.bundle.places import EXPERT, find_policy
 from tendon.policies.engines.engine import BEST
 from tendon.robots.profile import load_profile
@@ -40,6 +41,7 @@ class Process:
         once: it ends by itself when it has done its work, and is never started again.
         namespace: of its node, without the slash in front; empty for none.
         remappings: of names of its node.
+        optional: the graph goes on without it, and it is no cause of a stop.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Process:
     once: bool = False
     namespace: str = ""
     remappings: tuple[tuple[str, str], ...] = ()
+    optional: bool = False
 
     @property
     def executable(self) -> str:
@@ -135,6 +138,8 @@ def describe(given: Mapping[str, str]) -> Graph:
         delay = values["inference_delay_ms"]
         told |= {} if delay == "auto" else {"inference_delay_ms": float(delay)}
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))
+    if values["record"] != "false":
+        processes.append(_recorder(values, common))
     if values["arm"] == "true":
         waits: dict[str, Value] = {"for_policy": values["policy"] != "none"}
         processes.append(Process(name="arm_once", module=f"{nodes}.arm_once", once=True, parameters=waits))
@@ -182,6 +187,21 @@ def teleop_process(
         },
         namespace=namespace,
         remappings=(CLOCK_REMAPPING,) if simulated_time else (),
+    )
+
+
+def _recorder(values: Mapping[str, str], common: Mapping[str, Value]) -> Process:
+    told: dict[str, Value] = {name: values[name] for name in ("recordings", "images", "operator")}
+    told |= {"at_once": values["record"] == "true"}
+    if values["policy"] not in ("none", EXPERT):
+        told |= {"bundle": str(find_policy(values["policy"]))}
+    if values["backend"] == "sim":
+        told |= {"suite": suite_for(load_profile(values["robot"]), values["suite"]), "seed": values["scene"]}
+    return Process(
+        name=RECORDER_NODE,
+        module=f"tendon.ros2_nodes.{RECORDER_NODE}",
+        parameters={**common, **told},
+        optional=True,
     )
 
 

@@ -11,7 +11,7 @@ from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.graph.arguments import ARGUMENTS
 from tendon.graph.params_file import ALL, Value, read_params_file
-from tendon.graph.running.state import STAND_INS
+from tendon.graph.running.state import RECORDER_NODE, STAND_INS
 
 SIMULATED, MOCKED = STAND_INS.items()
 TIMEKEEPING = tuple(STAND_INS)
@@ -19,7 +19,7 @@ JUDGING = ("safety_monitor", "control_node")
 NODES = (*SIMULATED, *JUDGING, "policy_node")
 """Those of the simulated graph."""
 TELEOPERATING = "teleop_node"
-EVERY = (*NODES, *MOCKED, TELEOPERATING)
+EVERY = (*NODES, *MOCKED, TELEOPERATING, RECORDER_NODE)
 RESIDUAL_AUTHORITY = "residual_authority"
 REAL = ("lag_s", "noise", "effort", RESIDUAL_AUTHORITY)
 """Parameters that are real numbers, which a YAML file may write without a point."""
@@ -64,7 +64,9 @@ PARAMETERS = (
         tunable=True,
     ),
     Parameter(name="simulator", nodes=("sim_node", "camera_node"), description=_as_argument("simulator")),
-    Parameter(name="suite", nodes=("sim_node", "camera_node", "policy_node"), description=_as_argument("suite")),
+    Parameter(
+        name="suite", nodes=("sim_node", "camera_node", "policy_node", RECORDER_NODE), description=_as_argument("suite")
+    ),
     Parameter(name="gui", nodes=("sim_node",), description=_as_argument("gui")),
     Parameter(
         name="muted",
@@ -112,7 +114,16 @@ PARAMETERS = (
         description="what each joint of the mock robot says it bears [N m or N]",
         tunable=True,
     ),
-    Parameter(name="bundle", nodes=("policy_node",), description="the policy: a bundle's folder or a server's file"),
+    Parameter(
+        name="bundle",
+        nodes=("policy_node", RECORDER_NODE),
+        description="the policy: a bundle's folder or a server's file",
+    ),
+    Parameter(name="recordings", nodes=(RECORDER_NODE,), description=_as_argument("recordings")),
+    Parameter(name="images", nodes=(RECORDER_NODE,), description=_as_argument("images")),
+    Parameter(name="operator", nodes=(RECORDER_NODE,), description=_as_argument("operator")),
+    Parameter(name="seed", nodes=(RECORDER_NODE,), description="of the simulated scene, for the metadata"),
+    Parameter(name="at_once", nodes=(RECORDER_NODE,), description="whether the first episode begins with the node"),
     Parameter(name="standby", nodes=("policy_node",), description=_as_argument("standby")),
     Parameter(name="engine", nodes=("policy_node",), description=_as_argument("engine")),
     Parameter(name="instruction", nodes=("policy_node",), description=_as_argument("instruction")),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.data.packages import require_data
 from tendon.evaluation.suites import load_suite, suite_for
 from tendon.graph.arguments import ARGUMENTS, complete
 from tendon.graph.description import Graph, describe, environment_of
@@ -47,6 +49,8 @@ def preflight(given: Mapping[str, str]) -> Graph:
     _check_policies(values, profile)
     _check_residual(values, profile)
     _check_robot(values, profile)
+    if values["record"] != "false":
+        _check_recorder(values)
     return graph
 
 
@@ -79,6 +83,17 @@ def _check_robot(values: Mapping[str, str], profile: RobotProfile) -> None:
         Kinematics(profile)
     if values["arm"] == "true" and profile.arming_obstacle:
         raise ConfigError(f"arm:=true cannot be: {profile.arming_obstacle}")
+
+
+def _check_recorder(values: Mapping[str, str]) -> None:
+    require_data()
+    folder = Path(values["recordings"]).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as trial:
+            trial.write(b"x")
+    except OSError as error:
+        raise ConfigError(f"recordings:={folder} cannot be written: {error.strerror}; choose another") from error
 
 
 def _check_policies(values: Mapping[str, str], profile: RobotProfile) -> None:

@@ -15,6 +15,7 @@ INSTRUCTION = "instruction"
 FOLLOWED_INSTRUCTION = "policy/instruction"
 SELECT = "policy/select"
 FRAMES = "policy/frames"
+GIVEN = "policy/observation"
 
 FEATURES = "policy/features"
 
@@ -36,6 +37,9 @@ DONE = "sim/done"
 WORLD_STATE = "sim/world_state"
 COMMANDED = "sim/commanded"
 TASK = "sim/task"
+
+RECORD_START, RECORD_KEEP, RECORD_DISCARD = "recorder/start", "recorder/keep", "recorder/discard"
+RECORD_SUCCESS, RECORD_FAILURE, RECORD_NOTE = "recorder/success", "recorder/failure", "recorder/note"
 
 
 def action_chunk(source: Source) -> str:

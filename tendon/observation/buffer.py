@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tendon.core.errors import InvalidDataError
-from tendon.core.phrases import said_briefly
-from tendon.core.types import Array, Image, Observation, freeze
+from tendon.core.types import Image, Observation
+from tendon.observation.assembly import JointSample, Sources, assemble
+from tendon.observation.joints import ordered
 from tendon.robots.profile import RobotProfile
 
 
@@ -71,9 +70,11 @@ class ObservationBuffer:
         periods_ns = [round(1e9 / profile.camera(name).rate_hz) for name in cameras]
         self._patience_ns = max(UNUSABLE_NS, SLOW_PERIODS * max(periods_ns, default=0))
         self._images: dict[str, deque[Image]] = {name: deque(maxlen=frames) for name in cameras}
-        self._joints: deque[tuple[int, Array, Array]] = deque(maxlen=joint_states)
+        self._joints: deque[JointSample] = deque(maxlen=joint_states)
         self._last_ns: int | None = None
         self._unused_since_ns = 0
+        self.sources: Sources | None = None
+        """What the last observation was made of."""
 
     def reset(self) -> None:
         """Forgets all, stamps too: for a new episode or a clock that was set back on purpose."""
@@ -113,17 +114,9 @@ class ObservationBuffer:
             InvalidDataError: a joint is missing or named twice, a position or velocity is missing or not finite,
                 or the stamp is stale, in the future, repeated or out of order.
         """
-        place = {name: i for i, name in enumerate(names)}
-        missing = [name for name in self._names if name not in place]
-        if missing:
-            raise InvalidDataError(f"joint state lacks {', '.join(missing)} (it has: {said_briefly(names) or 'none'})")
-        if len(place) != len(names):
-            raise InvalidDataError(f"joint state names a joint twice: {said_briefly(names)}")
-        order = [place[name] for name in self._names]
-        position_rad = freeze("joint state position", position, (len(names),))[order]
-        velocity_rad_s = freeze("joint state velocity", velocity, (len(names),))[order]
-        self._check_stamp("joint state", stamp_ns, self._joints[-1][0] if self._joints else None, now_ns)
-        self._joints.append((stamp_ns, position_rad, velocity_rad_s))
+        state = ordered(self._names, stamp_ns, names, position, velocity)
+        self._check_stamp("joint state", stamp_ns, self._joints[-1].stamp_ns if self._joints else None, now_ns)
+        self._joints.append(state)
 
     def observation(self, instruction: str) -> Observation | None:
         """Returns the newest complete observation not returned before, or `None` while there is none.
@@ -136,26 +129,26 @@ class ObservationBuffer:
             begin_ns, end_ns = _span(images)
             if self._last_ns is not None and begin_ns <= self._last_ns:
                 return None
-            state = self._state_at(begin_ns)
-            if end_ns - begin_ns <= self._skew_ns and state is not None:
-                self._last_ns = self._unused_since_ns = begin_ns
-                position, velocity = state
-                return Observation(
-                    stamp_ns=begin_ns,
-                    joint_position=position,
-                    joint_velocity=velocity,
-                    images=images,
-                    instruction=instruction,
-                )
+            states = self._states_at(begin_ns)
+            if end_ns - begin_ns <= self._skew_ns and states:
+                self._unused_since_ns = begin_ns
+                return self._give(images, states, instruction)
         return None
 
     def _joints_only(self, instruction: str) -> Observation | None:
-        if not self._joints or self._joints[-1][0] == self._last_ns:
+        if not self._joints or self._joints[-1].stamp_ns == self._last_ns:
             return None
-        self._last_ns, position, velocity = self._joints[-1]
-        return Observation(
-            stamp_ns=self._last_ns, joint_position=position, joint_velocity=velocity, instruction=instruction
+        return self._give({}, (self._joints[-1],), instruction)
+
+    def _give(self, images: dict[str, Image], states: tuple[JointSample, ...], instruction: str) -> Observation:
+        observation = assemble(images, states, instruction)
+        self._last_ns = observation.stamp_ns
+        self.sources = Sources(
+            stamp_ns=observation.stamp_ns,
+            images={name: image.stamp_ns for name, image in images.items()},
+            joints=tuple(state.stamp_ns for state in states),
         )
+        return observation
 
     def problem(self) -> str:
         """Returns why frames of every camera arrive and none has been used for a second; empty while they are.
@@ -202,7 +195,7 @@ class ObservationBuffer:
         """Returns why there is no joint state at frames, newest first, that would do otherwise."""
         if not self._joints:
             return "no joint state has arrived"
-        begin_ns, end_ns = self._joints[0][0], self._joints[-1][0]
+        begin_ns, end_ns = self._joints[0].stamp_ns, self._joints[-1].stamp_ns
         inside = next((stamp_ns for stamp_ns in stamps_ns if begin_ns <= stamp_ns < end_ns), None)
         if inside is None:
             oldest_ns = stamps_ns[-1]
@@ -213,33 +206,25 @@ class ObservationBuffer:
                 f"joint states are at least {gap_ns / 1e6:.1f} ms {side} than the frames: check that the robot and the "
                 "cameras share a clock"
             )
-        after = bisect_right(self._joints, inside, key=lambda state: state[0])
-        gap_ns = self._joints[after][0] - self._joints[after - 1][0]
+        after = bisect_right(self._joints, inside, key=lambda state: state.stamp_ns)
+        gap_ns = self._joints[after].stamp_ns - self._joints[after - 1].stamp_ns
         return (
             f"joint states are {gap_ns / 1e6:.1f} ms apart, at most {self._tolerances.joint_gap_ns / 1e6:.1f} ms is "
             "bridged: raise their rate"
         )
 
-    def _state_at(self, stamp_ns: int) -> tuple[Array, Array] | None:
-        after = bisect_right(self._joints, stamp_ns, key=lambda state: state[0])
+    def _states_at(self, stamp_ns: int) -> tuple[JointSample, ...]:
+        """Returns the joint states that give the one at a time; none where they are too far from it."""
+        after = bisect_right(self._joints, stamp_ns, key=lambda state: state.stamp_ns)
         if after == 0:
-            return None
-        before_ns, position, velocity = self._joints[after - 1]
-        if before_ns == stamp_ns:
-            return position, velocity
+            return ()
+        before = self._joints[after - 1]
+        if before.stamp_ns == stamp_ns:
+            return (before,)
         if after == len(self._joints):
-            ahead_ns = stamp_ns - before_ns
-            if ahead_ns > self._tolerances.joint_ahead_ns:
-                return None
-            return np.asarray(position + ahead_ns * 1e-9 * velocity), velocity
-        after_ns, next_position, next_velocity = self._joints[after]
-        if after_ns - before_ns > self._tolerances.joint_gap_ns:
-            return None
-        share = (stamp_ns - before_ns) / (after_ns - before_ns)
-        return (
-            np.asarray((1.0 - share) * position + share * next_position),
-            np.asarray((1.0 - share) * velocity + share * next_velocity),
-        )
+            return (before,) if stamp_ns - before.stamp_ns <= self._tolerances.joint_ahead_ns else ()
+        behind = self._joints[after]
+        return (before, behind) if behind.stamp_ns - before.stamp_ns <= self._tolerances.joint_gap_ns else ()
 
     def _check_stamp(self, what: str, stamp_ns: int, last_ns: int | None, now_ns: int) -> None:
         age_ns = now_ns - stamp_ns

@@ -22,6 +22,7 @@ from tendon.core.node_status import (
     MonitorStatus,
     NodeStatus,
     PolicyStatus,
+    RecorderStatus,
     SimulationStatus,
 )
 from tendon.core.permission import Permission
@@ -164,6 +165,7 @@ DIAGNOSTICS = StatusTopic[NodeStatus](
     policy=PolicyStatus,
     simulation=SimulationStatus,
     mock=MockStatus,
+    recorder=RecorderStatus,
 )
 TASK = StatusTopic[TaskState](topics.TASK, task=TaskState)
 

@@ -144,11 +144,15 @@ class ProcessGroup:
         now_s = time.monotonic()
         how, hopeless = child.restarts.died(code, now_s)
         if not hopeless:
-            self._say(child, f"{how}; restarting it (the robot stays stopped until safety/reset and safety/arm)")
+            stays = "" if child.process.optional else " (the robot stays stopped until safety/reset and safety/arm)"
+            self._say(child, f"{how}; restarting it{stays}")
             child.start_at = now_s + RESPAWN_DELAY_S
             return
-        self._say(child, f"{how}; ending the graph")
         child.ended = True
+        if child.process.optional:
+            self._say(child, f"{how}; the graph goes on without it")
+            return
+        self._say(child, f"{how}; ending the graph")
         self.request_end()
 
     def _end_all(self) -> None:

@@ -27,7 +27,8 @@ class Restarts:
 
         Returns:
             how it died, and whether the graph must end: a process that refused its configuration would do so again, one
-            that does its work once is not started again, and the others only so often in a while.
+            that does its work once is not started again, and the others only so often in a while. Of an optional
+            process it means that the graph goes on without it.
         """
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         self._deaths = [death for death in self._deaths if now_s - death < RESPAWN_WINDOW_S] + [now_s]

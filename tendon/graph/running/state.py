@@ -19,6 +19,7 @@ from tendon.safety.reports import ControlState, MonitorState
 STAND_INS = {"sim_node": "camera_node", "mock_node": "mock_camera_node"}
 """Nodes that stand in for a robot, and those for its cameras."""
 POLICY_NODE = "policy_node"
+RECORDER_NODE = "recorder_node"
 ALWAYS = ("safety_monitor", "control_node")
 """Nodes of every graph."""
 SILENT_S = 3.0

@@ -1,0 +1,1 @@
+"""What only the recorder node's process has."""

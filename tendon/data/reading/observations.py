@@ -1,0 +1,179 @@
+"""Observations made again of a recording: by the code that made them for the policy, from the same messages."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tendon.core.errors import InvalidDataError
+from tendon.core.stamps import nanoseconds_of
+from tendon.core.types import Image, Observation
+from tendon.data.reading.recording import McapRecording, decode
+from tendon.data.recording.compressed import COMPRESSED, SUFFIX, read_compressed
+from tendon.data.recording.episode import EpisodeBegin
+from tendon.data.recording.writer import Sample
+from tendon.observation.assembly import JointSample, Sources, assemble, digest
+from tendon.observation.feed import ObservationFeed
+from tendon.observation.given import Given, read_words
+from tendon.observation.joints import joint_sample
+from tendon.observation.messages import image, stamp_ns
+from tendon.robots.profile import RobotProfile
+
+FRAMES, STATES = 64, 2048
+"""Kept of each camera, and of the joint states, until an observation made of them is heard of."""
+PATIENCE = 4000
+"""Messages that may come between what an observation was made of and the word of it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rebuilt:
+    """One observation that the policy was given.
+
+    Attributes:
+        given: what was said of it.
+        observation: the same made again; `None` where a message of it is not recorded.
+    """
+
+    given: Given
+    observation: Observation | None
+
+    @property
+    def same(self) -> bool:
+        """Whether it is the same bit for bit."""
+        return self.observation is not None and digest(self.observation) == self.given.digest
+
+
+def frame_of(sample: Sample) -> Image:
+    """Returns the frame in a message of a camera, raw or compressed.
+
+    Raises:
+        InvalidDataError: it cannot be read.
+    """
+    message = decode(sample)
+    return read_compressed(message) if sample.kind == COMPRESSED else image(message)
+
+
+def require_begin(recording: McapRecording) -> EpisodeBegin:
+    """Returns what a recording says of its begin.
+
+    Raises:
+        InvalidDataError: it was not recorded by Tendon.
+    """
+    if recording.begin is None:
+        raise InvalidDataError(f"{recording.path} says neither robot nor topics: it was not recorded by Tendon")
+    return recording.begin
+
+
+def camera_topics(recording: McapRecording) -> dict[str, str]:
+    """Returns topic to camera of those that were recorded, raw or compressed."""
+    cameras = require_begin(recording).roles.cameras
+    return {
+        topic + suffix: name
+        for name, topic in cameras.items()
+        for suffix in ("", SUFFIX)
+        if topic + suffix in recording.topics and recording.topics[topic + suffix].count
+    }
+
+
+def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt]:
+    """Yields each observation that the policy node says it was given, made again.
+
+    Raises:
+        InvalidDataError: a message cannot be read, or the recording is not Tendon's.
+    """
+    roles = require_begin(recording).roles
+    cameras, joints = camera_topics(recording), roles.joint_states
+    given_topic, task_topic = roles.others.get("given", ""), roles.others.get("followed", "")
+    frames: dict[str, deque[Image]] = {name: deque(maxlen=FRAMES) for name in cameras.values()}
+    states: deque[JointSample] = deque(maxlen=STATES)
+    tasks = [""]
+    pending: deque[tuple[int, Given]] = deque()
+    wanted = [*cameras, joints, given_topic, task_topic]
+    for count, sample in enumerate(recording.samples([topic for topic in wanted if topic in recording.topics])):
+        if sample.topic in cameras:
+            frames[cameras[sample.topic]].append(frame_of(sample))
+        elif sample.topic == joints:
+            states.append(joint_sample(profile.joint_names, decode(sample)))
+        elif sample.topic == task_topic:
+            tasks.append(str(decode(sample).data))
+        else:
+            pending.append((count, _read_given(decode(sample))))
+        while pending:
+            since, given = pending[0]
+            found = _again(given, frames, states, tasks)
+            if found is None and count - since < PATIENCE:
+                break
+            pending.popleft()
+            yield Rebuilt(given=given, observation=found)
+    for _, given in pending:
+        yield Rebuilt(given=given, observation=_again(given, frames, states, tasks))
+
+
+def _again(
+    given: Given, frames: dict[str, deque[Image]], states: deque[JointSample], tasks: list[str]
+) -> Observation | None:
+    sources: Sources = given.sources
+    images = {name: _at(frames.get(name, ()), stamp) for name, stamp in sources.images.items()}
+    used = [_at(states, stamp) for stamp in sources.joints]
+    if None in images.values() or None in used:
+        return None
+    made = [assemble(images, used, task) for task in (tasks[-1], *tasks[-2:-1])]
+    # The word of a new task and that of an observation come by different topics, so either may be first.
+    return next((each for each in made if digest(each) == given.digest), made[0])
+
+
+def _at(found: Any, stamp: int) -> Any:
+    return next((each for each in reversed(found) if each.stamp_ns == stamp), None)
+
+
+def _read_given(message: Any) -> Given:
+    _, value, cameras, joints = message.frame_id.split(" ")
+    at_ns = nanoseconds_of(int(message.stamp.sec), int(message.stamp.nanosec))
+    return Given(sources=read_words(at_ns, cameras, joints), digest=value)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Seen:
+    """An observation of a dataset.
+
+    Attributes:
+        observation: as a policy would be given it.
+        log_ns: when the message that completed it was received.
+    """
+
+    observation: Observation
+    log_ns: int
+
+
+def observations(recording: McapRecording, profile: RobotProfile) -> Iterator[Seen]:
+    """Yields every observation that the messages of a recording make, as the policy node would have.
+
+    Nothing is extrapolated: a joint state after the exposure is waited for.
+
+    Raises:
+        InvalidDataError: a message cannot be read, does not fit the robot, or is not newer than the one before it.
+    """
+    begin = require_begin(recording)
+    cameras, roles = camera_topics(recording), begin.roles
+    if missing := [name for name in roles.cameras if name not in cameras.values()]:
+        raise InvalidDataError(
+            f"{recording.path} has no frames of camera {', '.join(missing)}, which {begin.robot} has: record it again "
+            "with all cameras, or take the camera out of the profile"
+        )
+    feed = ObservationFeed(profile, tuple(roles.cameras), simulated=True)
+    task, task_topics = begin.instruction, {roles.others.get(name, "") for name in ("followed", "instruction")}
+    for sample in recording.samples([*cameras, roles.joint_states, *(task_topics & recording.topics.keys())]):
+        if sample.topic in task_topics:
+            if sample.topic == roles.others.get("followed") or not task:
+                task = str(decode(sample).data)
+            continue
+        if sample.topic in cameras:
+            frame = frame_of(sample)
+            feed.add_frame(cameras[sample.topic], frame, frame.stamp_ns)
+        else:
+            message = decode(sample)
+            feed.add_joints(message, stamp_ns(message))
+        while (seen := feed.observation(task)) is not None:
+            yield Seen(observation=seen, log_ns=sample.log_ns)

@@ -1,0 +1,1 @@
+"""Messages to an MCAP file an episode, durable while it is written."""

@@ -1,0 +1,177 @@
+"""Episode after episode to a folder: start, keep with an outcome, discard, note. No ROS in it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tendon.core.errors import StoppedError
+from tendon.data.recording.episode import EpisodeBegin, EpisodeEnd, Outcome
+from tendon.data.recording.recover import recover_folder
+from tendon.data.recording.thread import QUEUE_BYTES, Progress, WriterThread
+from tendon.data.recording.writer import Durability, EpisodeWriter, Sample
+
+_NAME = re.compile(r"episode-(\d{6})\.mcap(\.part)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Where and how to record.
+
+    Attributes:
+        folder: of the episodes; it is made.
+        compression: of the chunks: none, lz4 or zstd.
+        queue_bytes: how much may wait for the disk.
+        durability: what a crash may cost.
+        transform: what each message is made into before it is written, in the thread of the disk.
+    """
+
+    folder: Path
+    compression: str = "lz4"
+    queue_bytes: int = QUEUE_BYTES
+    durability: Durability = field(default_factory=Durability)
+    transform: Callable[[Sample], Sample] | None = None
+
+
+class RecordingSession:
+    """Records one episode at a time. Called from one thread; none of its methods waits for the disk but `close`.
+
+    Args:
+        settings: where and how.
+
+    Raises:
+        OSError: the folder cannot be made or read.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        settings.folder.mkdir(parents=True, exist_ok=True)
+        self.recovered = recover_folder(settings.folder)
+        self._thread = WriterThread(settings.queue_bytes, settings.transform)
+        self._next = 1 + max(
+            (int(m[1]) for p in settings.folder.iterdir() if (m := _NAME.fullmatch(p.name))), default=-1
+        )
+        self.path: Path | None = None
+        self._lost: Counter[str] = Counter()
+        self._notes: list[str] = []
+        self._started_s = 0.0
+
+    @property
+    def recording(self) -> bool:
+        """Whether an episode is being recorded."""
+        return self.path is not None
+
+    @property
+    def seconds(self) -> float:
+        """How long the episode is, in wall time."""
+        return time.monotonic() - self._started_s if self.recording else 0.0
+
+    def start(self, begin: EpisodeBegin) -> Path:
+        """Begins an episode; returns its file, which has its name when it is finished.
+
+        Raises:
+            StoppedError: one is being recorded.
+        """
+        if self.path is not None:
+            raise StoppedError(f"{self.path.name} is being recorded: keep or discard it first")
+        settings, path = self._settings, self._settings.folder / f"episode-{self._next:06d}.mcap"
+        self._next += 1
+        self._lost, self._notes, self._started_s = Counter(), [], time.monotonic()
+        self.path = path
+        self._thread.begin(lambda: EpisodeWriter(path, begin, settings.durability, settings.compression))
+        return path
+
+    def put(self, sample: Sample) -> None:
+        """Takes a message, if an episode is being recorded."""
+        if self.path is not None:
+            self._thread.put(sample)
+
+    def lose(self, topic: str, count: int) -> None:
+        """Takes note of messages that a publisher has sent and that never came."""
+        if self.path is not None:
+            self._lost[topic] += count
+
+    def note(self, text: str) -> None:
+        """Adds a person's words to the episode.
+
+        Raises:
+            StoppedError: none is being recorded.
+        """
+        self._require()
+        self._notes.append(text)
+
+    def keep(self, outcome: Outcome) -> Path:
+        """Ends the episode; returns its file.
+
+        Raises:
+            StoppedError: none is being recorded.
+        """
+        path = self._require()
+        self.path = None
+        problem = "messages were lost on the way to the recorder" if self._lost else ""
+        end = EpisodeEnd(
+            outcome=outcome, lost=dict(self._lost), notes=tuple(self._notes), problem=problem, ended_ns=time.time_ns()
+        )
+        self._thread.end(end)
+        return path
+
+    def discard(self) -> Path:
+        """Ends the episode and removes its file.
+
+        Raises:
+            StoppedError: none is being recorded.
+        """
+        path = self._require()
+        self.path = None
+        self._thread.end(None)
+        return path
+
+    def _require(self) -> Path:
+        if self.path is None:
+            raise StoppedError("no episode is being recorded: start one")
+        return self.path
+
+    @property
+    def progress(self) -> Progress:
+        """How far the writing is."""
+        return self._thread.progress()
+
+    @property
+    def full(self) -> bool:
+        """Whether half of the queue waits for the disk."""
+        return self.progress.queued_bytes > self._settings.queue_bytes // 2
+
+    @property
+    def lost(self) -> int:
+        """How many messages of the episode never came."""
+        return self._lost.total()
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the episode; empty when nothing is."""
+        progress = self.progress
+        dropped = progress.dropped or Counter()
+        return "; ".join(
+            filter(
+                None,
+                (
+                    progress.problem,
+                    f"the disk is too slow: {dropped.total()} messages were dropped" if dropped else "",
+                    f"{self.lost} messages were lost on the way here" if self._lost else "",
+                ),
+            )
+        )
+
+    def wait(self, timeout_s: float) -> bool:
+        """Returns whether all is on the disk in time."""
+        return self._thread.wait(timeout_s)
+
+    def close(self, timeout_s: float = 10.0) -> bool:
+        """Keeps the episode that is being recorded, and ends; returns whether all is on the disk."""
+        if self.path is not None:
+            self.keep(Outcome.UNKNOWN)
+        return self._thread.close(timeout_s)

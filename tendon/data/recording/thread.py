@@ -1,0 +1,196 @@
+"""A thread that writes, and a queue before it that never makes who puts something in wait.
+
+The queue is bounded by bytes. What finds it full is dropped and counted, and the episode is bad: it says so while it is
+recorded and in the file. A disk that fails ends the episode's file where it is, to be recovered; the robot goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tendon.core.errors import InvalidDataError
+from tendon.data.recording.episode import EpisodeEnd
+from tendon.data.recording.writer import EpisodeWriter, Sample
+
+QUEUE_BYTES = 256 << 20
+"""Three seconds of three raw cameras 640x480 at 30 Hz."""
+OVERHEAD = 200
+"""Bytes that a message in the queue costs beside its own."""
+LOOK_S = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far the writing is.
+
+    Attributes:
+        messages: of the episode that were written.
+        bytes: of them.
+        queued_bytes: that wait.
+        dropped: topic to messages of the episode that found the queue full.
+        problem: why the episode cannot be written any more; empty while it can.
+        finished: the file that was finished last.
+    """
+
+    messages: int = 0
+    bytes: int = 0
+    queued_bytes: int = 0
+    dropped: Counter[str] | None = None
+    problem: str = ""
+    finished: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Begin:
+    open: Callable[[], EpisodeWriter]
+
+
+@dataclass(frozen=True)
+class _End:
+    end: EpisodeEnd | None
+    """`None` discards."""
+
+
+class WriterThread:
+    """Writes episodes in the order in which they were put in. All methods may be called from any thread.
+
+    Args:
+        queue_bytes: how much may wait.
+        transform: what each message is made into before it is written.
+    """
+
+    def __init__(self, queue_bytes: int = QUEUE_BYTES, transform: Callable[[Sample], Sample] | None = None) -> None:
+        self._most, self._transform = queue_bytes, transform
+        self._changed = threading.Condition()
+        self._queue: deque[Sample | _Begin | _End] = deque()
+        self._bytes = 0
+        self._dropped: Counter[str] = Counter()
+        self._progress = Progress()
+        self._writer: EpisodeWriter | None = None
+        self._closing = self._working = False
+        self._thread = threading.Thread(target=self._run, name="mcap writer", daemon=True)
+        self._thread.start()
+
+    def begin(self, open_writer: Callable[[], EpisodeWriter]) -> None:
+        """Begins an episode; `open_writer` is called in the thread."""
+        with self._changed:
+            self._dropped = Counter()
+            self._queue.append(_Begin(open_writer))
+            self._changed.notify()
+
+    def put(self, sample: Sample) -> bool:
+        """Takes a message; returns whether there was room for it."""
+        size = len(sample.data) + OVERHEAD
+        with self._changed:
+            if self._bytes + size > self._most:
+                self._dropped[sample.topic] += 1
+                return False
+            self._bytes += size
+            self._queue.append(sample)
+            self._changed.notify()
+            return True
+
+    def end(self, end: EpisodeEnd | None) -> None:
+        """Ends the episode; `None` discards it. What was dropped is added to what it says."""
+        with self._changed:
+            if end is not None and self._dropped:
+                problem = "; ".join(filter(None, (end.problem, "the disk was too slow: messages were dropped")))
+                end = replace(end, dropped=dict(self._dropped), problem=problem)
+            self._queue.append(_End(end))
+            self._changed.notify()
+
+    def progress(self) -> Progress:
+        """Returns how far it is."""
+        with self._changed:
+            return replace(self._progress, queued_bytes=self._bytes, dropped=Counter(self._dropped))
+
+    def wait(self, timeout_s: float) -> bool:
+        """Returns whether all that was put in is written in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._queue and not self._working, timeout_s)
+
+    def close(self, timeout_s: float = 10.0) -> bool:
+        """Ends the thread when all is written; returns whether that was in time."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._working = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: bool(self._queue) or self._closing, LOOK_S)
+                if not self._queue and self._closing:
+                    return
+                batch = list(self._queue)
+                self._queue.clear()
+                self._working = True
+            for each in batch:
+                self._do(each)
+            self._tend()
+
+    def _do(self, each: Sample | _Begin | _End) -> None:
+        try:
+            if isinstance(each, Sample):
+                self._write(each)
+            elif isinstance(each, _Begin):
+                self._note(Progress(finished=self._progress.finished))
+                self._writer = each.open()
+            else:
+                self._finish(each.end)
+        except OSError as error:
+            self._fail(error)
+
+    def _write(self, sample: Sample) -> None:
+        with self._changed:
+            self._bytes -= len(sample.data) + OVERHEAD
+        if (writer := self._writer) is None:
+            return
+        try:
+            writer.write(sample if self._transform is None else self._transform(sample))
+        except InvalidDataError as error:  # of a type that is not known: the others are written on
+            self._note(replace(self._progress, problem=str(error)))
+
+    def _tend(self) -> None:
+        if (writer := self._writer) is None:
+            return
+        try:
+            writer.tend()
+        except OSError as error:
+            self._fail(error)
+            return
+        self._note(replace(self._progress, messages=writer.messages, bytes=writer.bytes))
+
+    def _finish(self, end: EpisodeEnd | None) -> None:
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        self._note(replace(self._progress, messages=writer.messages, bytes=writer.bytes))
+        if end is None:
+            writer.discard()
+            return
+        try:
+            problem = "; ".join(filter(None, (end.problem, self._progress.problem)))
+            self._note(replace(self._progress, finished=writer.finish(replace(end, problem=problem))))
+        except OSError:
+            self._writer = writer  # `_fail` leaves its file
+            raise
+
+    def _fail(self, error: OSError) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.abandon()
+        where = f"{writer.part} " if writer is not None else ""
+        what = error.strerror or str(error)
+        self._note(replace(self._progress, problem=f"{where}cannot be written: {what}; the episode is incomplete"))
+
+    def _note(self, progress: Progress) -> None:
+        with self._changed:
+            self._progress = progress

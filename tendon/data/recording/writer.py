@@ -1,0 +1,187 @@
+"""One episode to one MCAP file that is readable up to its last chunk at every moment.
+
+A chunk is closed after `Durability.chunk_s` or `chunk_bytes`, whichever comes first, and handed to the kernel, where a
+killed process cannot take it back; `fdatasync` follows at most every `sync_s`, for the loss of power. While it is
+written the file is called `NAME.mcap.part`; it gets its name when its index is written and on the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from mcap.writer import CompressionType, Writer
+
+from tendon.data.recording.episode import BEGIN, END, EpisodeBegin, EpisodeEnd, to_metadata
+from tendon.data.recording.schemas import definition
+
+PART = ".part"
+COMPRESSIONS = {"none": CompressionType.NONE, "lz4": CompressionType.LZ4, "zstd": CompressionType.ZSTD}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Durability:
+    """What a crash may cost.
+
+    Attributes:
+        chunk_s: longest time that a message is in this process only.
+        chunk_bytes: largest chunk before compression.
+        sync_s: longest time that a chunk is in the kernel only.
+    """
+
+    chunk_s: float = 0.5
+    chunk_bytes: int = 4 << 20
+    sync_s: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """One message as it came.
+
+    Attributes:
+        topic: absolute.
+        kind: such as `sensor_msgs/msg/Image`.
+        log_ns: when it was received, wall time.
+        publish_ns: its stamp, or where it has none when it was sent.
+        number: its publisher's count, 0 where there is none.
+        data: classic CDR.
+    """
+
+    topic: str
+    kind: str
+    log_ns: int
+    publish_ns: int
+    number: int
+    data: bytes
+
+
+class EpisodeWriter:
+    """Writes one episode. Called from one thread; any call may raise OSError.
+
+    Args:
+        path: of the finished file, such as `episode-000001.mcap`; it must not exist.
+        begin: what is known of it.
+        durability: what a crash may cost.
+        compression: of the chunks: none, lz4 or zstd.
+    """
+
+    def __init__(
+        self, path: Path, begin: EpisodeBegin, durability: Durability | None = None, compression: str = "lz4"
+    ) -> None:
+        self.path, self.part = path, path.with_name(path.name + PART)
+        self._durability = durability or Durability()
+        self._file = self.part.open("xb", buffering=0)
+        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever recovers sees that it is being written
+        self._mcap = Writer(
+            cast(BinaryIO, _Whole(self._file.fileno())),
+            chunk_size=self._durability.chunk_bytes,
+            compression=COMPRESSIONS[compression],
+        )
+        self._schemas: dict[str, int] = {}
+        self._channels: dict[str, int] = {}
+        self.messages = self.bytes = 0
+        self._flushed_s = self._synced_s = time.monotonic()
+        self._mcap.start(profile="ros2", library="tendon")
+        self._mcap.add_metadata(BEGIN, to_metadata(begin))
+        self._mcap.flush()
+        self._sync()
+
+    def write(self, sample: Sample) -> None:
+        """Takes a message.
+
+        Raises:
+            InvalidDataError: the type of its topic is not known.
+        """
+        channel = self._channels.get(sample.topic) or self._channel(sample.topic, sample.kind)
+        self._mcap.add_message(
+            channel_id=channel,
+            log_time=sample.log_ns,
+            publish_time=sample.publish_ns,
+            sequence=sample.number & 0xFFFFFFFF,
+            data=sample.data,
+        )
+        self.messages += 1
+        self.bytes += len(sample.data)
+        self.tend()
+
+    def _channel(self, topic: str, kind: str) -> int:
+        if kind not in self._schemas:
+            self._schemas[kind] = self._mcap.register_schema(kind, "ros2msg", definition(kind).encode())
+        metadata = {"offered_qos_profiles": ""}  # rosbag2 looks for the key
+        self._channels[topic] = self._mcap.register_channel(topic, "cdr", self._schemas[kind], metadata)
+        return self._channels[topic]
+
+    def tend(self) -> None:
+        """Closes the chunk and syncs when that is due; call it several times a second, also when nothing comes."""
+        now_s = time.monotonic()
+        if now_s - self._flushed_s >= self._durability.chunk_s:
+            self._mcap.flush()
+            self._flushed_s = now_s
+        if now_s - self._synced_s >= self._durability.sync_s:
+            self._sync()
+
+    def _sync(self) -> None:
+        os.fdatasync(self._file.fileno())
+        self._synced_s = time.monotonic()
+
+    def finish(self, end: EpisodeEnd) -> Path:
+        """Writes what is left, the end and the index, and gives the file its name."""
+        self._mcap.flush()
+        self._mcap.add_metadata(END, to_metadata(end))
+        self._mcap.finish()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        rename_durably(self.part, self.path)
+        return self.path
+
+    def discard(self) -> None:
+        """Removes the file."""
+        self._file.close()
+        self.part.unlink(missing_ok=True)
+
+    def abandon(self) -> None:
+        """Leaves what is on the disk as it is, after an OSError."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+class _Whole:
+    """A file whose `write` takes all or raises: the kernel may take a part, as on a full disk."""
+
+    def __init__(self, number: int) -> None:
+        self._number, self._place = number, 0
+
+    def write(self, data: bytes) -> int:
+        left = memoryview(data)
+        while left:
+            written = os.write(self._number, left)
+            self._place += written
+            left = left[written:]
+        return len(data)
+
+    def tell(self) -> int:
+        return self._place
+
+    def flush(self) -> None:
+        """Nothing is buffered here."""
+
+
+def rename_durably(source: Path, target: Path) -> None:
+    """Renames a file so that the new name survives a loss of power.
+
+    Raises:
+        FileExistsError: the target exists; it stays as it is.
+    """
+    if target.exists():
+        raise FileExistsError(17, "exists already", str(target))
+    source.rename(target)
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
