@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -133,10 +134,20 @@ def write_residual(
         evidence=evidence,
         training=training,
     )
-    for name, content in (
-        (GRAPH_FILE, graph),
-        (RESIDUAL_FILE, yaml.safe_dump(asdict(manifest), sort_keys=False, width=110).encode()),
-    ):
-        part = folder / f".{name}.part"
-        part.write_bytes(content)
-        part.rename(folder / name)
+    _write(folder, GRAPH_FILE, graph)
+    _write(folder, RESIDUAL_FILE, _text(manifest))
+
+
+def write_evidence(bundle: ResidualBundle, evidence: Evidence) -> None:
+    """Writes what an evaluation told of a residual into its folder; the residual itself stays as it is."""
+    _write(bundle.folder, RESIDUAL_FILE, _text(replace(bundle.manifest, evidence=evidence)))
+
+
+def _text(manifest: ResidualManifest) -> bytes:
+    return yaml.safe_dump(json.loads(json.dumps(asdict(manifest))), sort_keys=False, width=110).encode()
+
+
+def _write(folder: Path, name: str, content: bytes) -> None:
+    part = folder / f".{name}.part"
+    part.write_bytes(content)
+    part.rename(folder / name)

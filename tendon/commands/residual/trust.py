@@ -1,0 +1,61 @@
+"""Give a residual what an evaluation has shown of it, so that it acts in more than every tenth episode at first.
+
+The comparison is of its policy without it and with it, in this order, on scenes that it was not trained on. Its counts
+go into `residual.yaml`; on a robot they count as 20 episodes at most.
+
+Examples:
+  tendon eval compare tabletop tabletop+outputs/residual/seed0 --suite tabletop_hard --out shown.json
+  tendon residual trust outputs/residual/seed0 shown.json
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tendon.core.errors import ConfigError, MismatchError
+
+
+def command(
+    residual: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of the residual.")],
+    shown: Annotated[Path, typer.Argument(metavar="FILE", help="JSON of `tendon eval compare --out`.")],
+) -> int:
+    """Writes the counts into `residual.yaml`.
+
+    Raises:
+        ConfigError: the file is missing or is none of a comparison.
+        MismatchError: it compares something else.
+    """
+    from tendon.control.residual.gate import Evidence, Tally
+    from tendon.policies.residual.bundle import load_residual, write_evidence
+
+    bundle = load_residual(residual.expanduser())
+    found = _read(shown)
+    wanted = bundle.manifest.base_digest, f"{bundle.manifest.base_digest}+{bundle.manifest.graph}"
+    if (found["a"], found["b"]) != wanted:
+        raise MismatchError(
+            f"{shown} compares {found['a'][:12]} with {found['b'][:12]}, not policy {bundle.manifest.base} without and "
+            f"with {residual}: run `tendon eval compare POLICY POLICY+{residual} --out {shown}`"
+        )
+    tallies = [
+        Tally(successes=sum(bool(each[side]["success"]) for each in found["episodes"]), total=len(found["episodes"]))
+        for side in ("a", "b")
+    ]
+    write_evidence(bundle, Evidence(base=tallies[0], residual=tallies[1]))
+    without, together = (f"{each.successes} of {each.total}" for each in tallies)
+    print(f"{residual}: {together} episodes succeeded with it, {without} without it")
+    return 0
+
+
+def _read(shown: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(shown.expanduser().read_text(encoding="utf-8"))
+        _ = [bool(each[side]["success"]) for each in found["episodes"] for side in ("a", "b")]
+        return {"a": str(found["a"]), "b": str(found["b"]), "episodes": list(found["episodes"])}
+    except OSError as error:
+        raise ConfigError(f"{shown} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{shown} is no result of `tendon eval compare --out`: {error}") from error
