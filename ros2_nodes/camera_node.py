@@ -2,15 +2,22 @@
 
 Subscribes `sim/world_state`; publishes `camera/NAME/image_raw` and `camera/NAME/camera_info`, stamped with the world
 state that was drawn: the exposure.
+
+The noise of a real camera makes no two frames equal; drawn frames are equal as long as nothing that moves is in view,
+and would look like those of a camera that froze. So the last bit of the last byte of each frame is another one than in
+the frame before.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections import deque
 from collections.abc import Callable
 
+import numpy as np
+import numpy.typing as npt
 from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError
@@ -44,6 +51,7 @@ class CameraNode(NodeShell):
         self._world: EngineWorld | None = None
         self._outputs = [CameraOutput(self, camera) for camera in self.profile.cameras]
         self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}
+        self._counts = {camera.name: itertools.count() for camera in self.profile.cameras}
         self.create_subscription(JointState, topics.WORLD_STATE, self._draw, qos.NEWEST)
         self.every(0.02, self.beat)
         self._unsent: deque[tuple[int, Callable[[], None]]] = deque()
@@ -69,7 +77,8 @@ class CameraNode(NodeShell):
             if not output.wanted or not exposes(output.camera, self._drawn_ns[name], stamp_ns):
                 continue
             self._drawn_ns[name] = stamp_ns
-            frame = stamp_ns, world.render(name), cameras.intrinsics(name), cameras.distortion(name)
+            pixels = told_apart(world.render(name), next(self._counts[name]))
+            frame = stamp_ns, pixels, cameras.intrinsics(name), cameras.distortion(name)
             if latency := latency_ns(output.camera):
                 self._unsent.append((stamp_ns + latency, functools.partial(output.publish, *frame)))
             else:
@@ -104,6 +113,13 @@ class CameraNode(NodeShell):
         if self._world is not None:
             self._world.close()
         super().close()
+
+
+def told_apart(pixels: npt.NDArray[np.uint8], number: int) -> npt.NDArray[np.uint8]:
+    """Returns (h, w, 3) pixels whose very last bit says whether the number of the frame is odd."""
+    marked = pixels.copy()
+    marked[-1, -1, -1] = (marked[-1, -1, -1] & 0xFE) | (number & 1)
+    return marked
 
 
 def main() -> int:

@@ -98,6 +98,7 @@ class Correction:
             times_ns=[ROW_NS * k for k in range(len(rows))],
             position=rows,
             velocity=np.empty((len(rows), 0)),
+            frame="base target committed",
         )
         self._steps.publish(wire.write_trajectory(sent))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from pathlib import Path
 
@@ -15,11 +16,22 @@ from tendon.graph import topics
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.camera_node import told_apart
+from tendon.safety.camera_watch import Frame
 from tests.ros2_nodes.running_graph import RunningGraph
 
 LATENCY_S, PHASE, PERIOD_NS = 0.06, 0.5, 50_000_000
 CLOCK_NS = 20_000_000
 """How far the observer's simulated time may be behind: it goes in steps of a control period."""
+
+
+def test_two_frames_of_a_view_in_which_nothing_moves_are_no_frozen_camera() -> None:
+    """A policy may lead the arm out of a camera's view; the last bit is all that differs."""
+    view = np.full((4, 5, 3), 200, np.uint8)
+    frames = [told_apart(view, number) for number in range(4)]
+    digests = [Frame.of(0, frame.tobytes()).digest for frame in frames]
+    assert all(one != other for one, other in itertools.pairwise(digests))
+    assert all(np.abs(frame.astype(int) - view).max() <= 1 for frame in frames) and (view == 200).all()
 
 
 @pytest.mark.graph
