@@ -178,7 +178,7 @@ class Controller:
         return held
 
     def _mind_deadman(self, now_ns: int) -> None:
-        """Ends a hold that nothing is heard of, or while the robot is held: what it led to meanwhile would be a jump."""
+        """Ends a hold that nothing is heard of, or that outlasts one of the monitor: a leap would follow."""
         if self._hold and self._deadman.held:
             self._deadman.end(now_ns)
         if self._deadman.lapse(now_ns) and self._source is Source.TELEOP:

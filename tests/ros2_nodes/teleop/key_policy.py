@@ -44,6 +44,8 @@ take, and the braking."""
 STILL = 0.02
 """Of each joint [rad/s]."""
 AXES = (("w", "s"), ("a", "d"), ("r", "f"))
+SETTLED_S = 0.8
+"""After arming: an earlier press does not count."""
 CLOSING_S, OPENING_S = 1.0, 0.8
 LOOK_S = 0.01
 
@@ -61,7 +63,6 @@ class Tabletop:
         self._kinematics, self._gripper = Kinematics(profile), profile.grippers[0]
         self._finger = profile.joint_names.index(self._gripper.joint)
         self._state: WorldState | None = None
-        self._label = ""
         self.tasks: list[TaskState] = []
         node = graph.operator.node
         node.create_subscription(JointState, topics.WORLD_STATE, self._see, qos.NEWEST)
@@ -69,7 +70,7 @@ class Tabletop:
         self._set = node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
 
     def _see(self, message: JointState) -> None:
-        _, self._label, self._state = world_state(message)
+        _, _, self._state = world_state(message)
 
     def _judge(self, message: object) -> None:
         self.tasks.append(wire.TASK.decode(message))  # type: ignore[arg-type]
@@ -86,8 +87,17 @@ class Tabletop:
             return self.graph.operator.wait(future.done, 5.0) and future.result().result.successful
 
         self.graph.wait(loaded, f"scene {seed}")
-        self.graph.wait(lambda: self._label == f"{scene.task.family}/{seed}", "the new scene")
-        self.graph.arm()
+        label = f"{scene.task.family}/{seed}"
+        self.tasks.clear()
+        self.graph.wait(lambda: bool(self.tasks) and self.tasks[-1].scene == label, "the new scene")
+
+        def armed() -> bool:
+            """The monitor compares the new pose with the last command before it, once: then it is armed again."""
+            self.graph.arm()
+            self.graph.pause(SETTLED_S)
+            return self.graph.state() is PermissionState.ARMED and not self.stopped()
+
+        self.graph.wait(armed, "armed")
         self.tasks.clear()
         return scene
 
