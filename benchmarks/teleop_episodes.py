@@ -52,7 +52,7 @@ def main() -> None:
         table = Tabletop(graph, graph.profile)
         command = [sys.executable, "-m", "tendon.cli", "teleop", "keyboard"]
         with Typist(command, clock_ns=graph.now_ns) as typist, CountingBar(args.family, args.episodes) as bar:
-            graph.wait(lambda: " FREE " in typist.screen, "the panel")
+            typist.await_panel()
             person = KeyPolicy(table, typist)
             person.full_speed()
             for seed in range(args.seed, args.seed + args.episodes):

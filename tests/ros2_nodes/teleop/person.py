@@ -101,6 +101,14 @@ class Typist:
         """All that was drawn, with the terminal's own codes."""
         return self._screen.decode(errors="replace")
 
+    def await_panel(self, patience_s: float = 60.0) -> None:
+        """Waits until the panel asks for a press, or fails with what the terminal shows."""
+        deadline = time.monotonic() + patience_s
+        while " FREE " not in self.screen:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"no panel: {self.screen[-2000:]}")
+            time.sleep(0.05)
+
     def close_terminal(self) -> None:
         """Closes the window: the kernel hangs up."""
         self.release()

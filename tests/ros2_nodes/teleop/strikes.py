@@ -54,7 +54,7 @@ class Seat:
     def typist(self) -> Iterator[Typist]:
         """Sits down at the keyboard, and gets up in the end."""
         with Typist(self.command("keyboard"), clock_ns=self.graph.now_ns, delay_s=0.0) as typist:
-            self.graph.wait(lambda: "clutch" in typist.screen and " FREE " in typist.screen, "the panel")
+            typist.await_panel()
             yield typist
 
     @contextmanager
@@ -64,7 +64,7 @@ class Seat:
         script = str(Path(__file__).with_name("teleop_node.py"))
         self._plug(True)
         with Typist([interpreter, script, *rest[2:]], clock_ns=self.graph.now_ns) as typist:
-            self.graph.wait(lambda: " FREE " in typist.screen, "the panel")
+            typist.await_panel()
             yield typist
 
     def frame(self, *events: tuple[int, int, int]) -> None:
