@@ -173,10 +173,18 @@ class Controller:
 
     def _held(self, chunk: ActionChunk, now_ns: int, hold_ns: int) -> bool:
         """Returns whether the deadman is held behind a chunk; at its release the robot brakes."""
+        self._mind_deadman(now_ns)
         held = self._deadman.take(hold_ns, chunk.observation_stamp_ns, now_ns)
         if self._source is Source.TELEOP and not self._deadman.held:
             self._executor.clear()
         return held
+
+    def _mind_deadman(self, now_ns: int) -> None:
+        """Ends a hold that nothing is heard of, or that outlasts one of the monitor: a leap would follow."""
+        if self._hold and self._deadman.held:
+            self._deadman.end(now_ns)
+        if self._deadman.lapse(now_ns) and self._source is Source.TELEOP:
+            self._executor.clear()
 
     def reject(self, reason: str) -> None:
         """Counts a message that was no valid chunk; `invalid_chunks` in a row latch a stop."""
@@ -205,7 +213,7 @@ class Controller:
         self._feedback.largest_error = np.zeros(len(self._profile.joints))
         self._standstill.end()
         self._homeward.forget()
-        self._deadman.end(now_ns)
+        self._deadman.end(self._settling.until_ns)
         self._stops = (None, None)
         self._executor.clear(self._settling.until_ns)
 
@@ -278,8 +286,7 @@ class Controller:
         target: Array | None = None
         notes: tuple[str, ...] = ()
         self._lead_home(now_ns)
-        if self._deadman.lapse(now_ns) and self._source is Source.TELEOP:
-            self._executor.clear()
+        self._mind_deadman(now_ns)
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             base, target, notes = self._commit(now_ns)
         if not self._reference.moving() and not self._settling.under_way(now_ns):

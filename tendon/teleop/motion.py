@@ -24,7 +24,7 @@ ACCELERATION = np.array([1.0] * 3 + [5.0] * 3)
 """Of the tool that is led [m/s^2, rad/s^2]: keys are pressed at once, an arm is not in motion at once."""
 BRAKING = 4.0
 """How many times that when the hand wants less: what is let go of should not roll on."""
-LEASH = 0.3
+LEASH = 0.2
 """How far a joint's target may be ahead of where the robot was told to rest [rad or m]."""
 BEHIND_M, BEHIND_RAD = 0.01, 0.05
 """How far the tool may fall behind where it is led; beyond that it is led from where it is."""

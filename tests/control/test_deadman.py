@@ -24,10 +24,11 @@ BOUND_NS = 150 * MS
 class Hand:
     """A robot that somebody leads along joint 0, a chunk every 20 ms."""
 
-    def __init__(self) -> None:
+    def __init__(self, armed: bool = True) -> None:
         self.robot = Robot()
         self.robot.controller.select(Source.TELEOP)
-        self.robot.arm()
+        if armed:
+            self.robot.arm()
         self.pressed_ns = self.sent_ns = 0
         self.way = 0.0
 
@@ -105,6 +106,44 @@ def test_a_key_held_while_the_robot_is_armed_does_not_set_it_in_motion() -> None
     hand.press()
     hand.lead(20)
     assert hand.robot.velocities[-1][0] > 0.1
+
+
+def test_a_hold_of_the_safety_monitor_ends_that_of_the_hand(hand: Hand) -> None:
+    """It would lead on meanwhile, and the robot would race after it when the hold is over."""
+    robot = hand.robot
+    robot.controller.set_speed_scale(0.0)
+    for _ in range(30):
+        hand.send()
+        robot.tick()
+        robot.tick()
+    assert not robot.velocities[-1].any()
+    robot.controller.set_speed_scale(1.0)
+    for _ in range(5):
+        assert hand.send() is Placement.RELEASED
+        robot.tick()
+    assert not robot.velocities[-1].any()
+    hand.press()
+    hand.way = robot.positions[-1][0] - HOME[0]
+    hand.lead(20)
+    assert robot.velocities[-1][0] > 0.3
+
+
+def test_a_press_while_the_robot_still_comes_to_its_start_does_not_count() -> None:
+    """It leads on meanwhile: followed in the middle, it would begin with a leap."""
+    hand = Hand(armed=False)
+    hand.robot.controller.arm()
+    hand.robot.tick()
+    hand.press()
+    for _ in range(60):
+        assert hand.send() is Placement.RELEASED
+        hand.robot.tick()
+    assert not hand.robot.velocities[-1].any()
+
+
+def test_a_control_loop_that_stood_still_does_not_go_on_with_an_old_hold(hand: Hand) -> None:
+    """What it finds when it wakes up is fresh, but the robot has braked meanwhile."""
+    hand.robot.tick(skip=12)
+    assert hand.send() is Placement.RELEASED
 
 
 def test_what_is_late_on_its_way_counts_as_silence(hand: Hand) -> None:

@@ -49,6 +49,7 @@ class RunningGraph(GraphProcess):
     ) -> None:
         self.profile, self._source, self.joint = profile, source, joint
         in_company = in_use(domain_id())
+        self.arguments = arguments
         super().__init__(arguments, log)
         # Whoever is in the domain before `tendon run` makes it look around for 5 s instead of 1.
         deadline = time.monotonic() + PATIENCE_S

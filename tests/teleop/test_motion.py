@@ -130,7 +130,7 @@ def test_what_does_not_follow_is_not_run_away_from() -> None:
     motion.engage(home, wants(np.zeros(6)))
     for _ in range(400):
         target = motion.step(wants(np.array([0, 0.3, 0, 0, 0, 0])), 0.02, home)
-    assert np.abs(target - home).max() <= 0.3
+    assert np.abs(target - home).max() <= 0.2
     assert "does not follow" in motion.note
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from tendon.core.errors import ConfigError
 from tendon.teleop.device import DeviceLostError, Reading
 
-REPEAT_S = 0.07
+REPEAT_S = 0.06
 """How long a key counts as down after its last repeat. Terminals repeat every 30 to 40 ms; with the cycle of the node
-(20 ms), a control tick (10 ms) and what is committed (40 ms) braking begins 140 ms after the last repeat at most."""
+(20 ms), a control tick (10 ms) and what is committed (40 ms) braking begins 130 ms after the last repeat at most."""
 BURST = 4
 """Keys in one look that no hand types: a paste, or what a link has queued up."""
 QUIET_S = 0.3

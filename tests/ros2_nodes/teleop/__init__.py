@@ -1,0 +1,1 @@
+"""Tests of the teleoperation node as a real process."""
