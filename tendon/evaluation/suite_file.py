@@ -46,7 +46,7 @@ class SuiteFile:
         timing: of inference, where none is asked for.
         episodes: seeds FIRST:END, where none are asked for.
         cases: episodes one by one, in place of those.
-        perturbations, delay_s, arm: as `Difficulty` says.
+        perturbations, delay_s, arm: as `Difficulty` says; they count before those of the suite.
     """
 
     suite: str
@@ -54,7 +54,7 @@ class SuiteFile:
     episodes: str = ""
     cases: tuple[Case, ...] = ()
     perturbations: Mapping[str, float] = field(default_factory=dict)
-    delay_s: float = 0.0
+    delay_s: float | None = None
     arm: int | None = None
 
     def __post_init__(self) -> None:
@@ -65,22 +65,18 @@ class SuiteFile:
         if twice := sorted({seed for seed in seeds if seeds.count(seed) > 1}):
             raise ConfigError(f"seed {twice[0]} has two cases: results are told by their seeds, so leave one out")
 
-    @property
-    def difficulty(self) -> Difficulty:
-        """What every episode is made harder by.
-
-        Raises:
-            ConfigError: a value has no meaning.
-        """
-        return Difficulty(perturbations=self.perturbations, delay_s=self.delay_s, arm=self.arm)
-
     def made_of(self, suite: Suite) -> Suite:
         """Returns the suite, made harder.
 
         Raises:
-            ConfigError: it has no perturbation of a name, or a strength is out of its range.
+            ConfigError: a value has no meaning, or the suite has no such perturbation or strength.
         """
-        harder = replace(suite, difficulty=self.difficulty)
+        difficulty = Difficulty(
+            perturbations={**suite.difficulty.perturbations, **self.perturbations},
+            delay_s=suite.difficulty.delay_s if self.delay_s is None else self.delay_s,
+            arm=suite.difficulty.arm if self.arm is None else self.arm,
+        )
+        harder = replace(suite, difficulty=difficulty)
         for case in (Case(seed=FIRST_SEED), *self.cases):
             harder.harder(case.perturbations)
         return harder
