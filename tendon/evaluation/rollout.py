@@ -147,7 +147,7 @@ class Rollout:
         )
 
     def _broken(self) -> int:
-        """Returns how many samples of what was commanded are beyond a limit; the check shares nothing with the filter."""
+        """Returns how many samples of what was commanded are beyond a limit, by a check of its own."""
         commanded = self._backend.commanded
         if len(commanded) < 2:
             return 0
