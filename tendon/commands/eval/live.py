@@ -1,8 +1,8 @@
 """Two policies on the running graph, blind: in random order, without their names; you judge by keys.
 
 The graph holds both policies. Both try each task once, one after the other; nobody is told which one it is. Between two
-turns the robot goes home, and you set the scene up as it was. A session that was ended goes on from its file. The report
-is that of `tendon eval compare`, and tells which policy is which.
+turns the robot goes home, and you set the scene up as it was. A session that was ended goes on from its file.
+The report is that of `tendon eval compare`, and tells which policy is which.
 
 Examples:
   tendon run policy:=bundles/tabletop standby:=outputs/bundles/mine

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,7 @@ from tendon.core.errors import ConfigError, MissingDependencyError
 from tendon.core.types import Array
 from tendon.evaluation.pool import Job
 from tendon.evaluation.redteam.attack import Attack, Space, judged, try_attack
-from tendon.evaluation.workers import run_in_processes
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
+from tendon.evaluation.workers import Workers
 
 SPREAD = 0.3
 """Of the first generation, as a share of each range."""
@@ -61,16 +57,19 @@ class Search:
         """
         strategy = self._strategy()
         tried = 0
-        while tried < count:
-            points = [np.asarray(point) for point in strategy.ask()]
-            attacks = dict[int, Attack]()
-            for number, attack in self._generation(tried, points, workers):
-                attacks[number] = attack
-                yield attack
-            tried += len(points)
-            strategy.tell(points, [attacks[k].badness for k in range(len(points))])
+        with Workers(_numbered, workers) as processes:
+            while tried < count:
+                points = [np.asarray(point) for point in strategy.ask()]
+                attacks = dict[int, Attack]()
+                for number, attack in self._generation(tried, points, processes):
+                    attacks[number] = attack
+                    yield attack
+                tried += len(points)
+                strategy.tell(points, [attacks[k].badness for k in range(len(points))])
 
-    def _generation(self, first: int, points: list[Array], workers: int) -> Iterator[tuple[int, Attack]]:
+    def _generation(
+        self, first: int, points: list[Array], processes: Workers[Any, Any]
+    ) -> Iterator[tuple[int, Attack]]:
         jobs = [self._space.job(point, self._like) for point in points]
         missing = []
         for number, (point, job) in enumerate(zip(points, jobs, strict=True)):
@@ -83,9 +82,8 @@ class Search:
                 )
             else:
                 yield number, known
-        runs = run_in_processes(_numbered, missing, workers)
-        with closing(cast("Generator[Any]", runs)), self._log.open("a", encoding="utf-8") as file:
-            for number, job, came in runs:
+        with self._log.open("a", encoding="utf-8") as file:
+            for number, job, came in processes.run(missing):
                 attack = judged(self._space, points[number], job, came)
                 self.known[first + number] = attack
                 file.write(json.dumps({"number": first + number, **asdict(attack)}) + "\n")
