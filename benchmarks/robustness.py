@@ -50,7 +50,10 @@ def axes(bench: harness.Bench, bundle: Path, seeds: range, workers: int) -> None
         change = paired_difference([plain[k].success for k in seeds], [episodes[k].success for k in seeds])
         success = wilson(sum(each.success for each in episodes.values()), len(episodes))
         broken = Number(sum(each.broken > 0 for each in episodes.values()))
-        beside = {"difference": str(change), "p (McNemar)": Number(mcnemar(change.first, change.second))}
+        beside: dict[str, harness.Value] = {
+            "difference": str(change),
+            "p (McNemar)": Number(mcnemar(change.first, change.second)),
+        }
         bench.add(
             {"axis": name.replace("_", " ") or "none"},
             {"success": success, **(beside if name else {}), "episodes that break a limit": broken},
@@ -68,14 +71,15 @@ def redteam(bench: harness.Bench, bundle: Path, seeds: range, episodes: int, wor
     found: list[Attack] = list(track(search.run(episodes, workers), "redteam", total=episodes))
     failed = [each for each in found if each.failed]
     least = min(failed, key=lambda each: each.effort, default=None)
-    for measure, value in {
+    results: dict[str, harness.Value] = {
         "attacks": Number(len(found)),
         "failures": wilson(len(failed), len(found)),
         "failures in the first quarter": wilson(sum(each.failed for each in found[: len(found) // 4]), len(found) // 4),
         "scenes with a failure": f"{len(worst_of(found, len(seeds)))} of {len(seeds)}",
         "least mean strength of a failure": "none" if least is None else f"{least.effort:.2f} of 1",
         "attacks that break a limit": Number(sum(each.broken > 0 for each in found)),
-    }.items():
+    }
+    for measure, value in results.items():
         bench.add({"measure": measure}, {"result": value}, claim=REDTEAM)
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
+from tendon.core.checks import check_count
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
-from tendon.core.fields import OneOf, Range, check_fields
+from tendon.core.fields import OneOf, Range, Text, check_fields
 from tendon.evaluation.episode import Timing
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.robots.environment import read_yaml
@@ -35,6 +36,8 @@ class Case:
 
     def __post_init__(self) -> None:
         check_fields(self, f"case of seed {self.seed}")
+        if not isinstance(self.found, str):
+            raise ConfigError(f"case of seed {self.seed}: found is {self.found!r}, must be text")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +52,7 @@ class SuiteFile:
         perturbations, delay_s, arm: as `Difficulty` says; they count before those of the suite.
     """
 
-    suite: str
+    suite: Text
     timing: Annotated[str, OneOf(tuple(each.value for each in Timing))] = Timing.TRAINED_PREFIX.value
     episodes: str = ""
     cases: tuple[Case, ...] = ()
@@ -59,6 +62,10 @@ class SuiteFile:
 
     def __post_init__(self) -> None:
         check_fields(self, "suite")
+        if not isinstance(self.episodes, str):
+            raise ConfigError(f"episodes is {self.episodes!r}, must be FIRST:END in quotes")
+        if self.arm is not None:
+            check_count("arm", self.arm, least=0)
         if self.cases and self.episodes:
             raise ConfigError("a suite has episodes or cases, not both: leave one out")
         seeds = [case.seed for case in self.cases]
