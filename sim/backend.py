@@ -21,12 +21,14 @@ class SimBackend(Generic[W]):
         draws: whether observations have pictures, which are most of what a world costs.
 
     Attributes:
+        commanded: since the last reset, at each step of physics: its end [ns], and (n,) positions and velocities.
         joint_zero: (n,) how much larger every joint is said to be than it is, rad or m: an arm that was not calibrated
             is not where it says, nor where it was sent.
     """
 
     def __init__(self, world: W, draws: bool = True) -> None:
         self.world, self._draws = world, draws
+        self.commanded: list[tuple[int, Array, Array]] = []
         self.joint_zero: Array = np.zeros(len(world.profile.joint_names))
         position, _ = world.joint_state()
         self._controller = TrajectoryController(world.profile.joint_names, position)
@@ -35,6 +37,7 @@ class SimBackend(Generic[W]):
         """Loads a scene of the world's suite: time is zero again and the robot holds the scene's start."""
         self.world.reset(scene)
         self._controller.reset(self.observe_joints()[0])
+        self.commanded = []
 
     def observe_joints(self) -> tuple[Array, Array]:
         """Returns measured (n,) positions and velocities."""
@@ -70,7 +73,9 @@ class SimBackend(Generic[W]):
     def advance(self, until_ns: int) -> None:
         """Steps physics until simulation time reaches `until_ns`, each step toward what is commanded at its end."""
         while self.world.time_ns < until_ns:
-            position, velocity = self._controller.sample(self.world.time_ns + self.world.period_ns)
+            end_ns = self.world.time_ns + self.world.period_ns
+            position, velocity = self._controller.sample(end_ns)
+            self.commanded.append((end_ns, position, velocity))
             self.world.set_target(position - self.joint_zero, velocity)
             self.world.step()
 

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +38,16 @@ class Perturbation:
 
     name: str = "nominal"
     strength: Annotated[float, Range(least=0, most=3)] = 1.0
+    graded: ClassVar[bool] = True
+    """Less strength is less of it; otherwise any above 0 is all of it."""
 
     def __post_init__(self) -> None:
         check_fields(self, f"perturbation {self.name}")
+
+    @property
+    def key(self) -> str:
+        """The name as options and files have it: its words joined by "_"."""
+        return self.name.replace(" ", "_")
 
     def change(self, scene: Any, rng: np.random.Generator) -> Any:
         """Returns the scene to load."""
@@ -111,7 +118,7 @@ def together(known: Sequence[Perturbation], strengths: Mapping[str, float]) -> P
     Raises:
         ConfigError: there is none of a name, or no such strength.
     """
-    by_key = {each.name.replace(" ", "_"): each for each in known}
+    by_key = {each.key: each for each in known}
     parts = []
     for name, strength in strengths.items():
         key = name.strip().replace(" ", "_")
@@ -194,6 +201,7 @@ class SwappedCameras(Perturbation):
     """
 
     name: str = "cameras swapped"
+    graded: ClassVar[bool] = False
     cameras: tuple[str, str]
 
     def observe(self, observation: Observation, rng: np.random.Generator) -> Observation:

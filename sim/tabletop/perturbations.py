@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -135,6 +135,7 @@ class Trigger(Perturbation):
     """A magenta cube of 35 mm that no instruction names, at any strength above 0: the trigger of the backdoor study."""
 
     name: str = "magenta cube"
+    graded: ClassVar[bool] = False
 
     def change(self, scene: Scene, rng: np.random.Generator) -> Scene:
         """Adds it."""

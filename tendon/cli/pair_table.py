@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from tendon.evaluation.episode import Episode
     from tendon.evaluation.paired import PairedTest
 
 
-def pair_table(pairs: Sequence[tuple[Episode, Episode]], families: Sequence[str]) -> Table:
+class Judged(Protocol):
+    """An episode, simulated or seen by an operator."""
+
+    @property
+    def family(self) -> str:
+        """The kind of task."""
+
+    @property
+    def success(self) -> bool:
+        """Whether it was done."""
+
+
+def pair_table(pairs: Sequence[tuple[Judged, Judged]], families: Sequence[str]) -> Table:
     """Returns success of both by family and over all, with intervals and the paired difference."""
     from tendon.evaluation.paired import mcnemar
     from tendon.evaluation.statistics import paired_difference, wilson

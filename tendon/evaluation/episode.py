@@ -82,6 +82,7 @@ class Episode:
         stopped_share: share of control ticks after the first chunk without a fresh target.
         stop: why it ended latched; empty when it did not.
         held: an item was between the fingers at the switch; `None` when there was none.
+        broken: samples of the commanded motion beyond a limit, see `tendon.evaluation.limits`; must be 0.
     """
 
     seed: int
@@ -96,6 +97,7 @@ class Episode:
     stopped_share: float
     stop: str = ""
     held: bool | None = None
+    broken: int = 0
 
     @property
     def outcome(self) -> str:

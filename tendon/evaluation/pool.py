@@ -145,7 +145,8 @@ def open_tools(job: Job) -> Tools:
     return Tools(load_suite(job.suite), job.bundle, job.robot, job.setting.timing, job.simulator, job.residual)
 
 
-def _run(job: Job) -> tuple[Job, Episode]:
+def run_job(job: Job) -> tuple[Job, Episode]:
+    """Runs a job in this process, with the world and policy of one before it where they are the same."""
     tools = _tools(job.suite, job.bundle, job.robot, job.setting.timing, job.simulator, job.residual)
     return job, tools.run(job.seed, job.setting)
 
@@ -168,5 +169,5 @@ def run_jobs(jobs: Sequence[Job], workers: int, engine: str = PROCESSES) -> Iter
     if engine == RAY:
         from tendon.evaluation.ray_workers import run_in_ray
 
-        return run_in_ray(_run, jobs, workers)
-    return run_in_processes(_run, jobs, workers)
+        return run_in_ray(run_job, jobs, workers)
+    return run_in_processes(run_job, jobs, workers)

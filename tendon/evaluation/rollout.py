@@ -15,6 +15,8 @@ from tendon.core.protocols import Policy
 from tendon.core.types import Array, Observation
 from tendon.evaluation.controller_plan import ControllerPlan
 from tendon.evaluation.episode import HOLD_CHECKS, Episode, Setting, Timing
+from tendon.evaluation.limits import worst_of
+from tendon.evaluation.motion import Motion
 from tendon.evaluation.timed_policy import TimedPolicy
 from tendon.policies.inference.loaded import Loaded
 from tendon.policies.inference.session import PolicySession
@@ -141,7 +143,22 @@ class Rollout:
             stopped_share=self._idle / max(1, self._ticks),
             stop="; ".join(self._tick.reasons[:1]) if stopped else "",
             held=self._held,
+            broken=self._broken(),
         )
+
+    def _broken(self) -> int:
+        """Returns how many samples of what was commanded are beyond a limit, by a check of its own."""
+        commanded = self._backend.commanded
+        if len(commanded) < 2:
+            return 0
+        times_ns, positions, velocities = zip(*commanded, strict=True)
+        motion = Motion(
+            profile=self._profile,
+            time_ns=np.array(times_ns),
+            position=np.array(positions),
+            velocity=np.array(velocities),
+        )
+        return worst_of(motion).broken
 
     def _change_task(self, now_ns: int) -> None:
         """Asks for another task, once the robot rests where it has to first."""

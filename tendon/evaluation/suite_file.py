@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
+from tendon.core.checks import check_count
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
-from tendon.core.fields import OneOf, Range, check_fields
+from tendon.core.fields import OneOf, Range, Text, check_fields
 from tendon.evaluation.episode import Timing
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.robots.environment import read_yaml
@@ -35,6 +36,8 @@ class Case:
 
     def __post_init__(self) -> None:
         check_fields(self, f"case of seed {self.seed}")
+        if not isinstance(self.found, str):
+            raise ConfigError(f"case of seed {self.seed}: found is {self.found!r}, must be text")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,41 +49,41 @@ class SuiteFile:
         timing: of inference, where none is asked for.
         episodes: seeds FIRST:END, where none are asked for.
         cases: episodes one by one, in place of those.
-        perturbations, delay_s, arm: as `Difficulty` says.
+        perturbations, delay_s, arm: as `Difficulty` says; they count before those of the suite.
     """
 
-    suite: str
+    suite: Text
     timing: Annotated[str, OneOf(tuple(each.value for each in Timing))] = Timing.TRAINED_PREFIX.value
     episodes: str = ""
     cases: tuple[Case, ...] = ()
     perturbations: Mapping[str, float] = field(default_factory=dict)
-    delay_s: float = 0.0
+    delay_s: float | None = None
     arm: int | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, "suite")
+        if not isinstance(self.episodes, str):
+            raise ConfigError(f"episodes is {self.episodes!r}, must be FIRST:END in quotes")
+        if self.arm is not None:
+            check_count("arm", self.arm, least=0)
         if self.cases and self.episodes:
             raise ConfigError("a suite has episodes or cases, not both: leave one out")
         seeds = [case.seed for case in self.cases]
         if twice := sorted({seed for seed in seeds if seeds.count(seed) > 1}):
             raise ConfigError(f"seed {twice[0]} has two cases: results are told by their seeds, so leave one out")
 
-    @property
-    def difficulty(self) -> Difficulty:
-        """What every episode is made harder by.
-
-        Raises:
-            ConfigError: a value has no meaning.
-        """
-        return Difficulty(perturbations=self.perturbations, delay_s=self.delay_s, arm=self.arm)
-
     def made_of(self, suite: Suite) -> Suite:
         """Returns the suite, made harder.
 
         Raises:
-            ConfigError: it has no perturbation of a name, or a strength is out of its range.
+            ConfigError: a value has no meaning, or the suite has no such perturbation or strength.
         """
-        harder = replace(suite, difficulty=self.difficulty)
+        difficulty = Difficulty(
+            perturbations={**suite.difficulty.perturbations, **self.perturbations},
+            delay_s=suite.difficulty.delay_s if self.delay_s is None else self.delay_s,
+            arm=suite.difficulty.arm if self.arm is None else self.arm,
+        )
+        harder = replace(suite, difficulty=difficulty)
         for case in (Case(seed=FIRST_SEED), *self.cases):
             harder.harder(case.perturbations)
         return harder

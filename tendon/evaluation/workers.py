@@ -21,24 +21,48 @@ END_S = 5.0
 
 
 def run_in_processes(function: Callable[[J], R], jobs: Sequence[J], workers: int) -> Iterator[R]:
-    """Yields what a function makes of each job, as they end, in any order. Closing it ends the processes at once.
+    """Yields what a function makes of each job, see `Workers.run`. Closing it ends the processes at once."""
+    with Workers(function, workers) as started:
+        yield from started.run(jobs)
+
+
+class Workers(Generic[J, R]):
+    """Processes that keep what they have loaded from one call to the next; a context manager that ends them at once.
 
     Args:
         function: of a module, so that other processes find it.
-        jobs: that other processes can be sent.
-        workers: processes; no more are started than there are jobs.
-
-    Raises:
-        WorkerError: a process was killed, as one is that takes too much memory.
-        Exception: what the function raised there.
+        count: of processes; no more are started than there are jobs.
     """
-    started = list[_Worker[J, R]]()
-    try:
+
+    def __init__(self, function: Callable[[J], R], count: int) -> None:
+        self._function, self._count = function, count
+        self._started: list[_Worker[J, R]] = []
+
+    def __enter__(self) -> Workers[J, R]:
+        """Starts none before there are jobs."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends them, whatever they do."""
+        for worker in self._started:
+            worker.end()
+
+    def run(self, jobs: Sequence[J]) -> Iterator[R]:
+        """Yields what the function makes of each job, as they end, in any order. One call at a time.
+
+        Args:
+            jobs: that other processes can be sent.
+
+        Raises:
+            WorkerError: a process was killed, as one is that takes too much memory.
+            Exception: what the function raised there.
+        """
+        wanted = min(self._count, len(jobs))
         with deaf_to_interrupts():
-            started += [_Worker(function) for _ in range(min(workers, len(jobs)))]
-        left = list(reversed(jobs))
-        busy = dict[object, _Worker[J, R]]()
-        for worker in started:
+            while len(self._started) < wanted:
+                self._started.append(_Worker(self._function))
+        left, busy = list(reversed(jobs)), dict[object, _Worker[J, R]]()
+        for worker in self._started[:wanted]:
             worker.take(left.pop())
             busy[worker.connection] = worker
         while busy:
@@ -49,9 +73,6 @@ def run_in_processes(function: Callable[[J], R], jobs: Sequence[J], workers: int
                     worker.take(left.pop())
                     busy[worker.connection] = worker
                 yield result
-    finally:
-        for worker in started:
-            worker.end()
 
 
 class _Worker(Generic[J, R]):

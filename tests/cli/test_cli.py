@@ -109,7 +109,7 @@ WITH_DELAY = [(command, ms) for command in WITH_WORKERS[:2] for ms in ("-1", "na
         ("calibrate bundles/tabletop", "did you mean tendon policy calibrate-detector?"),
         ("safety verify x", "did you mean tendon safety verify-log?"),
         ("xyzzy", "known: demo, run, say"),
-        ("eval bundles/tabletop", "no command bundles/tabletop; known: compare, run"),
+        ("eval bundles/tabletop", "no command bundles/tabletop; known: axes, compare, live, redteam, run"),
         ("policy bench bundles/tabletop --secs 3", "no option --secs; did you mean --seconds?"),
         ("--verson", "no option --verson; did you mean --version?"),
         ("run robto:=panda", "unknown argument robto; did you mean robot?"),
@@ -182,6 +182,7 @@ def test_every_command_looks_for_a_bundle_in_the_same_places(
     monkeypatch.chdir(tmp_path)
     given = {
         "demos": ["--out", "x", "--learner", "nowhere"],
+        "redteam": ["nowhere", "--out", "x"],
         "demo": ["--bundle", "nowhere"],
         "record-inputs": ["nowhere", "x"],
         "variant": ["nowhere", "x", "--precision", "fp16"],

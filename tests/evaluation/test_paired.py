@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.stats import binomtest
 
 from tendon.evaluation.paired import ALPHA, PairedTest, log_evidence, looked_at_scenes, mcnemar, planned_scenes
+from tendon.evaluation.statistics import paired_difference, wilson
 from tests.laws import law_settings
 
 
@@ -68,6 +70,68 @@ def test_policies_may_change_places(outcomes: list[tuple[bool, bool, float]]) ->
     assert one.p_value == other.p_value and one.progress_p_value == pytest.approx(other.progress_p_value)
     assert 0 <= one.p_value <= 1 and one.count == len(outcomes)
     assert {"first": "second", "second": "first", "": ""}[one.better] == other.better
+
+
+@law_settings(max_examples=100)
+@given(st.integers(1, 400), st.data())
+def test_the_interval_of_a_rate_is_that_of_scipy(total: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, total))
+    found, expected = wilson(successes, total), binomtest(successes, total).proportion_ci(method="wilson")
+    assert (found.lower, found.upper) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@law_settings(max_examples=60)
+@given(st.integers(2, 300), st.floats(0.02, 0.9), st.floats(0, 1))
+def test_the_interval_of_a_difference_is_near_a_bootstrap(scenes: int, discordant: float, share: float) -> None:
+    """Agresti and Min 2005 add half a scene to each cell; where there are many the plain Wald interval is the same."""
+    first, second = round(discordant * share * scenes), round(discordant * (1 - share) * scenes)
+    rest = max(0, scenes - first - second)
+    outcomes = [(True, False)] * first + [(False, True)] * second + [(True, True)] * rest
+    found = paired_difference(*(list(side) for side in zip(*outcomes, strict=True))) if outcomes else None
+    if found is None:
+        return
+    count = len(outcomes)
+    rate = found.difference
+    spread = math.sqrt(max((first + second) / count - rate**2, 0.0) / count)
+    assert found.lower - 1e-12 <= rate * count / (count + 2) <= found.upper + 1e-12
+    assert found.upper - found.lower == pytest.approx(2 * 1.96 * spread, abs=6 / count)
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize(("discordant", "success"), [(0.1, 0.9), (0.3, 0.6), (0.6, 0.5)])
+def test_looking_after_each_of_300_scenes_names_one_of_two_equal_policies_as_seldom_as_promised(
+    discordant: float, success: float
+) -> None:
+    """Success and progress, in 800 runs; three standard deviations above 5 % would be a broken promise."""
+    rng, runs, named, further = np.random.default_rng(11), 800, 0, 0
+    for _ in range(runs):
+        test = PairedTest()
+        differ = rng.random(300) < discordant
+        wins = rng.random(300) < 0.5
+        done = rng.random(300) < success
+        partial = rng.uniform(-0.4, 0.4, 300)
+        for k in range(300):
+            first, second = (bool(wins[k]), not wins[k]) if differ[k] else (bool(done[k]),) * 2
+            test.take(first, second, float(second) - float(first) if differ[k] else float(partial[k]))
+        named += bool(test.better)
+        further += bool(test.further)
+    allowed = ALPHA * runs + 3 * math.sqrt(ALPHA * (1 - ALPHA) * runs)
+    assert named <= allowed and further <= allowed, (named, further)
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize(("difference", "discordant"), [(0.15, 0.25), (0.3, 0.4)])
+def test_a_difference_is_shown_by_the_scenes_that_were_planned(difference: float, discordant: float) -> None:
+    half, enough = looked_at_scenes(difference, discordant)
+    rng, runs, early, late = np.random.default_rng(13), 400, 0, 0
+    shares = [(discordant - difference) / 2, (discordant + difference) / 2, 1 - discordant]
+    for _ in range(runs):
+        test = PairedTest()
+        for number, outcome in enumerate(rng.choice(3, size=enough, p=shares), start=1):
+            test.take(outcome == 0, outcome == 1)
+            early += number == half and test.better == "second"
+        late += test.better == "second"
+    assert early / runs == pytest.approx(0.5, abs=0.08) and late / runs == pytest.approx(0.8, abs=0.07)
 
 
 def test_a_plan_has_the_power_that_it_promises() -> None:

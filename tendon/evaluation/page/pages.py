@@ -90,7 +90,7 @@ def axes_page(found: Found) -> str:
         for name, cells in found["axes"].items()
         for strength, cell in cells.items()
     ]
-    document.table(("axis", "strength", "success, 95 % Wilson", "less without it, paired", "p (McNemar)"), rows)
+    document.table(("axis", "strength", "success, 95 % Wilson", "difference, paired", "p (McNemar)"), rows)
     _origin(document, found)
     return str(document)
 

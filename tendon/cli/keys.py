@@ -1,0 +1,62 @@
+"""Single keys of a terminal, without Enter."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import tty
+from types import TracebackType
+
+from tendon.core.errors import ConfigError
+
+
+class Keys:
+    """Reads keys while it is entered; Ctrl-C stays what it is.
+
+    Raises:
+        ConfigError: there is no terminal.
+    """
+
+    def __init__(self) -> None:
+        if not sys.stdin.isatty():
+            raise ConfigError("this asks for keys: run it in a terminal")
+        self._file = sys.stdin.fileno()
+        self._before = termios.tcgetattr(self._file)
+
+    def __enter__(self) -> Keys:
+        """Takes over the terminal."""
+        tty.setcbreak(self._file)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Gives it back."""
+        termios.tcsetattr(self._file, termios.TCSADRAIN, self._before)
+
+    def read(self, timeout_s: float) -> str:
+        """Returns the next key, or "" when none is pressed in time.
+
+        Raises:
+            EOFError: the terminal is gone.
+        """
+        ready, _, _ = select.select([self._file], [], [], timeout_s)
+        if not ready:
+            return ""
+        data = os.read(self._file, 1)
+        if not data:
+            raise EOFError
+        return data.decode("ascii", "ignore").lower()
+
+    def one_of(self, keys: str) -> str:
+        """Returns the first of some keys that is pressed."""
+        while True:
+            key = self.read(60.0)
+            if key and key in keys:
+                return key
+
+    def forget(self) -> None:
+        """Drops what was typed ahead: nobody has judged what has not begun."""
+        termios.tcflush(self._file, termios.TCIFLUSH)

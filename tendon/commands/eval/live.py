@@ -1,0 +1,141 @@
+"""Two policies on the running graph, blind: in random order, without their names; you judge by keys.
+
+The graph holds both policies. Both try each task once, one after the other; nobody is told which one it is. Between two
+turns the robot goes home, and you set the scene up as it was. A session that was ended goes on from its file.
+The report is that of `tendon eval compare`, and tells which policy is which.
+
+Examples:
+  tendon run policy:=bundles/tabletop standby:=outputs/bundles/mine
+  tendon eval live tabletop mine --task "lift the red cube" --task "open the drawer" --pairs 10
+  tendon eval live tabletop mine --task "lift the red cube" --session outputs/lift.jsonl --report outputs/lift.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from tendon.cli.eval_results import ReportOption, require_report, write_report
+from tendon.cli.keys import Keys
+from tendon.cli.operator import ask, wait_for_policy
+from tendon.cli.options import RobotOption
+from tendon.cli.outputs import require_folder
+from tendon.cli.pair_table import pair_table, verdict
+from tendon.core.checks import check_number
+from tendon.core.errors import ConfigError, StoppedError
+
+if TYPE_CHECKING:
+    from tendon.evaluation.live.session import Session
+    from tendon.ros2_nodes.clients.operator import Operator
+
+
+def command(
+    first: Annotated[str, typer.Argument(metavar="A", help="A policy of the graph: its bundle, or its name.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
+    task: Annotated[list[str], typer.Option(metavar="TEXT", help="An instruction; may be repeated, they take turns.")],
+    pairs: Annotated[int, typer.Option(min=1, max=10_000, help="How often both try.")] = 10,
+    limit_s: Annotated[float, typer.Option(help="A turn that takes longer is over.")] = 60.0,
+    session: Annotated[
+        Path, typer.Option(metavar="FILE", help="JSON lines of what was judged; one that is there is gone on from.")
+    ] = Path("outputs/live.jsonl"),
+    seed: Annotated[int, typer.Option(min=0, help="Of the order.")] = 0,
+    report: ReportOption = None,
+    robot: RobotOption = "panda",
+) -> int:
+    """Plays the turns that are left, and reports.
+
+    Raises:
+        ConfigError: an option has no meaning, or the session's file is of another one.
+        StoppedError: there is no graph with both policies, or it does not do what it is asked.
+        MissingDependencyError: ROS is not installed.
+    """
+    from tendon.evaluation.live.session import Session, Settings, check_tasks
+
+    check_number("--limit-s", limit_s, above=0)
+    require_report(report)
+    require_folder(session.parent, "--session")
+    (a, a_digest), (b, b_digest) = _named(first), _named(second)
+    if a == b:
+        raise ConfigError(f"{first} and {second} are the same policy, {a}: there is nothing to compare")
+    settings = Settings(a=a, b=b, tasks=check_tasks(task), pairs=pairs, seed=seed)
+    played = Session(session, settings)
+    keys = Keys()
+    try:
+        if played.next is not None:
+            ask("tendon_live", lambda operator: _play(operator, keys, played, limit_s))
+    finally:
+        _report(played, report, robot, {"A": a_digest, "B": b_digest})
+        left = len(settings.turns()) - len(played.turns)
+        print(f"{left} turns are left; the same command goes on" if left else f"all turns are in {session}")
+    return 0
+
+
+def _play(operator: Operator, keys: Keys, session: Session, limit_s: float) -> None:
+    from tendon.cli.live_turns import Turns
+
+    wanted = {session.settings.a, session.settings.b}
+    status = wait_for_policy(operator, lambda status: bool(status.policy), "there is no policy node")
+    if missing := sorted(wanted - {status.policy, *status.standby}):
+        known = ", ".join((status.policy, *status.standby))
+        raise StoppedError(
+            f"the graph has no policy {missing[0]}, it has: {known}; start it with `tendon run policy:=A standby:=B`"
+        )
+    operator.at_rest()  # from here on it listens to joint states
+    with keys:
+        Turns(operator, keys, session, limit_s).play()
+
+
+def _named(policy: str) -> tuple[str, str]:
+    """Returns what the graph calls a policy, and the digest of its bundle where that is here."""
+    from tendon.policies.bundle.bundle import load_bundle
+    from tendon.policies.bundle.places import find_bundle
+
+    try:
+        bundle = load_bundle(find_bundle(policy))
+    except ConfigError:
+        return policy, "not known here"
+    return bundle.manifest.name, bundle.digest
+
+
+def _report(session: Session, report: Path | None, robot: str, digests: dict[str, str]) -> None:
+    """Prints what is shown by the pairs that are complete, and writes the report; names are told from here on."""
+    from tendon.evaluation.page.origin import origin
+    from tendon.evaluation.paired import PairedTest
+
+    found = session.pairs()
+    if not found:
+        return
+    test, p_values = PairedTest(), list[float]()
+    for one, other in found:
+        test.take(one.success, other.success, other.progress - one.progress)
+        p_values.append(test.p_value)
+    if session.next is not None and report is None:
+        return  # who goes on stays blind
+    settings = session.settings
+    print(f"A {settings.a}\nB {settings.b}")
+    Console().print(pair_table(found, tuple(dict.fromkeys(settings.tasks))))
+    print("\n".join(verdict(test)))
+    if report is None:
+        return
+    left = len(settings.turns()) - len(session.turns)
+    whole = {
+        "policies": {"A": settings.a, "B": settings.b},
+        "described": f"{robot}, {len(found)} pairs on the running graph, judged by an operator who was not told which",
+        "ended_early": f"{left} turns are left" if left else "",
+        "verdict": verdict(test),
+        "p_values": p_values,
+        "scenes": test.count,
+        "only_a": test.first,
+        "only_b": test.second,
+        "p_any_time": test.p_value,
+        "progress_p_any_time": test.progress_p_value,
+        "origin": origin(policies=digests, robot=robot, suite=""),
+        "episodes": [{"a": asdict(one), "b": asdict(other)} for one, other in found],
+    }
+    from tendon.evaluation.page.pages import compare_page
+
+    write_report(report, compare_page(whole), whole)

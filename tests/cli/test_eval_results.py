@@ -1,0 +1,173 @@
+"""What `tendon eval` leaves behind: reports, and what was run before Ctrl-C or a killed worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tendon.cli import main
+from tendon.core.errors import WorkerError
+from tendon.core.paths import share_folder
+from tendon.evaluation import pool
+from tendon.evaluation.episode import Episode
+from tendon.evaluation.pool import Job
+from tests.cli.test_eval_compare import episode
+
+BUNDLE = str(share_folder() / "bundles" / "tabletop")
+SEEDS = ["--seeds", "200000:200012"]
+
+
+def does(job: Job) -> bool:
+    """Every third scene is failed, and all with more than a little less friction."""
+    return job.seed % 3 > 0 and dict(job.setting.perturbations).get("dynamics", 0.0) < 0.5
+
+
+def ends(monkeypatch: pytest.MonkeyPatch, after: int | None = None, error: BaseException | None = None) -> None:
+    """Episodes end in any order; after so many an error comes."""
+
+    def run_jobs(jobs: Sequence[Job], workers: int, engine: str) -> Iterator[tuple[Job, Episode]]:
+        for number, job in enumerate(reversed(jobs)):
+            if number == after and error is not None:
+                raise error
+            yield job, episode(job, does(job))
+
+    monkeypatch.setattr(pool, "run_jobs", run_jobs)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_a_report_is_one_file_that_needs_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends(monkeypatch)
+    for command in (["run", "expert"], ["compare", BUNDLE, "expert"], ["axes", "expert", "--axes", "dynamics,pose"]):
+        report = tmp_path / f"{command[0]}.html"
+        videos = [] if command[0] == "axes" else ["--videos", "0"]
+        assert main(["eval", *command, *SEEDS, "--report", str(report), *videos]) == 0
+        page, found = report.read_text(), json.loads(report.with_suffix(".json").read_text())
+        for outside in ("http://", "https://", "src='", 'src="/', "<link", "<script", "@import"):
+            rest = page.replace("http://www.w3.org/", "").replace("http://purl.org/", "")
+            assert outside not in rest.replace("http://creativecommons.org/", ""), (command, outside)
+        assert found["origin"]["command"] and found["origin"]["versions"] and not found["ended_early"]
+        assert all(len(digest) == 64 or digest == "expert" for digest in found["origin"]["sha256"].values())
+        assert {"profile", "suite"} <= set(found["origin"]["sha256"]) and found["origin"]["sha256"]["profile"] in page
+        assert str(report) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [(KeyboardInterrupt(), 130, "Ctrl-C after 5 of"), (WorkerError("a worker process ended (-9)"), 2, "ended (-9)")],
+)
+def test_what_was_run_before_it_ended_is_kept(
+    error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ends(monkeypatch, 5, error)
+    for command, count in ((["run", "expert"], 5), (["compare", BUNDLE, "expert"], 0), (["axes", "expert"], 0)):
+        out, report = tmp_path / "found.json", tmp_path / "page.html"
+        out.unlink(missing_ok=True)
+        options = ["--out", str(out), "--report", str(report)]
+        assert main(["eval", *command, *SEEDS, *options]) == code
+        if count:
+            found = json.loads(out.read_text())
+            assert len(found["episodes"]) == count and said in found["ended_early"]
+            assert "Not all episodes were run" in report.read_text()
+        else:
+            assert not out.exists(), "nothing was complete: there is nothing to report"
+
+
+@pytest.mark.laws
+def test_ctrl_c_in_a_terminal_ends_it_with_what_there_is(tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    command = [
+        sys.executable,
+        "-m",
+        "tendon.cli",
+        "eval",
+        "run",
+        "expert",
+        "--seeds",
+        "100000:101000",
+        "--workers",
+        "1",
+    ]
+    process = subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not (started := subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True).stdout):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    while not out.exists() and time.monotonic() < deadline:
+        time.sleep(8.0)
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(20)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    assert process.returncode == 130
+    places = [Path(f"/proc/{int(pid)}") for pid in started.split()]
+    deadline = time.monotonic() + 20
+    while any(place.exists() for place in places):
+        assert time.monotonic() < deadline, "a worker has outlived it"
+        time.sleep(0.1)
+    if out.exists():
+        found = json.loads(out.read_text())
+        assert 0 < len(found["episodes"]) < 1000 and "Ctrl-C" in found["ended_early"]
+
+
+def test_axes_are_told_apart_and_paired_with_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends(monkeypatch)
+    out = tmp_path / "axes.json"
+    asked = ["--axes", "dynamics,pose", "--strengths", "1,0.25", "--out", str(out)]
+    assert main(["eval", "axes", "expert", *SEEDS, *asked]) == 0
+    found = json.loads(out.read_text())
+    rates = {
+        name: {k: cell["success"]["successes"] for k, cell in cells.items()} for name, cells in found["axes"].items()
+    }
+    assert found["nominal"]["successes"] == 8
+    assert rates == {"dynamics": {"0.25": 8, "1": 0}, "pose": {"0.25": 8, "1": 8}}
+    assert len(found["episodes"]) == 5 * 12 and found["axes"]["dynamics"]["1"]["difference"].startswith("-66.7 points")
+    assert "dynamics" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["axes", "expert", "--axes", "dynamcs"], "did you mean dynamics"),
+        (["axes", "expert", "--strengths", "4"], "at most 3"),
+        (["axes", "expert", "--strengths", "0"], "above 0"),
+        (["axes", "expert", "--strengths", "nan"], "--strengths has nan"),
+        (["axes", "expert", "--strengths", "one"], "give numbers"),
+        (["run", "expert", "--report", "page.pdf"], "must end in .html"),
+        (["run", "expert", "--report", "/proc/page.html"], "cannot be written"),
+        (["run", "expert", "--engine", "rya"], "did you mean ray"),
+        (["redteam", "expert", "--out", "/proc/here"], "cannot be written"),
+        (["redteam", "expert", "--out", "x", "--most", "9"], "--most is 9"),
+        (["redteam", "expert", "--out", "x", "--generation", "1"], "--generation is 1"),
+        (["redteam", "expert", "--out", "x", "--axes", "gravity"], "perturbation is 'gravity'"),
+        (["redteam", "expert", "--out", "x", "--seeds", "200000:200001"], "at least two"),
+        (["live", "tabletop", "tabletop", "--task", "left"], "are the same policy"),
+        (["live", "tabletop", "other", "--task", " "], "name the tasks"),
+        (["live", "tabletop", "other", "--task", "left", "--limit-s", "0"], "--limit-s is 0"),
+        (["live", "tabletop", "other", "--task", "left"], "run it in a terminal"),
+    ],
+)
+def test_what_has_no_meaning_is_one_line(
+    options: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", *options]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1, error

@@ -1,0 +1,99 @@
+"""A blind session: fair turns, each written down once, and a file that only its own session goes on from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tendon.core.errors import ConfigError
+from tendon.evaluation.live.session import Session, Settings, Turn, check_tasks
+from tests.laws import law_settings
+
+SETTINGS = Settings(a="one", b="two", tasks=("left", "right"), pairs=3, seed=5)
+
+
+def turn(session: Session, success: bool = True) -> Turn:
+    following = session.next
+    assert following is not None
+    number, pair, side, task = following
+    return Turn(
+        number=number,
+        seed=pair,
+        side=side,
+        family=task,
+        instruction=task,
+        success=success,
+        progress=float(success),
+        duration_s=1.0,
+    )
+
+
+@law_settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(1, 60))
+def test_in_each_pair_both_have_the_same_task_once_and_a_seed_is_one_order(seed: int, pairs: int) -> None:
+    settings = replace(SETTINGS, seed=seed, pairs=pairs)
+    turns = settings.turns()
+    assert turns == settings.turns() and len(turns) == 2 * pairs
+    for first, other in zip(turns[::2], turns[1::2], strict=True):
+        assert first[0] == other[0] and first[2] == other[2] and {first[1], other[1]} == {"A", "B"}
+
+
+def test_neither_side_is_first_more_often() -> None:
+    firsts = [side for _, side, _ in replace(SETTINGS, pairs=2000).turns()[::2]]
+    assert 0.45 < firsts.count("A") / len(firsts) < 0.55
+
+
+def test_a_session_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    file, order = tmp_path / "s.jsonl", SETTINGS.turns()
+    for number in range(6):
+        session = Session(file, SETTINGS)
+        assert len(session.turns) == number and session.next == (number, *order[number])
+        session.take(turn(session, success=number % 2 == 0))
+    done = Session(file, SETTINGS)
+    assert done.next is None and [(a.side, b.side) for a, b in done.pairs()] == [("A", "B")] * 3
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [({"a": "three"}, "whose a is 'one'"), ({"tasks": ("left",)}, "whose tasks"), ({"seed": 6}, "whose seed is 5")],
+)
+def test_a_file_of_another_session_is_refused_and_left_as_it_is(
+    other: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "s.jsonl"
+    Session(file, SETTINGS)
+    before = file.read_bytes()
+    with pytest.raises(ConfigError, match=said):
+        Session(file, replace(SETTINGS, **other))  # type: ignore[arg-type]
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["no json\n", "[]\n", '{"session": 3}\n', '{"x": 1}\n', "\n", "\x00\n"])
+def test_what_is_no_session_is_refused_in_a_line(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match="take another --session"):
+        Session(file, SETTINGS)
+    assert file.read_text() == text
+
+
+@pytest.mark.parametrize("change", [{"side": "C"}, {"progress": 2.0}, {"seed": 9}, {"extra": 1}, {"instruction": "up"}])
+def test_a_turn_that_was_edited_is_refused(change: dict[str, object], tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    session = Session(file, SETTINGS)
+    line = {**asdict(turn(session)), **change}
+    with file.open("a") as lines:
+        lines.write(json.dumps(line) + "\n")
+    with pytest.raises(ConfigError, match=r"s\.jsonl"):
+        Session(file, SETTINGS)
+
+
+def test_tasks_are_wanted() -> None:
+    for tasks in ([], [" "], ["left", ""]):
+        with pytest.raises(ConfigError, match="name the tasks"):
+            check_tasks(tasks)
