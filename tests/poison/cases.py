@@ -24,6 +24,7 @@ from tests.poison.subjects import (
     ExpertSubject,
     PlainSubject,
     PolicySubject,
+    RecorderSide,
     RecorderSubject,
     StandInSubject,
     Subject,
@@ -68,6 +69,12 @@ def _mock_cameras(profile: RobotProfile) -> Subject:
     return PlainSubject(MockCameraNode(), profile)
 
 
+def _recorder(profile: RobotProfile) -> Subject:
+    from tendon.ros2_nodes.recorder_node import RecorderNode
+
+    return RecorderSide(RecorderNode(), profile)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """One way in which a node is run.
@@ -109,6 +116,7 @@ CASES = {
     "mock_camera_node": Case(
         module="mock_camera_node", make=_mock_cameras, parameters=("use_sim_time:=true", "backend:=mock")
     ),
+    "recorder_node": Case(module="recorder_node", make=_recorder, robot="people", parameters=("recordings",)),
     "clients": Case(module="clients", make=ClientSubject),
     "recorder": Case(module="recorder", make=RecorderSubject),
 }
@@ -128,7 +136,8 @@ def running(name: str, folder: Path) -> Iterator[Subject]:
     robot = case.robot if case.robot == "panda" else str(altered_profile(folder, case.robot))
     parameters = [f"robot:={robot}"]
     for each in case.parameters:
-        parameters.append(f"bundle:={write_tiny_bundle(folder / 'tiny')}" if each == "bundle" else each)
+        given = {"bundle": lambda: write_tiny_bundle(folder / "tiny"), "recordings": lambda: folder / "recordings"}
+        parameters.append(f"{each}:={given[each]()}" if each in given else each)
     words = [word for each in parameters for word in ("-p", each)]
     rclpy.init(args=["--ros-args", "-r", ":=".join(CLOCK_REMAPPING), *words])
     try:
