@@ -19,7 +19,7 @@ MUJOCO = ["mujoco>=3.17,!=4.0.0", "example-robot-data>=4.1"]
 NEWER_PYTHON = [f"{each}; python_version >= '3.12'" for each in MUJOCO]
 SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10", "scipy>=1.13"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
-DATA = ["mcap>=1.6", "rosbags>=0.11", "pyarrow>=19", "av>=13"]
+DATA = ["mcap>=1.6", "zstandard>=0.22", "rosbags>=0.11", "pyarrow>=19", "av>=13", "pillow>=10"]
 VIEW = ["rerun-sdk>=0.41"]
 # evdev-binary is evdev that is built already, as far as there are wheels; pyspacemouse loads libhidapi, which is a
 # package of the system.

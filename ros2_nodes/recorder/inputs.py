@@ -92,7 +92,7 @@ class RecordedInputs:
             if before and info.number > before + 1:  # one that begins again at 1 is a node that was restarted
                 self._lose(topic, info.number - before - 1)
         received_ns = info.received_ns or self._now_ns()
-        stamp_ns = wire.read_stamp_ns(data) if each.kind in STAMPED or each.kind == CLOCK else 0
+        stamp_ns = _stamp_ns(data) if each.kind in STAMPED or each.kind == CLOCK else 0
         self.heard[topic] += 1
         self._take(
             Sample(
@@ -112,6 +112,14 @@ class RecordedInputs:
         self.newest[topic] = sample
         self.heard[topic] += 1
         self._take(sample)
+
+
+def _stamp_ns(data: bytes) -> int:
+    """Returns the stamp of a message; 0 where it is no time: what is recorded is not judged."""
+    try:
+        return wire.read_stamp_ns(data)
+    except InvalidDataError:
+        return 0
 
 
 def message_type(kind: str) -> Any:

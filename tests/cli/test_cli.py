@@ -100,7 +100,7 @@ WITH_DELAY = [(command, ms) for command in WITH_WORKERS[:2] for ms in ("-1", "na
         ("record-inputs", "did you mean tendon data record-inputs?"),
         ("bundle sign bundles/tabletop", "did you mean tendon policy sign?"),
         ("bundle", "did you mean tendon policy?"),
-        ("check", "did you mean tendon robot check or tendon policy check?"),
+        ("check", "did you mean tendon robot check or tendon policy check or tendon data check?"),
         ("polcy bench", "did you mean tendon policy bench?"),
         ("polcy", "did you mean tendon policy?"),
         ("policy bensh", "did you mean tendon policy bench?"),

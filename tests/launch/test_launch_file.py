@@ -93,7 +93,8 @@ def test_it_declares_and_starts_exactly_the_description(bundle: str, launch: Sta
 
 def test_every_process_is_an_executable_that_is_installed(bundle: str) -> None:
     """What launch's `Node` and `ros2 run` look for under lib/tendon."""
-    graphs = [describe({"policy": bundle, "arm": "true", "backend": backend}) for backend in ("sim", "mock")]
+    given = {"policy": bundle, "arm": "true", "record": "true"}
+    graphs = [describe({**given, "backend": backend}) for backend in ("sim", "mock")]
     processes = [process for graph in graphs for process in graph.processes]
     scripts = {script.name: script for script in (ROOT / "scripts").iterdir()}
     assert set(scripts) == {process.executable for process in processes}

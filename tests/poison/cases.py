@@ -25,6 +25,7 @@ from tests.poison.subjects import (
     ExpertSubject,
     PlainSubject,
     PolicySubject,
+    RecorderSide,
     RecorderSubject,
     StandInSubject,
     Subject,
@@ -70,6 +71,12 @@ def _mock_cameras(profile: RobotProfile) -> Subject:
     return PlainSubject(MockCameraNode(), profile)
 
 
+def _recorder(profile: RobotProfile) -> Subject:
+    from tendon.ros2_nodes.recorder_node import RecorderNode
+
+    return RecorderSide(RecorderNode(), profile)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """One way in which a node is run.
@@ -111,6 +118,7 @@ CASES = {
     "mock_camera_node": Case(
         module="mock_camera_node", make=_mock_cameras, parameters=("use_sim_time:=true", "backend:=mock")
     ),
+    "recorder_node": Case(module="recorder_node", make=_recorder, robot="people", parameters=("recordings",)),
     "clients": Case(module="clients", make=ClientSubject),
     "recorder": Case(module="recorder", make=RecorderSubject),
 }
@@ -137,7 +145,7 @@ def running(name: str, folder: Path) -> Iterator[Subject]:
     os.environ["TENDON_STATE"] = str(folder / "state")
     robot = case.robot if case.robot == "panda" else str(altered_profile(folder, case.robot))
     parameters = [f"robot:={robot}"]
-    written = {"bundle": _bundle, "residual": _residual}
+    written = {"bundle": _bundle, "residual": _residual, "recordings": lambda folder: folder / "recordings"}
     for each in case.parameters:
         parameters.append(f"{each}:={written[each](folder)}" if each in written else each)
     words = [word for each in parameters for word in ("-p", each)]

@@ -36,6 +36,7 @@ from tendon.core.node_status import (
 from tendon.core.permission import Permission
 from tendon.core.types import ActionChunk, Features, Image, SentTrajectory
 from tendon.graph import topics
+from tendon.observation.assembly import Sources
 from tendon.robots.profile import ControllerSpec, RobotProfile, StopInput
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire.world_state import scene_label, world_state_message
@@ -84,6 +85,7 @@ def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
         topics.FOLLOWED_INSTRUCTION: ("left",),
         topics.CONTROL_SOURCE: ("policy", "teleop", "hold"),
         topics.SELECT: ("tiny", "none"),
+        topics.RECORD_NOTE: ("it went well",),
     }
     if topic in texts:
         return [lambda text=text: String(data=text) for text in texts[topic]]
@@ -100,11 +102,13 @@ def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
     frame = Frame(stamp_ns=now_ns, digest=123456, darkest=3, brightest=250)
     camera = profile.cameras[0].name if profile.cameras else "scene"
     beat = wire.Heartbeat(node="control_node", instance="17-4")
+    given = Sources(stamp_ns=now_ns, images={camera: now_ns}, joints=(now_ns - 5_000_000, now_ns + 5_000_000))
     done = wire.Done(node="control_node", pid=17, stamp_ns=now_ns, commands=1)
     single: dict[str, list[Maker]] = {
         topics.JOINT_STATES: [lambda: joint_state(profile, now_ns)],
         topics.HEARTBEAT: [lambda: wire.heartbeat_message(beat, now_ns)],
         topics.FRAMES: [lambda: wire.frame_message(camera, frame)],
+        topics.GIVEN: [lambda: wire.given_message(given, 32 * "a")],
         topics.DONE: [lambda: wire.done_message(done)],
         topics.CLOCK.strip("/"): [lambda: Clock(clock=wire.time_message(now_ns))],
         topics.WORLD_STATE: [lambda: world(profile, now_ns)],

@@ -314,6 +314,25 @@ class PlainSubject(Subject):
     """A node that only publishes."""
 
 
+class RecorderSide(Subject):
+    """The recorder's node, which records all the while."""
+
+    def __init__(self, node: Node, profile: RobotProfile) -> None:
+        super().__init__(node, profile)
+        node._start()
+
+    def work(self) -> None:
+        """Looks for those that are connected to commands, as it does several times a second."""
+        self.node._inputs.look()
+        super().work()
+
+    def works(self) -> str:
+        """Keeps an episode, which others may have ended."""
+        self.ask("recorder/start")
+        kept = self.ask("recorder/keep")
+        return "" if kept.success else str(kept.message)
+
+
 class _Counting:
     """A live view that draws nothing."""
 

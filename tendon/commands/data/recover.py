@@ -1,6 +1,6 @@
 """Give back what is whole of a recording that a crash, a full disk or a loss of power has cut.
 
-All up to the last whole chunk, half a second before the cut, is written to a new file with its index; the cut file stays
+All up to the last whole chunk, half a second before the cut, goes to a new file with its index; the cut file stays
 as it is. The recorder does the same for its own folder when it starts.
 
 Examples:

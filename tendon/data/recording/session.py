@@ -12,6 +12,7 @@ from pathlib import Path
 from tendon.core.errors import StoppedError
 from tendon.data.recording.episode import EpisodeBegin, EpisodeEnd, Outcome
 from tendon.data.recording.recover import recover_folder
+from tendon.data.recording.schemas import typestore
 from tendon.data.recording.thread import QUEUE_BYTES, Progress, WriterThread
 from tendon.data.recording.writer import Durability, EpisodeWriter, Sample
 
@@ -51,6 +52,7 @@ class RecordingSession:
         self._settings = settings
         settings.folder.mkdir(parents=True, exist_ok=True)
         self.recovered = recover_folder(settings.folder)
+        typestore()  # a second of work, for which the first chunk must not wait
         self._thread = WriterThread(settings.queue_bytes, settings.transform)
         self._next = 1 + max(
             (int(m[1]) for p in settings.folder.iterdir() if (m := _NAME.fullmatch(p.name))), default=-1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,11 +86,11 @@ class EpisodeWriter:
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
         self.messages = self.bytes = 0
-        self._flushed_s = self._synced_s = time.monotonic()
+        self._flushed_s = time.monotonic()
+        self._syncer = _Syncer(self._file.fileno(), self._durability.sync_s)
         self._mcap.start(profile="ros2", library="tendon")
         self._mcap.add_metadata(BEGIN, to_metadata(begin))
         self._mcap.flush()
-        self._sync()
 
     def write(self, sample: Sample) -> None:
         """Takes a message.
@@ -117,23 +118,19 @@ class EpisodeWriter:
         return self._channels[topic]
 
     def tend(self) -> None:
-        """Closes the chunk and syncs when that is due; call it several times a second, also when nothing comes."""
+        """Closes the chunk when that is due; call it several times a second, also when nothing comes."""
         now_s = time.monotonic()
         if now_s - self._flushed_s >= self._durability.chunk_s:
             self._mcap.flush()
             self._flushed_s = now_s
-        if now_s - self._synced_s >= self._durability.sync_s:
-            self._sync()
-
-    def _sync(self) -> None:
-        os.fdatasync(self._file.fileno())
-        self._synced_s = time.monotonic()
+        self._syncer.check()
 
     def finish(self, end: EpisodeEnd) -> Path:
         """Writes what is left, the end and the index, and gives the file its name."""
         self._mcap.flush()
         self._mcap.add_metadata(END, to_metadata(end))
         self._mcap.finish()
+        self._syncer.close()
         os.fsync(self._file.fileno())
         self._file.close()
         rename_durably(self.part, self.path)
@@ -141,13 +138,49 @@ class EpisodeWriter:
 
     def discard(self) -> None:
         """Removes the file."""
+        self._syncer.close()
         self._file.close()
         self.part.unlink(missing_ok=True)
 
     def abandon(self) -> None:
         """Leaves what is on the disk as it is, after an OSError."""
+        self._syncer.close()
         with contextlib.suppress(OSError):
             self._file.close()
+
+
+class _Syncer:
+    """Syncs a file every so often in a thread of its own: a busy disk takes seconds for it, and chunks need not wait.
+
+    Args:
+        number: of the open file.
+        period_s: between two.
+    """
+
+    def __init__(self, number: int, period_s: float) -> None:
+        self._number, self._period_s = number, period_s
+        self._closing = threading.Event()
+        self._error: OSError | None = None
+        self._thread = threading.Thread(target=self._run, name="fdatasync", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._period_s):
+            try:
+                os.fdatasync(self._number)
+            except OSError as error:
+                self._error = error
+                return
+
+    def check(self) -> None:
+        """Raises what the disk said to the last sync, if that was an error."""
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._closing.set()
+        self._thread.join()
 
 
 class _Whole:

@@ -1,0 +1,112 @@
+"""Convert recordings to a LeRobot dataset, or a dataset back to recordings.
+
+Recordings are appended to the dataset at --out one by one; after each it is whole on the disk. One that is in it
+already is passed over, so that a cut run goes on where it was, and new recordings are added later by the same line.
+
+The action of a frame is what was executed; --proposed adds what the policy or the operator wanted, as `proposed`.
+
+Examples:
+  tendon data convert outputs/recordings --out outputs/datasets/mine
+  tendon data convert outputs/recordings/episode-000003.mcap --out outputs/datasets/mine --codec av1 --proposed
+  tendon data convert outputs/datasets/mine --out outputs/again --to mcap
+  tendon data convert outputs/datasets/mine --out outputs/for_gr00t --to v2.1
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tendon.core.errors import ConfigError, TendonError
+
+TARGETS = ("v3.0", "v2.1", "mcap")
+
+
+def command(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="SOURCE...", help="MCAP files, folders of them, or one dataset.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Dataset, or folder of the recordings, to write.")],
+    to: Annotated[
+        str, typer.Option(help="v3.0 and v2.1 are LeRobot's; mcap turns a dataset into recordings.")
+    ] = "v3.0",
+    fps: Annotated[int, typer.Option(min=0, help="Frames a second; 0 takes the slowest camera's.")] = 0,
+    codec: Annotated[str, typer.Option(help="h264, av1 (smaller, slower), or png (no loss).")] = "h264",
+    proposed: Annotated[bool, typer.Option("--proposed", help="Keep what was proposed, too.")] = False,
+    bad: Annotated[bool, typer.Option("--bad", help="Take recordings with missing messages, too.")] = False,
+) -> int:
+    """Converts.
+
+    Returns:
+        0; 1 when some of several recordings were refused.
+
+    Raises:
+        ConfigError: an option is wrong, or there is nothing to convert.
+        InvalidDataError: the only source cannot be converted.
+        MissingDependencyError: the extra `data` is not installed.
+    """
+    from tendon.cli.outputs import require_folder
+    from tendon.data.packages import require_data
+
+    require_data()
+    if to not in TARGETS:
+        raise ConfigError(f"--to is {to}, must be one of {', '.join(TARGETS)}")
+    require_folder(out)
+    if to != "v3.0":
+        if len(sources) != 1:
+            raise ConfigError(f"--to {to} takes one dataset, not {len(sources)} sources")
+        return _of_dataset(sources[0], out, to)
+    from tendon.data.convert.from_mcap import Options
+    from tendon.data.reading.files import recordings
+
+    return _to_dataset(recordings(sources), out, Options(fps=fps, codec=codec, proposed=proposed, bad=bad))
+
+
+def _to_dataset(files: list[Path], out: Path, options: object) -> int:
+    from tendon.cli.progress import CountingBar
+    from tendon.data.convert.from_mcap import Options, convert
+
+    assert isinstance(options, Options)
+    refused, made, frames, gaps, known = list[str](), 0, 0, 0, 0
+    with CountingBar("convert", len(files)) as bar:
+        for file in files:
+            try:
+                found = convert(file, out, options)
+            except TendonError as error:
+                if len(files) == 1:
+                    raise
+                refused.append(str(error))
+                bar.advance(1, f"{len(refused)} refused")
+                continue
+            made, known = made + (found.episode is not None), known + (found.episode is None)
+            frames, gaps = frames + found.frames, gaps + found.gaps
+            bar.advance(1, f"{frames} frames")
+    for line in refused:
+        print(f"refused: {line}")
+    said = f"; {known} were in it already" if known else ""
+    missing = f"; frames are missing in {gaps} places: `tendon data quality` shows them" if gaps else ""
+    print(f"{out}: {made} episodes with {frames} frames added{said}{missing}")
+    return 1 if refused else 0
+
+
+def _of_dataset(source: Path, out: Path, to: str) -> int:
+    from tendon.data.lerobot.reader import LeRobotDataset
+
+    dataset = LeRobotDataset(source)
+    if to == "v2.1":
+        from tendon.data.convert.v21 import write_v21
+
+        print(f"{out}: {write_v21(dataset, out)} episodes as v2.1, with modality.json")
+        return 0
+    from rich.progress import track
+
+    from tendon.data.convert.to_mcap import write_recording
+    from tendon.robots.profile import load_profile
+
+    profile = load_profile(dataset.shape.robot)
+    for episode in track(range(len(dataset)), "convert"):
+        write_recording(dataset, episode, profile, out / f"episode-{episode:06d}.mcap")
+    print(f"{out}: {len(dataset)} recordings")
+    return 0

@@ -1,0 +1,1 @@
+"""Recordings to datasets and back."""

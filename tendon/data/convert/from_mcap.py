@@ -1,0 +1,166 @@
+"""A recording to an episode of a dataset.
+
+Frames are the observations that a policy would have been given, by the same code; the action of a frame is where the
+robot was commanded to be at the time of the next one. Nominal times are `frame_index / fps`, as LeRobot reads them; the
+true stamps stand beside them in `stamp_ns`. Pictures are never held: each goes to its encoder as it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tendon.core.errors import InvalidDataError, MismatchError
+from tendon.core.stamps import SECOND_NS
+from tendon.core.types import Observation
+from tendon.data.convert.motion import Commands, Proposals
+from tendon.data.lerobot.layout import Camera, Shape
+from tendon.data.lerobot.writer import DatasetWriter, Frame
+from tendon.data.reading.observations import camera_topics, observations, require_begin
+from tendon.data.reading.recording import McapRecording
+from tendon.robots.profile import RobotProfile, load_profile
+
+GAP_FRAMES = 1.5
+"""Periods between two frames from which on one is missing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How recordings are converted.
+
+    Attributes:
+        fps: frames a second; 0 takes the rate of the slowest camera.
+        codec: h264, av1, or png for pictures without loss in the parquet files.
+        proposed: whether what was proposed stands beside what was executed.
+        bad: take recordings with missing messages, too.
+    """
+
+    fps: int = 0
+    codec: str = "h264"
+    proposed: bool = False
+    bad: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Converted:
+    """What became of a recording.
+
+    Attributes:
+        episode: its number; `None` when it was converted before.
+        frames: of it.
+        gaps: places where frames are missing.
+    """
+
+    episode: int | None
+    frames: int = 0
+    gaps: int = 0
+
+
+def shape_for(recording: McapRecording, profile: RobotProfile, options: Options) -> Shape:
+    """Returns what a dataset of a recording is like."""
+    names = dict.fromkeys(camera_topics(recording).values())
+    cameras = [profile.camera(name) for name in require_begin(recording).roles.cameras if name in names]
+    rate = min((camera.rate_hz for camera in cameras), default=profile.control_hz)
+    return Shape(
+        robot=profile.name,
+        fps=options.fps or round(rate),
+        joints=profile.joint_names,
+        cameras=tuple(Camera(name=each.name, width=each.width, height=each.height) for each in cameras),
+        codec=options.codec,
+        proposed=options.proposed,
+    )
+
+
+def convert(
+    path: Path, root: Path, options: Options, progress: Callable[[int], None] = lambda count: None
+) -> Converted:
+    """Appends a recording to a dataset, unless it is in it.
+
+    Args:
+        path: of the recording.
+        root: of the dataset, which is made where it is not there.
+        options: how.
+        progress: called with the number of frames so far.
+
+    Raises:
+        InvalidDataError: the recording is cut, is bad and bad ones are not wanted, or holds nothing to learn from.
+        MismatchError: the robot of this name is another one now, or the dataset is of another robot.
+    """
+    recording = McapRecording(path)
+    begin, end = require_begin(recording), recording.end
+    if end is not None and end.bad and not options.bad:
+        raise InvalidDataError(
+            f"{path} is bad: {end.problem or 'messages are missing'}: leave it out, or take it as it is with --bad"
+        )
+    profile = load_profile(begin.robot)
+    if profile.joint_names != begin.roles.joint_names:
+        raise MismatchError(
+            f"{path} was recorded with joints {', '.join(begin.roles.joint_names)}; robot {begin.robot} has "
+            f"{', '.join(profile.joint_names)} now: take the profile of then"
+        )
+    writer = DatasetWriter(root, shape_for(recording, profile, options))
+    if path.name in writer.sources:
+        return Converted(episode=None)
+    appender = writer.begin()
+    count = gaps = 0
+    before_ns: int | None = None
+    try:
+        for frame in frames(recording, profile, writer.shape, options.proposed):
+            if before_ns is not None and frame.stamp_ns - before_ns > GAP_FRAMES * SECOND_NS / writer.shape.fps:
+                gaps += 1
+            before_ns = frame.stamp_ns
+            appender.add(frame)
+            count += 1
+            progress(count)
+        if not count:
+            raise InvalidDataError(f"{path} has no frame after its first command: there is nothing to learn from")
+        number = appender.finish(path.name, "" if end is None else end.outcome.value)
+    except BaseException:
+        appender.abandon()
+        raise
+    return Converted(episode=number, frames=count, gaps=gaps)
+
+
+def frames(recording: McapRecording, profile: RobotProfile, shape: Shape, proposed: bool) -> Iterator[Frame]:
+    """Yields the frames of a recording from its first command on.
+
+    Raises:
+        InvalidDataError: a message cannot be read, or does not fit the robot.
+    """
+    commands = Commands(recording, profile)
+    proposals = Proposals(recording, profile) if proposed else None
+    if commands.begin_ns is None:
+        return
+    held: Observation | None = None
+    for observation in _thinned(recording, profile, shape.fps, commands.begin_ns):
+        if held is not None:
+            yield _frame(held, observation.stamp_ns, commands, proposals)
+        held = observation
+    if held is not None:
+        yield _frame(held, held.stamp_ns + SECOND_NS // shape.fps, commands, proposals)
+
+
+def _thinned(recording: McapRecording, profile: RobotProfile, fps: int, begin_ns: int) -> Iterator[Observation]:
+    """Yields the observations nearest to a grid of `fps` from a time on."""
+    period_ns, due_ns = SECOND_NS / fps, 0.0
+    for seen in observations(recording, profile):
+        stamp_ns = seen.observation.stamp_ns
+        if stamp_ns < begin_ns or stamp_ns < due_ns - period_ns / 2:
+            continue
+        due_ns = (stamp_ns if stamp_ns > due_ns + period_ns else due_ns) + period_ns
+        yield seen.observation
+
+
+def _frame(seen: Observation, next_ns: int, commands: Commands, proposals: Proposals | None) -> Frame:
+    executed = commands.executed(next_ns)
+    wanted = None if proposals is None else proposals.at(seen.stamp_ns, next_ns)
+    return Frame(
+        stamp_ns=seen.stamp_ns,
+        state=seen.joint_position,
+        velocity=seen.joint_velocity,
+        action=executed,
+        proposed=executed if wanted is None else wanted,
+        images={name: image.pixels for name, image in seen.images.items()},
+        task=seen.instruction,
+    )

@@ -1,0 +1,77 @@
+"""Videos of a camera, frame by frame, by PyAV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+import av
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.errors import InvalidDataError
+
+CODECS = {
+    "h264": ("libx264", {"g": "2", "crf": "18", "preset": "veryfast"}),
+    "av1": ("libsvtav1", {"g": "2", "crf": "30", "preset": "10"}),
+}
+"""Encoder and options; a key frame every second one, as LeRobot has it, so that any frame is found fast."""
+
+Pixels = npt.NDArray[np.uint8]
+
+
+class VideoWriter:
+    """Writes one video.
+
+    Args:
+        path: of it.
+        fps: frames a second.
+        width, height: of a frame [px].
+        codec: of `CODECS`.
+    """
+
+    def __init__(self, path: Path, fps: int, width: int, height: int, codec: str) -> None:
+        encoder, options = CODECS[codec]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._container = av.open(str(path), "w", format="mp4")
+        self._stream = cast(av.VideoStream, self._container.add_stream(encoder, rate=fps, options=options))
+        self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
+        self._stream.codec_context.time_base = Fraction(1, fps)
+        self._count = 0
+
+    def write(self, pixels: Pixels) -> None:
+        """Takes a frame, (height, width, 3) RGB."""
+        frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+        frame.pts, frame.time_base = self._count, self._stream.codec_context.time_base
+        self._count += 1
+        self._container.mux(self._stream.encode(frame))
+
+    def close(self) -> None:
+        """Writes what is left."""
+        self._container.mux(self._stream.encode(None))
+        self._container.close()
+
+
+def read_video(path: Path, begin_s: float = 0.0, end_s: float = float("inf")) -> Iterator[Pixels]:
+    """Yields the frames of a video between two of its times, the second one excluded.
+
+    Raises:
+        InvalidDataError: it cannot be decoded.
+    """
+    try:
+        with av.open(str(path)) as container:
+            stream = container.streams.video[0]
+            stream.thread_type = "AUTO"
+            half_s = 0.5 / float(stream.average_rate or 30)
+            if begin_s > 0.0:
+                container.seek(int(begin_s * av.time_base), backward=True)
+            for frame in container.decode(stream):
+                if frame.time is None or frame.time < begin_s - half_s:
+                    continue
+                if frame.time >= end_s - half_s:
+                    return
+                yield cast(Pixels, frame.to_ndarray(format="rgb24"))
+    except (av.FFmpegError, IndexError, ValueError) as error:
+        raise InvalidDataError(f"{path} is no video that can be decoded: {error}") from error

@@ -1,0 +1,178 @@
+"""A recorder makes nobody wait: what a disk cannot take is dropped, counted and said, and what is kept is whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tendon.core.errors import StoppedError
+from tendon.data.reading.recording import McapRecording
+from tendon.data.recording import writer as writing
+from tendon.data.recording.episode import Outcome
+from tendon.data.recording.recover import recover_folder
+from tendon.data.recording.session import RecordingSession, Settings
+from tests.data.samples import BEGIN, text, texts
+
+PATIENCE_S = 20.0
+
+
+def wait(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_episodes_are_kept_with_outcome_and_notes_or_discarded(tmp_path: Path) -> None:
+    session = RecordingSession(Settings(folder=tmp_path))
+    with pytest.raises(StoppedError, match="start one"):
+        session.keep(Outcome.SUCCESS)
+    session.put(text(0))  # nobody records
+    for outcome in (Outcome.SUCCESS, None, Outcome.FAILURE):
+        session.start(BEGIN)
+        with pytest.raises(StoppedError, match="is being recorded"):
+            session.start(BEGIN)
+        for sample in texts(20):
+            session.put(sample)
+        session.note("it went so")
+        _ = session.discard() if outcome is None else session.keep(outcome)
+    session.start(BEGIN)
+    assert session.close()
+    names = sorted(each.name for each in tmp_path.iterdir())
+    assert names == [f"episode-{k:06d}.mcap" for k in (0, 2, 3)]
+    ends = [McapRecording(tmp_path / name).end for name in names]
+    assert [end and end.outcome for end in ends] == [Outcome.SUCCESS, Outcome.FAILURE, Outcome.UNKNOWN]
+    assert ends[0] is not None and ends[0].notes == ("it went so",) and not ends[0].bad
+    assert sum(each.count for each in McapRecording(tmp_path / names[0]).topics.values()) == 20
+    assert RecordingSession(Settings(folder=tmp_path)).start(BEGIN).name == "episode-000004.mcap"
+
+
+def test_lost_messages_mark_the_episode_bad(tmp_path: Path) -> None:
+    session = RecordingSession(Settings(folder=tmp_path))
+    path = session.start(BEGIN)
+    session.put(text(0))
+    session.lose("/text", 3)
+    assert "3 messages were lost" in session.problem
+    session.keep(Outcome.SUCCESS)
+    assert session.close()
+    end = McapRecording(path).end
+    assert end is not None and end.bad and end.lost == {"/text": 3}
+
+
+def test_a_slow_disk_costs_messages_that_are_counted_and_nobody_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, gate = os.write, [True]
+
+    def slow(number: int, data: bytes) -> int:
+        while gate[0] and len(data) > 1000:
+            time.sleep(0.01)
+        return whole(number, data)
+
+    monkeypatch.setattr(writing.os, "write", slow)
+    session = RecordingSession(Settings(folder=tmp_path, queue_bytes=20_000, compression="none"))
+    path = session.start(BEGIN)
+    longest_s = 0.0
+    count, k = 0, 0
+    while not (session.progress.dropped or {}) and k < 200_000:
+        begin_s = time.perf_counter()
+        session.put(text(k, "/slow"))
+        longest_s, k = max(longest_s, time.perf_counter() - begin_s), k + 1
+        if k % 200 == 0:
+            time.sleep(0.6 if k == 200 else 0.0)  # the first chunk is due
+    dropped = (session.progress.dropped or {})["/slow"]
+    assert dropped and "the disk is too slow" in session.problem
+    gate[0] = False
+    session.keep(Outcome.SUCCESS)
+    assert session.close(PATIENCE_S)
+    recording = McapRecording(path)
+    count = recording.topics["/slow"].count
+    assert recording.end is not None and recording.end.bad
+    assert count + recording.end.dropped["/slow"] == k
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EIO])
+def test_a_disk_that_fails_ends_the_file_and_what_is_whole_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    session = RecordingSession(Settings(folder=tmp_path))
+    good = session.start(BEGIN)
+    session.put(text(0))
+    session.keep(Outcome.SUCCESS)
+    session.start(BEGIN)
+    for sample in texts(50):
+        session.put(sample)
+    wait(lambda: session.progress.messages == 50)
+    time.sleep(0.7)  # its chunk is with the kernel
+    whole = os.write
+
+    def fail(number: int, data: bytes) -> int:
+        whole(number, bytes(data)[: len(data) // 2])
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(writing.os, "write", fail)
+    session.put(text(99))
+    wait(lambda: session.progress.problem)
+    assert os.strerror(code) in session.problem and "incomplete" in session.problem
+    session.put(text(100))
+    session.keep(Outcome.SUCCESS)
+    monkeypatch.setattr(writing.os, "write", whole)
+    after = session.start(BEGIN)
+    session.put(text(0))
+    session.keep(Outcome.SUCCESS)
+    assert session.close(PATIENCE_S)
+    assert not session.progress.problem
+    (mended,) = recover_folder(tmp_path)
+    end = McapRecording(mended).end
+    assert end is not None and end.outcome is Outcome.INCOMPLETE
+    assert sum(each.count for each in McapRecording(mended).topics.values()) == 50
+    for path in (good, after):
+        assert sum(each.count for each in McapRecording(path).topics.values()) == 1
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from tendon.data.recording.session import RecordingSession, Settings
+from tests.data.samples import BEGIN, text
+session = RecordingSession(Settings(folder=Path(sys.argv[1])))
+session.start(BEGIN)
+for k in range(100000):
+    session.put(text(k))
+    if session.progress.messages > 300 and k % 50 == 0:
+        print(k, flush=True)
+    time.sleep(0.001)
+"""
+
+
+def test_a_recorder_that_is_killed_has_lost_nothing_older_than_its_last_chunk(tmp_path: Path) -> None:
+    child = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, cwd=Path.cwd())
+    assert child.stdout is not None
+    said = int(child.stdout.readline())
+    time.sleep(1.5)  # what was put in by then is older than any chunk
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    (path,) = recover_folder(tmp_path)
+    numbers = [sample.number for sample in McapRecording(path).samples()]
+    assert numbers == list(range(len(numbers))) and len(numbers) > said
+
+
+def test_two_recorders_in_one_folder_leave_each_other_alone(tmp_path: Path) -> None:
+    first = RecordingSession(Settings(folder=tmp_path))
+    one = first.start(BEGIN)
+    first.put(text(0))
+    wait(lambda: first.progress.messages == 1)
+    second = RecordingSession(Settings(folder=tmp_path))
+    assert not second.recovered
+    other = second.start(BEGIN)
+    assert other != one
+    assert second.close() and first.close()
+    assert one.exists() and other.exists()
