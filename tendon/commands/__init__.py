@@ -2,6 +2,6 @@
 
 PANELS = {
     "Start": ("demo", "run", "say", "status", "doctor"),
-    "Groups of commands": ("robot", "policy", "residual", "data", "eval", "safety", "view"),
+    "Groups of commands": ("robot", "calibrate", "policy", "residual", "data", "eval", "safety", "view"),
 }
 """Headings of `tendon --help`."""
