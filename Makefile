@@ -30,7 +30,7 @@ BENCHMARKS ?= benchmarks/*.py
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-train setup-lerobot demo test test-laws test-train test-lerobot faults lint types docs bench results clean
+.PHONY: help setup setup-dev setup-train setup-lerobot demo calibrate-demo test test-laws test-train test-lerobot faults lint types docs bench results clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters o
 
 demo: $(INSTALLED) $(if $(filter mujoco,$(SIM)),$(MUJOCO))  ## a simulated robot does what it is told; leaves a video, a timeline and a summary
 	$(BIN)/tendon demo --robot $(ROBOT) --simulator $(SIM)
+
+calibrate-demo: $(INSTALLED) $(MUJOCO)  ## a simulated rig that is off is calibrated: report, profile, bundle check; in outputs/calibration
+	$(BIN)/tendon calibrate demo --simulator mujoco --out outputs/calibration
 
 test: $(DEVELOPING)  ## run every test, on four processes: three with running graphs, one that computes
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0

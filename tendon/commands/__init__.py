@@ -2,6 +2,6 @@
 
 PANELS = {
     "Start": ("demo", "run", "teleop", "say", "status", "doctor"),
-    "Groups of commands": ("robot", "policy", "residual", "record", "data", "eval", "safety", "view"),
+    "Groups of commands": ("robot", "calibrate", "policy", "residual", "record", "data", "eval", "safety", "view"),
 }
 """Headings of `tendon --help`."""

@@ -29,6 +29,10 @@ class KinematicsError(TendonError, ArithmeticError):
     """Inverse kinematics found no solution within its tolerance."""
 
 
+class CalibrationError(TendonError, ValueError):
+    """Views do not tell what is to be calibrated, or contradict one another. The message says what to do."""
+
+
 class NoWayError(TendonError, RuntimeError):
     """No motion was found that keeps every clearance. The message says what is in the way."""
 

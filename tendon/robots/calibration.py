@@ -1,17 +1,24 @@
-"""The calibration that a profile names: a YAML file, known by the digest of its values."""
+"""The calibration that a profile names: a YAML file, known by the digest of its values.
+
+What is in it is `tendon.calibration`'s; here is what the kinematics of a robot, and thereby the filter, take from it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from tendon.core.checks import check_number, closest
 from tendon.core.errors import ConfigError
 from tendon.core.yaml_text import parse_yaml
+
+MAX_ZERO = 0.35
+"""Of a joint, rad or m: an arm that is further off is not calibrated but assembled wrongly."""
 
 
 def calibration_digest(file: Path) -> str:
@@ -22,14 +29,53 @@ def calibration_digest(file: Path) -> str:
     Raises:
         ConfigError: it cannot be read, is no YAML mapping, or holds what is no text, finite number, date, list or map.
     """
+    return values_digest(read_calibration(file), f"calibration {file}")
+
+
+def read_calibration(file: Path) -> Mapping[str, Any]:
+    """Returns the values of a calibration.
+
+    Raises:
+        ConfigError: it cannot be read, or is no YAML mapping.
+    """
     try:
         values = parse_yaml(file.read_bytes(), f"calibration {file}")
     except OSError as error:
         raise ConfigError(f"calibration {file} cannot be read: {error.strerror}; calibrate again") from error
     if not isinstance(values, Mapping) or not values:
         raise ConfigError(f"calibration {file} must hold a mapping, got {type(values).__name__}; calibrate again")
-    text = json.dumps(_canonical(values, f"calibration {file}"), sort_keys=True, allow_nan=False)
+    return values
+
+
+def values_digest(values: Mapping[str, Any], where: str) -> str:
+    """Returns the SHA-256 of values, see `calibration_digest`."""
+    text = json.dumps(_canonical(values, where), sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def joint_zeros(file: Path, names: Sequence[str]) -> list[float]:
+    """Returns how much larger each joint is said to be than it is, rad or m: 0 where the calibration says nothing.
+
+    Args:
+        file: of the calibration. One that is not of `tendon calibrate` (it has no `format`) says nothing.
+        names: of the joints.
+
+    Raises:
+        ConfigError: it cannot be read, names an unknown joint, or a zero is no number within `MAX_ZERO`.
+    """
+    values = read_calibration(file)
+    joints = values.get("joints") if "format" in values else None
+    if joints is None:
+        return [0.0] * len(names)
+    if not isinstance(joints, Mapping):
+        raise ConfigError(f"calibration {file} joints is {joints!r}, must be a mapping; calibrate again")
+    for joint in joints:
+        if joint not in names:
+            raise ConfigError(f"calibration {file} joints names {joint}{closest(str(joint), tuple(names))}")
+    zeros = [joints[name].get("zero") if isinstance(joints.get(name), Mapping) else 0.0 for name in names]
+    for name, zero in zip(names, zeros, strict=True):
+        check_number(f"calibration {file} joints {name} zero", zero, least=-MAX_ZERO, most=MAX_ZERO)
+    return [float(zero) for zero in zeros]
 
 
 def _canonical(value: Any, where: str) -> Any:

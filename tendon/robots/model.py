@@ -12,6 +12,7 @@ import pinocchio as pin
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
+from tendon.robots.calibration import joint_zeros
 from tendon.robots.profile import RobotProfile
 from tendon.robots.urdf import parse_xml, read_urdf
 
@@ -22,7 +23,8 @@ class RobotModel:
 
     Attributes:
         model: nq equals nv; poses are in the profile's base frame.
-        offset: (nq,) its configuration where the profile's joints are zero, read-only.
+        offset: (nq,) its configuration where the profile's joints are said to be zero, which is off by the zeros of the
+            profile's calibration; read-only.
         spread: (nq, n) its change for each of the profile's joints, read-only: 1 for the joint itself, the multiplier
             for one that mimics it, 0 for joints that the profile does not name and that stay at zero.
     """
@@ -51,6 +53,8 @@ def load_model(profile: RobotProfile) -> RobotModel:
         offset[row] = mimic.offset
         if mimic.leader in profile.joint_names:
             spread[row, profile.joint_names.index(mimic.leader)] = mimic.multiplier
+    if profile.calibration is not None:
+        offset -= spread @ np.array(joint_zeros(profile.calibration, profile.joint_names))
     _move_origin(model, profile.base_frame, offset)
     for array in (offset, spread):
         array.setflags(write=False)

@@ -26,11 +26,22 @@ def named_collisions(profile: Path) -> str | None:
 
 
 def name_collisions(profile: Path, collisions: str) -> None:
-    """Makes a profile name its collision model: in place of what it says, or in a line of its own below `urdf`.
+    """Makes a profile name its collision model, see `name_file`."""
+    name_file(profile, "collisions", collisions)
+
+
+def name_calibration(profile: Path, calibration: str) -> None:
+    """Makes a profile name its calibration, see `name_file`."""
+    name_file(profile, "calibration", calibration)
+
+
+def name_file(profile: Path, key: str, file: str) -> None:
+    """Makes a profile name a file: in place of what it says, or in a line of its own below `urdf`.
 
     Args:
         profile: the file to change.
-        collisions: path of the model, from the profile's folder.
+        key: of the profile.
+        file: path of the file, from the profile's folder.
 
     Raises:
         ConfigError: the file has no line `urdf:` of its own, or cannot be written; it is as it was then.
@@ -38,25 +49,25 @@ def name_collisions(profile: Path, collisions: str) -> None:
     text, values = _read(profile)
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)  # as _read has found
-    nodes = {key.value: value for key, value in root.value}
-    quoted = yaml.safe_dump(collisions, width=1 << 20, allow_unicode=True).removesuffix("...\n").strip()
-    if "collisions" in nodes:
-        start, end = nodes["collisions"].start_mark.index, nodes["collisions"].end_mark.index
+    nodes = {node.value: value for node, value in root.value}
+    quoted = yaml.safe_dump(file, width=1 << 20, allow_unicode=True).removesuffix("...\n").strip()
+    if key in nodes:
+        start, end = nodes[key].start_mark.index, nodes[key].end_mark.index
         changed = text[:start] + (quoted if start < end else f" {quoted}") + text[end:]
     elif "urdf" in nodes:
         mark = nodes["urdf"].end_mark
         line = text.splitlines(keepends=True)[mark.line]
         after = mark.index - mark.column + len(line)
         ending = line[len(line.rstrip("\r\n")) :]
-        changed = text[:after] + ("" if ending else "\n") + f"collisions: {quoted}{ending or chr(10)}" + text[after:]
+        changed = text[:after] + ("" if ending else "\n") + f"{key}: {quoted}{ending or chr(10)}" + text[after:]
     else:
         raise ConfigError(f"{profile} has no urdf: it is no profile")
     try:
-        understood = parse_yaml(changed, str(profile)) == {**values, "collisions": collisions}
+        understood = parse_yaml(changed, str(profile)) == {**values, key: file}
     except ConfigError:
         understood = False
     if not understood:
-        raise ConfigError(f"{profile} is not written one key a line: add `collisions: {quoted}` to it by hand")
+        raise ConfigError(f"{profile} is not written one key a line: add `{key}: {quoted}` to it by hand")
     _replace(profile, changed)
 
 

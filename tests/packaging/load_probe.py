@@ -2,7 +2,7 @@
 
 # Run outside the checkout: where the package came from, and whether its data files came along.
 LOAD = """
-import tendon, tendon.policies, tendon.sim, tendon.ros2_nodes
+import tendon, tendon.policies, tendon.sim, tendon.ros2_nodes, tendon.calibration
 from tendon.core.paths import share_folder
 from tendon.robots.profile import load_profile
 print(tendon.__file__)

@@ -1,0 +1,1 @@
+"""Boards: what they are, how they are printed, built in a simulator, and found in a picture."""

@@ -1,0 +1,1 @@
+"""Lenses: what a camera makes of a point, and how that is found."""

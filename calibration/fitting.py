@@ -1,0 +1,258 @@
+"""Robust nonlinear least squares over corners, on the manifold of poses, with a covariance that is to be believed.
+
+Levenberg-Marquardt with a Cauchy loss finds where the bulk of the corners agrees, whatever the wrong ones say. Then
+corners beyond `REJECT_SIGMA` are left out and the rest is fitted again. What all corners of one view share, because the
+robot was not exactly where its joints said, is told from noise of pixels by restricted maximum likelihood (Patterson
+and Thompson 1971), and weighs in the result and in its covariance (generalised least squares).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.core.errors import CalibrationError
+from tendon.core.types import Array
+
+REJECT_SIGMA = 4.0
+"""Of a corner's distance: 3 in 10 000 good ones are further off (Rayleigh)."""
+LEAST_SIGMA_PX = 0.01
+"""No detector is better: a perfect fit of perfect numbers is not one without noise."""
+STEPS = 80
+ROUNDS = 4
+SHARED_RATIOS = np.concatenate([[0.0], np.logspace(-9, -2, 29)])
+"""(standard deviation of a joint [rad] over that of a pixel [px]) squared, that are tried."""
+S = TypeVar("S", bound="State")
+Kept = npt.NDArray[np.bool_]
+
+
+class State(Protocol):
+    """What is fitted, with m parameters: a point of a manifold that small changes move."""
+
+    @property
+    def groups(self) -> npt.NDArray[np.int64]:
+        """(k,) the view of each corner, 0, 1, ..., in order."""
+
+    def linearise(self) -> tuple[Array, Array]:
+        """Returns (k, 2) seen - predicted [px], and (k, 2, m) the derivative of predicted by a change."""
+
+    def prior(self) -> tuple[Array, Array]:
+        """Returns (p,) what is known from elsewhere, known - value in standard deviations, and (p, m) as above."""
+
+    def shared(self) -> Array | None:
+        """Returns (k, 2, j) the derivative of predicted by what a view's corners share, such as its joints."""
+
+    def moved(self: S, change: Array) -> S:
+        """Returns the point after a (m,) change."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fit(Generic[S]):
+    """What came of it.
+
+    Attributes:
+        state: where the sum of squares is least.
+        covariance: (m, m) of a change.
+        kept: (k,) which corners count.
+        residuals: (k, 2) seen - predicted, of all corners [px].
+        sigma_px: standard deviation of a corner's column or row.
+        shared_rad: standard deviation of what a view's corners share, a joint [rad]; 0 where it was not asked for.
+    """
+
+    state: S
+    covariance: Array
+    kept: Kept
+    residuals: Array
+    sigma_px: float
+    shared_rad: float
+
+    @property
+    def rms_px(self) -> float:
+        """Root mean square of columns and rows that count."""
+        return float(np.sqrt(np.mean(self.residuals[self.kept] ** 2)))
+
+    def view_rms_px(self) -> tuple[float, ...]:
+        """Root mean square of each view."""
+        square, groups = np.mean(self.residuals**2, axis=1), self.state.groups
+        return tuple(
+            float(np.sqrt(square[kept].mean())) if (kept := (groups == view) & self.kept).any() else float("nan")
+            for view in range(int(groups.max()) + 1)
+        )
+
+
+def fit(start: S, tell: Callable[[str], None] | None = None, shared_rad: float | None = None) -> Fit[S]:
+    """Returns the point that fits the corners best.
+
+    Args:
+        start: not too far from it.
+        shared_rad: what a view's corners share, a standard deviation, where it is known from more views; `None` asks
+            these ones.
+        tell: gets a line about each round.
+
+    Raises:
+        CalibrationError: fewer corners are left than there are unknowns, or they say nothing about one.
+    """
+    kept = np.ones(len(start.groups), bool)
+    state, sigma = start, 1.0
+    for loss_px in (20.0, 4.0):
+        state = _descend(state, kept, loss_px, loss_px)
+    for _ in range(2):
+        sigma = _spread(state.linearise()[0])
+        state = _descend(state, kept, sigma, 2.5)
+    ratio = 0.0
+    for number in range(ROUNDS):
+        residuals, _ = state.linearise()
+        distances = np.linalg.norm(residuals, axis=1)
+        sigma = max(_spread(residuals[kept]), LEAST_SIGMA_PX)
+        before, kept = kept, distances < REJECT_SIGMA * sigma
+        _check_count(state, kept)
+        ratio = _shared_ratio(state, kept, sigma) if shared_rad is None else (shared_rad / sigma) ** 2
+        state = _descend(state, kept, sigma, None, ratio)
+        if tell is not None:
+            tell(f"{kept.sum()} of {len(kept)} corners, {sigma:.3f} px")
+        if number and (before == kept).all():
+            break
+    residuals, jacobian = state.linearise()
+    rows, design = _whitened(state, residuals, jacobian, kept, ratio)
+    _, by_change = state.prior()
+    unknowns = jacobian.shape[2]
+    sigma = max(np.sqrt(float(rows @ rows) / max(1, len(rows) - unknowns)), LEAST_SIGMA_PX)
+    information = design.T @ design / sigma**2 + by_change.T @ by_change
+    return Fit(
+        state=state,
+        covariance=invert(information),
+        kept=kept,
+        residuals=residuals,
+        sigma_px=float(sigma),
+        shared_rad=float(np.sqrt(ratio) * sigma),
+    )
+
+
+def invert(information: Array) -> Array:
+    """Returns the inverse of a (m, m) information matrix; a direction without any gets a huge variance."""
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(information), 1e-24))
+    values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
+    inverse = (vectors / np.maximum(values, 1e-14)) @ vectors.T
+    return np.asarray(scale[:, None] * inverse * scale)
+
+
+def _spread(residuals: Array) -> float:
+    """Returns the standard deviation [px] of a column or row, from medians: half of all may be wrong."""
+    return float(1.4826 * np.median(np.abs(residuals)))
+
+
+def _check_count(state: State, kept: Kept) -> None:
+    unknowns = state.linearise()[1].shape[2]
+    if 2 * kept.sum() <= unknowns:
+        raise CalibrationError(
+            f"{kept.sum()} corners agree, which is too few for {unknowns} unknowns: take more views, and look whether "
+            "board, camera and robot of the views are the right ones"
+        )
+
+
+def _whitened(
+    state: State, residuals: Array, jacobian: Array, kept: Kept, ratio: float, shared: Array | None = None
+) -> tuple[Array, Array]:
+    """Returns (2k,) residuals and (2k, m) derivatives of corners that count, with noise equal and independent."""
+    rows, design = residuals[kept].reshape(-1), jacobian[kept].reshape(2 * int(kept.sum()), -1)
+    shared = state.shared() if shared is None and ratio else shared
+    if not ratio or shared is None:
+        return rows, design
+    rows, design = rows.copy(), design.copy()
+    for place, (directions, singular) in _bases(state, shared, kept):
+        less = 1.0 / np.sqrt(1.0 + ratio * singular**2) - 1.0
+        for values in (rows, design):
+            inside = directions.T @ values[place]
+            values[place] += directions @ (less * inside.T).T
+    return rows, design
+
+
+def _bases(state: State, shared: Array, kept: Kept) -> list[tuple[slice, tuple[Array, Array]]]:
+    """Returns for each view where its rows are, and the directions in which its corners move together."""
+    groups, found, begin = state.groups[kept], [], 0
+    columns = shared[kept].reshape(2 * int(kept.sum()), -1)
+    for count in np.bincount(groups):
+        place = slice(begin, begin + 2 * int(count))
+        begin = place.stop
+        if count:
+            directions, singular, _ = np.linalg.svd(columns[place], full_matrices=False)
+            found.append((place, (directions, singular)))
+    return found
+
+
+def _shared_ratio(state: State, kept: Kept, sigma: float) -> float:
+    """Returns the ratio of variances, of a joint to a pixel, for which the residuals are most likely."""
+    shared = state.shared()
+    if shared is None:
+        return 0.0
+    residuals, jacobian = state.linearise()
+    known, by_change = state.prior()
+    bases = _bases(state, shared, kept)
+    best, least = 0.0, np.inf
+    for ratio in SHARED_RATIOS:
+        rows, design = _whitened(state, residuals, jacobian, kept, float(ratio), shared)
+        normal = design.T @ design + sigma**2 * (by_change.T @ by_change)
+        gradient = design.T @ rows + sigma**2 * (by_change.T @ known)
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(normal), 1e-24))
+        scaled = scale[:, None] * normal * scale + 1e-12 * np.eye(len(scale))
+        change = scale * np.linalg.solve(scaled, scale * gradient)
+        left = rows - design @ change
+        freedom = len(rows) - len(change)
+        cost = freedom * np.log(float(left @ left) / freedom)
+        cost += sum(float(np.log1p(ratio * singular**2).sum()) for _, (_, singular) in bases)
+        cost += float(np.linalg.slogdet(scaled)[1]) - 2 * float(np.log(scale).sum())
+        if cost < least:
+            best, least = float(ratio), cost
+    return best
+
+
+def _descend(state: S, kept: Kept, sigma: float, loss: float | None, ratio: float = 0.0) -> S:
+    """Returns the point of least cost that steps from here lead to.
+
+    Args:
+        state: where it begins.
+        kept: which corners count.
+        sigma: of a corner [px].
+        loss: of Cauchy's, in `sigma`; `None` takes squares.
+        ratio: see `_shared_ratio`.
+    """
+    sigma = max(sigma, LEAST_SIGMA_PX)
+    damping = 1e-3
+    shared = state.shared() if ratio else None
+
+    def cost_of(at: S) -> tuple[float, Array, Array, Array, Array]:
+        residuals, jacobian = at.linearise()
+        known, by_change = at.prior()
+        rows, design = _whitened(at, residuals, jacobian, kept, ratio, shared)
+        rows, design = rows / sigma, design / sigma
+        if loss is None:
+            cost, weights = float(rows @ rows), None
+        else:
+            square = (rows.reshape(-1, 2) ** 2).sum(axis=1) / loss**2
+            cost, weights = float(loss**2 * np.log1p(square).sum()), np.repeat(1.0 / (1.0 + square), 2)
+        cost += float(known @ known)
+        weighted = design if weights is None else weights[:, None] * design
+        return cost, weighted.T @ rows + by_change.T @ known, weighted.T @ design + by_change.T @ by_change, rows, known
+
+    cost, gradient, normal, _, _ = cost_of(state)
+    for _ in range(STEPS):
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(normal), 1e-24))
+        scaled = scale[:, None] * normal * scale
+        change = scale * np.linalg.solve(scaled + (damping + 1e-12) * np.eye(len(scale)), scale * gradient)
+        trial = state.moved(change)
+        answer = cost_of(trial)
+        if np.isfinite(answer[0]) and answer[0] <= cost:
+            gain = cost - answer[0]
+            state, (cost, gradient, normal, _, _) = trial, answer
+            damping = max(damping / 5, 1e-9)
+            if gain < 1e-9 * max(cost, 1e-9):
+                break
+        else:
+            damping *= 8
+            if damping > 1e8:
+                break
+    return state

@@ -1,0 +1,1 @@
+"""What a calibration leaves: a file, a report, environments."""

@@ -1,0 +1,194 @@
+"""What a calibration says, as it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Literal
+
+import numpy as np
+
+from tendon.calibration.cameras.model import CameraModel, Lens
+from tendon.calibration.rig.solve import RigCalibration, model_of
+from tendon.calibration.transforms import Pose, from_quaternion
+from tendon.core.errors import ConfigError
+
+FORMAT = 1
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where something is on its link.
+
+    Attributes:
+        link: that carries it.
+        translation: x, y, z [m] in that link's frame.
+        rotation: quaternion x, y, z, w.
+        covariance: 6 rows of 6: translation [m], then a rotation vector [rad], in that link's axes.
+    """
+
+    link: str
+    translation: Numbers
+    rotation: Numbers
+    covariance: tuple[Numbers, ...]
+
+    @property
+    def pose(self) -> Pose:
+        """The same as a pose."""
+        return Pose(rotation=from_quaternion(*self.rotation), translation=np.array(self.translation))
+
+    def __post_init__(self) -> None:
+        if len(self.translation) != 3 or len(self.rotation) != 4 or np.shape(self.covariance) != (6, 6):
+            raise ConfigError("a place needs translation of 3, rotation of 4 and covariance of 6 x 6 numbers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraRecord:
+    """A camera: intrinsics, place, clock.
+
+    Attributes:
+        lens: see `CameraModel`; likewise the next five.
+        place: its optical frame, z forward, on its link.
+        rms_px: of the reprojection error.
+        views: that show a board.
+        latency_s: how much later than the exposure its stamp is; `None` is not measured.
+        latency_deviation_s: of that.
+    """
+
+    lens: Lens
+    width: int
+    height: int
+    focal: Numbers
+    centre: Numbers
+    distortion: Numbers
+    place: Place
+    rms_px: float
+    views: int
+    latency_s: float | None = None
+    latency_deviation_s: float | None = None
+
+    @property
+    def model(self) -> CameraModel:
+        """Its intrinsics."""
+        return CameraModel(
+            lens=self.lens,
+            width=self.width,
+            height=self.height,
+            focal=np.array(self.focal),
+            centre=np.array(self.centre),
+            distortion=np.array(self.distortion),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointRecord:
+    """A joint.
+
+    Attributes:
+        zero: how much larger it is said to be than it is, rad or m.
+        deviation: standard deviation of that.
+    """
+
+    zero: float
+    deviation: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationRecord:
+    """A calibration.
+
+    Attributes:
+        format: of the file.
+        robot: name of the profile.
+        date: when it was made, ISO 8601 in UTC.
+        cameras: by name.
+        boards: by name: where they were.
+        joints: whose zero was found.
+        held: joints whose zero the views did not tell: why.
+        sigma_px: standard deviation of a corner's column or row.
+        shared_rad: how far off the robot was where it said, a standard deviation of a joint [rad].
+        command_latency_s: from a command to the motion; `None` is not measured.
+        verdict: "good" or what is doubtful, in words.
+        sha256: of all other values.
+    """
+
+    format: Literal[1] = FORMAT
+    robot: str
+    date: str
+    cameras: Mapping[str, CameraRecord]
+    boards: Mapping[str, Place] = field(default_factory=dict)
+    joints: Mapping[str, JointRecord] = field(default_factory=dict)
+    held: Mapping[str, str] = field(default_factory=dict)
+    sigma_px: float
+    shared_rad: float = 0.0
+    command_latency_s: float | None = None
+    verdict: str = "good"
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise ConfigError(f"format is {self.format}, this Tendon reads {FORMAT}: calibrate again")
+
+
+def record_of(found: RigCalibration, verdict: str, date: datetime | None = None) -> CalibrationRecord:
+    """Returns what is kept of a calibration."""
+    state, fit = found.state, found.fit
+    rig, cameras = state.rig, {}
+    square, groups = np.mean(fit.residuals**2, axis=1), state.groups
+    for camera in rig.cameras:
+        model = model_of(found, camera.name)
+        mine = np.array([view.camera == camera.name for view in state.views])
+        counted = mine[groups] & fit.kept
+        cameras[camera.name] = CameraRecord(
+            lens=model.lens,
+            width=model.width,
+            height=model.height,
+            focal=_numbers(model.focal),
+            centre=_numbers(model.centre),
+            distortion=_numbers(model.distortion),
+            place=_place(camera.link, state.cameras[camera.name], found.covariance("camera", camera.name)),
+            rms_px=_rounded(float(np.sqrt(square[counted].mean())) if counted.any() else 0.0),
+            views=int(mine.sum()),
+        )
+    boards = {
+        board.name: _place(board.link, state.boards[board.name], found.covariance("board", board.name))
+        for board in rig.boards
+    }
+    joints = {
+        name: JointRecord(zero=_rounded(zero), deviation=_rounded(spread)) for name, (zero, spread) in _zeros(found)
+    }
+    return CalibrationRecord(
+        robot=rig.profile.name,
+        date=(date or datetime.now(timezone.utc)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        cameras=cameras,
+        boards=boards,
+        joints=joints,
+        held=dict(found.held),
+        sigma_px=_rounded(fit.sigma_px),
+        shared_rad=_rounded(fit.shared_rad),
+        verdict=verdict,
+    )
+
+
+def _zeros(found: RigCalibration) -> list[tuple[str, tuple[float, float]]]:
+    return [(joint, found.zero(joint)) for joint in found.state.rig.joints]
+
+
+def _place(link: str, pose: Pose, covariance: np.ndarray) -> Place:
+    return Place(
+        link=link,
+        translation=_numbers(pose.translation),
+        rotation=_numbers(np.array(pose.quaternion)),
+        covariance=tuple(_numbers(row) for row in covariance),
+    )
+
+
+def _numbers(values: np.ndarray) -> Numbers:
+    return tuple(_rounded(float(value)) for value in values)
+
+
+def _rounded(value: float) -> float:
+    """Returns a number with nine digits: what is beyond is nobody's."""
+    return float(f"{value:.9g}")

@@ -1,0 +1,139 @@
+"""A calibration as a page: what was found, how sure, whether it is good and what to do if not. Needs no network."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tendon.calibration.results.drawing import bars, coverage, scatter, with_corners
+from tendon.calibration.rig.diagnosis import diagnose
+from tendon.calibration.rig.solve import RigCalibration
+from tendon.calibration.words import GOOD_DEG, GOOD_MM, describe_place, within
+from tendon.core.errors import ConfigError
+
+PICTURES = 6
+STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;color:#22313f;
+max-width:1100px;margin:2rem auto;padding:0 1rem;background:#fafbfc}
+h1{font-size:1.6rem;margin-bottom:.2rem} h2{font-size:1.15rem;margin-top:2rem;border-bottom:1px solid #c9d1d9}
+.verdict{padding:.8rem 1rem;border-radius:8px;color:white;font-weight:600}
+.good{background:#0f766e} .bad{background:#c2410c}
+table{border-collapse:collapse} td,th{padding:.25rem .8rem;border-bottom:1px solid #dde3e9;text-align:left}
+td.n{text-align:right;font-variant-numeric:tabular-nums}
+figure{display:inline-block;margin:.5rem 1rem .5rem 0;vertical-align:top} figcaption{font-size:.8rem;color:#57677a}
+img{width:340px;border:1px solid #c9d1d9;margin:.2rem}
+"""
+
+
+def sentences(found: RigCalibration) -> list[str]:
+    """Returns what was found and how sure, in words."""
+    state = found.state
+    said = [
+        describe_place(f"camera {camera.name}", camera.link, found.covariance("camera", camera.name))
+        for camera in state.rig.cameras
+    ]
+    for joint in state.rig.joints:
+        zero, spread = found.zero(joint)
+        said.append(
+            f"joint {joint} is said to be {math.degrees(zero):+.3f} deg larger than it is, within "
+            f"{1.96 * math.degrees(spread):.3f} deg (95 %)"
+        )
+    said += [f"the zero of {joint} was left as it is: {why}" for joint, why in found.held.items()]
+    kept = found.fit.kept
+    said.append(
+        f"{int(kept.sum())} of {len(kept)} corners count; a corner's column or row is off by "
+        f"{found.fit.sigma_px:.3f} px, and the "
+        f"robot's joints by {math.degrees(found.fit.shared_rad):.4f} deg from view to view (standard deviations)"
+    )
+    return said
+
+
+def verdict(found: RigCalibration) -> tuple[bool, list[str]]:
+    """Returns whether a calibration is good, and what is wrong with it, each with the fix."""
+    wrong = diagnose(found)
+    for camera in found.state.rig.cameras:
+        mm, deg = within(found.covariance("camera", camera.name))
+        if mm > 2 * GOOD_MM or deg > 2 * GOOD_DEG:
+            wrong.append(
+                f"camera {camera.name} is known within {mm:.1f} mm and {deg:.2f} deg only (95 %), good is "
+                f"{GOOD_MM:g} and "
+                f"{GOOD_DEG:g}: take more views, nearer to the board, turned further"
+            )
+    return not wrong, wrong
+
+
+def write_report(
+    found: RigCalibration,
+    file: Path,
+    pictures: Mapping[str, npt.NDArray[np.uint8]] | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Writes the page.
+
+    Args:
+        found: the calibration.
+        file: to write.
+        pictures: of views, by their name; a few are shown, the worst first.
+        notes: further sentences, such as of latencies.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    state, fit = found.state, found.fit
+    good, wrong = verdict(found)
+    parts = [f"<h1>Calibration of {html.escape(state.rig.profile.name)}</h1>"]
+    said = "Good: use it." if good else "Not to be used: " + "; ".join(wrong) + "."
+    parts.append(f'<p class="verdict {"good" if good else "bad"}">{html.escape(said)}</p>')
+    parts.append("<h2>What was found, and how sure</h2><ul>")
+    parts += [f"<li>{html.escape(text)}.</li>" for text in (*sentences(found), *notes)]
+    parts.append(
+        "</ul><table><tr><th></th><th>link</th><th>x, y, z [mm]</th><th>rotation x, y, z, w</th><th>95 % "
+        "[mm]</th><th>95 % [deg]</th></tr>"
+    )
+    for kind, items, places in (
+        ("camera", state.rig.cameras, state.cameras),
+        ("board", state.rig.boards, state.boards),
+    ):
+        for item in items:
+            place, (mm, deg) = places[item.name], within(found.covariance(kind, item.name))
+            where = ", ".join(f"{1000 * value:.2f}" for value in place.translation)
+            turn = ", ".join(f"{value:.4f}" for value in place.quaternion)
+            parts.append(
+                f"<tr><td>{kind} {html.escape(item.name)}</td><td>{html.escape(item.link)}</td><td class=n>{where}</td>"
+                f"<td class=n>{turn}</td><td class=n>{mm:.2f}</td><td class=n>{deg:.3f}</td></tr>"
+            )
+    parts.append("</table><h2>Residuals</h2>")
+    groups, owners = state.groups, np.array([view.camera for view in state.views])
+    rms = np.array(fit.view_rms_px())
+    for camera in state.rig.cameras:
+        mine = owners[groups] == camera.name
+        views = [view for view in state.views if view.camera == camera.name]
+        if not views:
+            continue
+        parts.append(f"<h3>camera {html.escape(camera.name)}</h3>")
+        parts.append(scatter(fit.residuals[mine], fit.kept[mine], max(fit.sigma_px, 0.05)))
+        parts.append(bars(rms[owners == camera.name].tolist(), [view.name for view in views], "px"))
+        parts.append(coverage([view.found for view in views]))
+    if pictures:
+        parts.append("<h2>Views, the worst first</h2><div>")
+        for k in np.argsort(-np.nan_to_num(rms))[:PICTURES].tolist():
+            view = state.views[k]
+            if view.name in pictures:
+                shown = with_corners(pictures[view.name], view.found, fit.kept[groups == k])
+                text = f"{view.name}: camera {view.camera}, board {view.board}, {rms[k]:.2f} px"
+                parts.append(f"<figure>{shown}<figcaption>{html.escape(text)}</figcaption></figure>")
+        parts.append("</div>")
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>Calibration</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>"
+    )
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"report {file} cannot be written: {error.strerror}; choose another place") from error

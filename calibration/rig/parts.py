@@ -1,0 +1,161 @@
+"""What a rig is made of: cameras and boards on links of a robot, and views of one by the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tendon.calibration.boards.board import Board
+from tendon.calibration.boards.detect import Detection
+from tendon.calibration.cameras.model import CameraModel
+from tendon.calibration.transforms import Pose
+from tendon.core.checks import closest
+from tendon.core.errors import CalibrationError, ConfigError
+from tendon.core.types import Array, freeze
+from tendon.robots.profile import RobotProfile
+from tendon.robots.urdf import read_urdf
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RigCamera:
+    """A camera of the rig.
+
+    Attributes:
+        name: as in the profile.
+        link: that carries it; the base frame for one that stands still.
+        model: its intrinsics.
+        refine: whether the intrinsics are refined with everything else.
+        lens_covariance: of `model.values`, how sure they are before that; `None` knows nothing of them.
+    """
+
+    name: str
+    link: str
+    model: CameraModel
+    refine: bool = False
+    lens_covariance: Array | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RigBoard:
+    """A board of the rig.
+
+    Attributes:
+        board: what it is.
+        link: that carries it; the base frame for one that stands still.
+        known: where it is on that link, if something else tells, such as a fixture; `None` is found.
+        known_m: how sure that place is, a standard deviation [m].
+        known_rad: how sure its orientation is [rad].
+    """
+
+    board: Board
+    link: str
+    known: Pose | None = None
+    known_m: float = 2e-4
+    known_rad: float = 2e-3
+
+    @property
+    def name(self) -> str:
+        """Of the board."""
+        return self.board.name
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class View:
+    """A board seen by a camera from where the robot rested.
+
+    Attributes:
+        camera: its name.
+        board: its name.
+        joints: (n,) what the robot said, rad or m.
+        found: the corners.
+        name: of its picture, in messages.
+        speed: largest of a joint when it was taken, rad/s or m/s.
+    """
+
+    camera: str
+    board: str
+    joints: Array
+    found: Detection
+    name: str = ""
+    speed: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "joints", freeze("joints", self.joints, (None,)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rig:
+    """Cameras, boards, and the robot that moves one before the other.
+
+    Attributes:
+        profile: the robot, as it says that it is.
+        cameras: at least one.
+        boards: at least one.
+        joints: of which the zero is looked for.
+
+    Raises:
+        ConfigError: a name stands twice, or a link or joint does not exist.
+    """
+
+    profile: RobotProfile
+    cameras: tuple[RigCamera, ...]
+    boards: tuple[RigBoard, ...]
+    joints: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        links = read_urdf(self.profile.urdf).links
+        for kind, parts in (("camera", self.cameras), ("board", self.boards)):
+            names = [part.name for part in parts]
+            if not names or len(set(names)) != len(names):
+                raise ConfigError(f"{kind}s of the rig are {names}: at least one, each once")
+            for part in parts:
+                if part.link not in links:
+                    raise ConfigError(f"{kind} {part.name}: link is {part.link}{closest(part.link, tuple(links))}")
+        for joint in self.joints:
+            if joint not in self.profile.joint_names:
+                raise ConfigError(f"joint {joint} is none of the profile{closest(joint, self.profile.joint_names)}")
+
+    def camera(self, name: str) -> RigCamera:
+        """Returns a camera by name.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        return _by_name("camera", name, self.cameras)
+
+    def board(self, name: str) -> RigBoard:
+        """Returns a board by name.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        return _by_name("board", name, self.boards)
+
+
+def _by_name(kind: str, name: str, parts: tuple) -> RigCamera | RigBoard:  # type: ignore[type-arg]
+    for part in parts:
+        if part.name == name:
+            return part
+    raise ConfigError(f"the rig has no {kind} {name}{closest(name, tuple(part.name for part in parts))}")
+
+
+MAX_SPEED = 0.01
+"""Of a joint that rests, rad/s or m/s: at 0.1 m and 10 ms of exposure that is 0.01 mm."""
+
+
+def check_at_rest(views: list[View]) -> None:
+    """Checks that the robot rested in every view.
+
+    Raises:
+        CalibrationError: it did not.
+    """
+    for view in views:
+        if view.speed > MAX_SPEED:
+            raise CalibrationError(
+                f"view {view.name}: the robot moves, a joint at {view.speed:.3f} rad/s, must be at most "
+                f"{MAX_SPEED}: wait "
+                "until it rests before a picture is taken"
+            )
+        if not np.isfinite(view.joints).all():
+            raise CalibrationError(f"view {view.name}: a joint is not a number")

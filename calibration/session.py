@@ -1,0 +1,235 @@
+"""A folder of views: what the rig is, and pictures with the joints they were taken at.
+
+session.yaml     robot, cameras (link, camera_info), boards (link)
+views.jsonl      a line a view: camera, board, picture, joints by name, speed, stamp_ns
+NAME.png         pictures
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from tendon.calibration.boards.board import Board
+from tendon.calibration.boards.detect import detect
+from tendon.calibration.cameras.camera_info import load_camera_info, load_covariance
+from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
+from tendon.calibration.transforms import Pose, from_quaternion
+from tendon.core.config import build
+from tendon.core.errors import CalibrationError, ConfigError
+from tendon.core.yaml_text import parse_yaml
+from tendon.robots.profile import RobotProfile
+
+SETUP, VIEWS = "session.yaml", "views.jsonl"
+Pixels = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionCamera:
+    """A camera: the link that carries it, and the file of its intrinsics, from the session's folder."""
+
+    link: str
+    camera_info: str
+    refine: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionBoard:
+    """A board, and the link that carries it.
+
+    `known` is where a fixture holds it on that link, x, y, z [m] and the quaternion x, y, z, w.
+    """
+
+    link: str
+    board: Board = field(default_factory=Board)
+    known: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.known) not in (0, 7):
+            raise ConfigError(f"known has {len(self.known)} numbers, must be x, y, z and a quaternion x, y, z, w")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What `session.yaml` says.
+
+    Attributes:
+        robot: name or file of its profile.
+        cameras: by name, as in the profile.
+        boards: by name.
+        joints: whose zeros are looked for.
+    """
+
+    robot: str
+    cameras: Mapping[str, SessionCamera]
+    boards: Mapping[str, SessionBoard]
+    joints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shot:
+    """A line of `views.jsonl`.
+
+    Attributes:
+        camera: which took it.
+        picture: its file, from the session's folder.
+        joints: position by name, rad or m.
+        speed: largest of a joint then.
+        stamp_ns: of the exposure.
+    """
+
+    camera: str
+    picture: str
+    joints: Mapping[str, float]
+    speed: float = 0.0
+    stamp_ns: int = 0
+
+
+class Session:
+    """A folder of views, which grows.
+
+    Args:
+        folder: of it.
+        setup: what to write there; `None` reads what is there.
+
+    Raises:
+        ConfigError: there is none, or something in it is wrong.
+    """
+
+    def __init__(self, folder: Path, setup: Setup | None = None) -> None:
+        self.folder = folder
+        if setup is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            text = yaml.safe_dump(json.loads(json.dumps(asdict(setup))), sort_keys=False)
+            (folder / SETUP).write_text(text, encoding="utf-8")
+        file = folder / SETUP
+        if not file.is_file():
+            raise ConfigError(f"{folder} has no {SETUP}: it is no session; `tendon calibrate capture` makes one")
+        self.setup = build(Setup, str(file), parse_yaml(file.read_bytes(), str(file)))
+
+    def add(self, camera: str, pixels: Pixels, joints: Mapping[str, float], speed: float, stamp_ns: int) -> Shot:
+        """Adds a view: the picture first, then its line, so that a line never lacks its picture."""
+        number = sum(1 for _ in self.shots()) + 1
+        shot = Shot(
+            camera=camera,
+            picture=f"{number:03d}-{camera}.png",
+            joints={name: float(value) for name, value in joints.items()},
+            speed=float(speed),
+            stamp_ns=int(stamp_ns),
+        )
+        if not cv2.imwrite(str(self.folder / shot.picture), cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR)):
+            raise ConfigError(f"{self.folder / shot.picture} cannot be written: choose another place")
+        with (self.folder / VIEWS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(shot)) + "\n")
+        return shot
+
+    def shots(self) -> Iterator[Shot]:
+        """Yields the views that there are.
+
+        Raises:
+            ConfigError: a line is wrong.
+        """
+        file = self.folder / VIEWS
+        if not file.is_file():
+            return
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                values = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ConfigError(f"{file} line {number} is no JSON: {error.msg}; delete the line") from error
+            yield build(Shot, f"{file} line {number}", values)
+
+    def pixels(self, shot: Shot) -> Pixels:
+        """Returns a picture, (height, width, 3) RGB.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        read = cv2.imread(str(self.folder / shot.picture), cv2.IMREAD_COLOR)
+        if read is None:
+            raise ConfigError(
+                f"{self.folder / shot.picture} is no picture that can be read: delete its line in {VIEWS}"
+            )
+        return np.asarray(cv2.cvtColor(read, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+    def rig(self, profile: RobotProfile) -> Rig:
+        """Returns the rig of a robot.
+
+        Raises:
+            ConfigError: a camera's intrinsics cannot be read, or a link does not exist.
+        """
+        cameras = tuple(
+            RigCamera(
+                name=name,
+                link=each.link,
+                model=load_camera_info(self.folder / each.camera_info),
+                refine=each.refine,
+                lens_covariance=load_covariance(self.folder / each.camera_info),
+            )
+            for name, each in self.setup.cameras.items()
+        )
+        boards = tuple(
+            RigBoard(board=each.board, link=each.link, known=_known(each.known)) for each in self.setup.boards.values()
+        )
+        return Rig(profile=profile, cameras=cameras, boards=boards, joints=self.setup.joints)
+
+    def views(
+        self, rig: Rig, skip: Callable[[Shot, str], None] | None = None, step: Callable[[], None] | None = None
+    ) -> list[View]:
+        """Returns every board that is seen in every picture.
+
+        Args:
+            rig: cameras and boards.
+            skip: is told of a picture that shows no board and why; `None` makes that an error.
+            step: is called after each picture.
+
+        Raises:
+            CalibrationError: a picture shows none, or joints are missing.
+        """
+        found = []
+        for shot in self.shots():
+            missing = [name for name in rig.profile.joint_names if name not in shot.joints]
+            if missing:
+                raise CalibrationError(
+                    f"{shot.picture}: joints lack {', '.join(missing)}: record them with the picture"
+                )
+            reasons = []
+            seen = 0
+            for board in rig.boards:
+                try:
+                    corners = detect(board.board, self.pixels(shot), shot.picture)
+                except CalibrationError as error:
+                    reasons.append(str(error))
+                    continue
+                seen += 1
+                joints = np.array([shot.joints[name] for name in rig.profile.joint_names])
+                found.append(
+                    View(
+                        camera=shot.camera,
+                        board=board.name,
+                        joints=joints,
+                        found=corners,
+                        name=shot.picture,
+                        speed=shot.speed,
+                    )
+                )
+            if not seen:
+                if skip is None:
+                    raise CalibrationError("; ".join(reasons) or f"{shot.picture}: no board can be in it")
+                skip(shot, "; ".join(reasons))
+            if step is not None:
+                step()
+        return found
+
+
+def _known(values: Sequence[float]) -> Pose | None:
+    if not values:
+        return None
+    return Pose(rotation=from_quaternion(*values[3:]), translation=np.array(values[:3]))

@@ -1,0 +1,7 @@
+"""Find out where cameras are, what lenses do and how joints are off, and how sure that is."""
+
+PANELS = {
+    "Before": ("board", "intrinsics"),
+    "Calibrate": ("solve", "verify", "latency", "joint", "plane"),
+    "Try": ("demo",),
+}

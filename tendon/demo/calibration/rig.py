@@ -1,0 +1,143 @@
+"""A rig of a robot as it is, drawn from a seed: lenses, cameras and zeros off from what the profile says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tendon.calibration.boards.board import Board
+from tendon.calibration.cameras.model import CameraModel, plain_model
+from tendon.calibration.rig.chain import Chain
+from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera
+from tendon.calibration.rig.state import RigState
+from tendon.calibration.transforms import Pose, exp
+from tendon.core.types import Array
+from tendon.demo.calibration.world import TrueBoard, TrueCamera
+from tendon.robots.profile import RobotProfile
+from tendon.sim.cameras import focal_length, mount_of
+from tendon.sim.engine import camera_axes
+
+WIDTH, HEIGHT = 640, 480
+AHEAD_M = 0.3
+"""Of the camera in the hand at home: where the middle of the board is."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrueRig:
+    """A rig as it is, and as one believes that it is.
+
+    Attributes:
+        cameras: as they are.
+        boards: likewise.
+        zeros: (n,) how much larger each joint is said to be than it is, rad or m.
+        nominal: what the profile says, with a guess of where the board is.
+    """
+
+    cameras: Mapping[str, TrueCamera]
+    boards: tuple[TrueBoard, ...]
+    zeros: Array
+    nominal: RigState
+
+
+def draw_rig(
+    profile: RobotProfile,
+    rng: np.random.Generator,
+    zero_deg: tuple[float, float] = (1.0, 3.0),
+    camera_m: tuple[float, float] = (0.02, 0.05),
+    camera_deg: float = 5.0,
+) -> TrueRig:
+    """Returns a rig with a board on the table and every camera of a profile, at 640 x 480.
+
+    Args:
+        profile: the robot.
+        rng: draws it.
+        zero_deg: how far zeros are off, of joints that move a camera, but the first and the last: what those are off by
+            turns the base, or the hand, and no camera tells.
+        camera_m: how far cameras are from where the profile mounts them.
+        camera_deg: how far they are turned.
+    """
+    chain, names = Chain(profile), profile.joint_names
+    arm = [names[k] for k in profile.group_indices("arm")]
+    joints = tuple(arm[1:-1])
+    zeros = np.zeros(len(names))
+    for joint in joints:
+        zeros[names.index(joint)] = np.radians(rng.uniform(*zero_deg) * rng.choice([-1, 1]))
+    board = Board(name="table")
+    believed, models, cameras, links = {}, {}, {}, {}
+    for camera in profile.cameras:
+        mount = mount_of(profile, camera)
+        eye, at, up = (np.array(each) for each in (mount.position, mount.looks_at, mount.up))
+        right, above, back = camera_axes(eye, at, up)
+        believed[camera.name] = Pose(rotation=np.stack([right, -above, -back], axis=1), translation=eye)
+        models[camera.name] = plain_model(WIDTH, HEIGHT, focal_length(mount, HEIGHT))
+        links[camera.name] = mount.link
+        way, turn = rng.normal(size=3), rng.normal(size=3)
+        off = rng.uniform(*camera_m) * way / np.linalg.norm(way)
+        about = np.radians(camera_deg) * turn / np.linalg.norm(turn)
+        cameras[camera.name] = TrueCamera(
+            link=mount.link,
+            place=believed[camera.name].moved(np.concatenate([off, about])),
+            model=_true_lens(models[camera.name], rng),
+        )
+    home = profile.vector("home")
+    moving = next((name for name, link in links.items() if chain.movers((link,))), None)
+    middle = np.array([0.5, 0.0, 0.0])
+    if moving is not None:
+        (hand, _), *_ = chain.poses(home, (links[moving],))
+        middle = (hand @ believed[moving]).apply(np.array([0.0, 0.0, AHEAD_M]))
+    middle[2] = 0.005
+    wide, high = board.size_m
+    hand_board = Board(name="hand", columns=5, rows=4, square_m=0.03, marker_m=0.023, dictionary="4X4_50")
+    flat = exp(np.array([np.pi, 0.0, 0.0]))  # x of the base to its right, seen from above
+    guess = Pose(rotation=flat, translation=middle - flat @ np.array([wide / 2, high / 2, 0.0]))
+    off = np.array([*rng.uniform(-0.03, 0.03, 2), 0.0, 0.0, 0.0, rng.uniform(-0.3, 0.3)])
+    place = guess.moved(off)
+    held = []
+    if moving is not None and any(not chain.movers((link,)) for link in links.values()):
+        held.append((hand_board, links[moving], _on_hand(hand_board)))
+    rig = Rig(
+        profile=profile,
+        cameras=tuple(RigCamera(name=name, link=links[name], model=models[name]) for name in cameras),
+        boards=(RigBoard(board=board, link=profile.base_frame), *(RigBoard(board=b, link=link) for b, link, _ in held)),
+        joints=joints,
+    )
+    nominal = RigState(
+        rig=rig,
+        views=(),
+        chain=chain,
+        cameras=believed,
+        boards={board.name: guess, **{b.name: pose for b, _, pose in held}},
+        zeros=np.zeros(len(names)),
+        models=models,
+    )
+    return TrueRig(
+        cameras=cameras,
+        boards=(
+            TrueBoard(board=board, link=profile.base_frame, place=place),
+            *(TrueBoard(board=b, link=link, place=pose.moved(0.01 * rng.normal(size=6))) for b, link, pose in held),
+        ),
+        zeros=zeros,
+        nominal=nominal,
+    )
+
+
+def _on_hand(board: Board) -> Pose:
+    """Returns where a plate with a board is screwed to a hand: upright on its x side, behind what it grips with."""
+    turn = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    wide, high = board.size_m
+    corner = np.array([0.1, wide / 2, -high])
+    return Pose(rotation=turn, translation=corner)
+
+
+def _true_lens(model: CameraModel, rng: np.random.Generator) -> CameraModel:
+    """Returns a lens with the distortion, centre and focal length that a cheap one has."""
+    focal = model.focal[0] * rng.uniform(0.95, 1.05)
+    return CameraModel(
+        width=model.width,
+        height=model.height,
+        focal=focal * np.array([1.0, rng.uniform(0.995, 1.005)]),
+        centre=model.centre + rng.uniform(-8, 8, 2),
+        distortion=np.array([rng.uniform(-0.15, 0.05), rng.uniform(-0.03, 0.06), *rng.uniform(-1e-3, 1e-3, 2), 0.0]),
+    )
