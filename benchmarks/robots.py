@@ -5,6 +5,7 @@ this is about robot, world and controller, not about a policy. Scenes from 200 0
 
 Examples:
   python benchmarks/robots.py
+  python benchmarks/robots.py --robot xarm7 --robot so101 --simulator pybullet --seeds 200000:200024
   python benchmarks/robots.py --robot so101 --seeds 100000:100012 --busy --rows /tmp/rows
 """
 
@@ -101,6 +102,7 @@ def main() -> None:
     """Prints the numbers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robot", action="append", metavar="NAME", help=f"({', '.join(ROBOTS)})")
+    parser.add_argument("--simulator", action="append", choices=list(SIMULATORS), help="(all of them)")
     parser.add_argument("--seeds", default="200000:200060", help="scenes of each robot (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
@@ -110,7 +112,7 @@ def main() -> None:
     for robot in options.robot or ROBOTS:
         profile = load_profile(robot)
         suites = [suite_for(profile), "assembly"] if len(profile.grippers) == 1 else [suite_for(profile)]
-        for simulator in SIMULATORS:
+        for simulator in options.simulator or SIMULATORS:
             for suite in suites:
                 successes(bench, robot, suite, simulator, seeds, options.workers)
             speeds(bench, profile, suites[0], simulator)

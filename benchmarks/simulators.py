@@ -4,6 +4,7 @@ Scenes from 200 000 on are for reporting: nothing was trained or tuned on them. 
 
 Examples:
   python benchmarks/simulators.py
+  python benchmarks/simulators.py --steps 0
   python benchmarks/simulators.py --seeds 100000:100012 --busy --rows /tmp/rows
 """
 
@@ -92,7 +93,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="200000:200240", help="scenes of the policy (%(default)s)")
     parser.add_argument("--bundle", default="bundles/tabletop", help="(%(default)s)")
-    parser.add_argument("--steps", type=int, default=1500, help="of physics in each of six scenes (%(default)s)")
+    parser.add_argument(
+        "--steps", type=int, default=1500, help="of physics in each of six scenes; 0: no speeds (%(default)s)"
+    )
     parser.add_argument("--views", type=int, default=50, help="of each camera in each scene (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
@@ -101,7 +104,8 @@ def main() -> None:
     seeds, bundle = parse_seeds(options.seeds, FIRST_SEED, END_SEED), find_bundle(options.bundle)
     outcomes = []
     for simulator in SIMULATORS:
-        speeds(bench, simulator, options.steps, options.views)
+        if options.steps:
+            speeds(bench, simulator, options.steps, options.views)
         outcomes.append([e.success for e in successes(bench, simulator, bundle, seeds, options.workers)])
     pairs = list(zip(*outcomes, strict=True))
     names = " and ".join(SIMULATORS.values())

@@ -68,6 +68,12 @@ class RobotBody:
         """Each servo that follows another one with the one it follows: what pushes one moves both."""
         return tuple((self.servos[servo.column], servo) for servo in self.servos[self.count :])
 
+    @property
+    def linkages(self) -> frozenset[tuple[Servo, Servo]]:
+        """The couplings of a gripper's joint that several follow: its fingers are bars and hinges that it drives."""
+        leaders = [leader for leader, _ in self.couplings]
+        return frozenset((leader, follower) for leader, follower in self.couplings if leaders.count(leader) > 1)
+
 
 def robot_body(profile: RobotProfile, fine: bool = False) -> RobotBody:
     """Returns the simulated robot of a profile.

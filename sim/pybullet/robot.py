@@ -6,7 +6,15 @@ import numpy as np
 
 from tendon.core.types import Array, freeze
 from tendon.sim.pybullet.client import pybullet
-from tendon.sim.robot_body import RobotBody
+from tendon.sim.robot_body import RobotBody, Servo
+
+JAW_ITERATIONS = 200
+"""Of the solver, where a jaw turns: pad, joint and the edge that it presses on agree only after so many. With 50, which
+are PyBullet's own, a thing that is held creeps and the fingers of a linkage turn."""
+LINKAGE_ERP, MIRROR_ERP = 2.0, 0.2
+"""Of a gear. PyBullet takes a fifth of it: part of the error that goes in a step."""
+GEAR_FORCE = 200.0
+"""Largest of a gear, N m or N."""
 
 
 class Robot:
@@ -18,7 +26,7 @@ class Robot:
 
     Attributes:
         body: its PyBullet id.
-        joints: (k,) PyBullet's index of each driven joint.
+        joints: (k,) PyBullet's index of each driven joint, and of those that follow.
         links: PyBullet's index of each link; of the first one, -1.
         fingers: PyBullet's index of each finger of each gripper.
     """
@@ -26,11 +34,14 @@ class Robot:
     def __init__(self, client: int, made_of: RobotBody) -> None:
         self.client, self._made_of = client, made_of
         servos = made_of.servos
+        geared = {follower for _, follower in made_of.linkages}
+        self._motors = [number for number, servo in enumerate(servos) if servo not in geared]
         self._columns = [servo.column for servo in servos]
         self._multipliers = [servo.multiplier for servo in servos]
         self._offsets = [servo.offset for servo in servos]
-        self._position_gains = [servo.gain for servo in servos]
-        self._velocity_gains = [1.0] * len(servos)
+        motors = [servos[number] for number in self._motors]
+        self._position_gains = [servo.gain for servo in motors]
+        self._velocity_gains = [1.0] * len(motors)
         self.weaken_grippers(1.0)
 
     def load(self) -> None:
@@ -45,11 +56,16 @@ class Robot:
         self.joints: list[int] = [index[servo.joint] for servo in self._made_of.servos]
         self.fingers = [[self.links[link] for link in links] for links in self._made_of.fingers]
         self._paint()
+        self._give_friction()
         self._couple(index)
+        jaws = [info[j] for servo, j in zip(self._made_of.servos, self.joints, strict=True) if servo.grips]
+        if any(jaw[2] == pybullet.JOINT_REVOLUTE for jaw in jaws):
+            pybullet.setPhysicsEngineParameter(numSolverIterations=JAW_ITERATIONS, physicsClientId=self.client)
 
     def weaken_grippers(self, share: float) -> None:
         """Leaves the grippers so much of their force from the next target on."""
-        self._forces = [servo.force * (share if servo.grips else 1.0) for servo in self._made_of.servos]
+        motors = [self._made_of.servos[number] for number in self._motors]
+        self._forces = [servo.force * (share if servo.grips else 1.0) for servo in motors]
 
     def _paint(self) -> None:
         colours = self._made_of.rgb
@@ -57,29 +73,51 @@ class Robot:
             if rgb := colours.get(link, colours.get("")):
                 pybullet.changeVisualShape(self.body, number, rgbaColor=[*rgb, 1], physicsClientId=self.client)
 
-    def _couple(self, index: dict[str, int]) -> None:
-        """Gives the fingers their friction, and has joints that follow at the same speed push back."""
+    def _give_friction(self) -> None:
         sliding, spinning = self._made_of.finger_friction
         for finger in {finger for fingers in self.fingers for finger in fingers}:
             pybullet.changeDynamics(
                 self.body, finger, lateralFriction=sliding, spinningFriction=spinning, physicsClientId=self.client
             )
+
+    def _couple(self, index: dict[str, int]) -> None:
+        """Has joints that follow push back.
+
+        In a linkage gears alone move them: motors of their own would go where the leader should be when it is held
+        off. A single one at the same speed has a motor and a soft gear.
+        """
+        linkages = self._made_of.linkages
         for leader, follower in self._made_of.couplings:
-            if abs(follower.multiplier) != 1.0:
-                continue
-            mirror = pybullet.createConstraint(
-                self.body,
-                index[leader.joint],
-                self.body,
-                index[follower.joint],
-                pybullet.JOINT_GEAR,
-                [1, 0, 0],
-                [0, 0, 0],
-                [0, 0, 0],
-                physicsClientId=self.client,
-            )
-            ratio = -follower.multiplier
-            pybullet.changeConstraint(mirror, gearRatio=ratio, erp=0.2, maxForce=200, physicsClientId=self.client)
+            joints = index[leader.joint], index[follower.joint]
+            if (leader, follower) in linkages:
+                self._gear(*joints, follower, LINKAGE_ERP)
+                pybullet.setJointMotorControl2(
+                    self.body, joints[1], pybullet.VELOCITY_CONTROL, force=0.0, physicsClientId=self.client
+                )
+            elif abs(follower.multiplier) == 1.0:
+                self._gear(*joints, follower, MIRROR_ERP)
+
+    def _gear(self, leader: int, follower: int, servo: Servo, erp: float) -> None:
+        """Keeps a joint where it belongs: leader - (follower - offset) / multiplier = 0."""
+        gear = pybullet.createConstraint(
+            self.body,
+            leader,
+            self.body,
+            follower,
+            pybullet.JOINT_GEAR,
+            [1, 0, 0],
+            [0, 0, 0],
+            [0, 0, 0],
+            physicsClientId=self.client,
+        )
+        pybullet.changeConstraint(
+            gear,
+            gearRatio=-1.0 / servo.multiplier,
+            relativePositionTarget=-servo.offset / servo.multiplier,
+            erp=erp,
+            maxForce=GEAR_FORCE,
+            physicsClientId=self.client,
+        )
 
     def reset(self, position: Array) -> None:
         """Puts it at a (n,) joint vector, at rest, and holds it there."""
@@ -94,14 +132,13 @@ class Robot:
 
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets the (n,) positions and velocities that the servos track."""
-        positions, velocities = position.tolist(), velocity.tolist()  # lists of floats are faster one by one
-        rows = zip(self._columns, self._multipliers, strict=True)
+        spread, velocities = self._spread(position.tolist()), velocity.tolist()  # lists of floats: faster one by one
         pybullet.setJointMotorControlArray(
             self.body,
-            self.joints,
+            [self.joints[number] for number in self._motors],
             pybullet.POSITION_CONTROL,
-            targetPositions=self._spread(positions),
-            targetVelocities=[multiplier * velocities[column] for column, multiplier in rows],
+            targetPositions=[spread[number] for number in self._motors],
+            targetVelocities=[self._multipliers[number] * velocities[self._columns[number]] for number in self._motors],
             forces=self._forces,
             positionGains=self._position_gains,
             velocityGains=self._velocity_gains,

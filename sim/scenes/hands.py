@@ -6,6 +6,7 @@ There is no physics in the plan: tools move inside a limit of acceleration, and 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from tendon.core.errors import KinematicsError
 from tendon.core.types import Array, Observation
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
+from tendon.sim.scenes.jaws import aside_of, still_face, yaw_between_fingers
 from tendon.sim.scenes.scene import DescribedScene
 from tendon.sim.world_state import WorldState
 
@@ -26,6 +28,8 @@ GAIN = 5.0
 FINGER_SPEED = 0.09
 """Of one finger [m/s]."""
 SUBSTEP_S = 0.025
+TURN_STEP = 2.0 * SUBSTEP_S
+"""Largest of a tool about z in a substep [rad]."""
 NEAR_M = 0.02
 """From a grip, where fingers that close hold the thing."""
 CLOSED = 0.0
@@ -38,17 +42,25 @@ class Hand:
     Attributes:
         tool: (3,) where it is [m].
         velocity: (3,) [m/s].
+        yaw: of the tool, about z [rad]; a hand whose fingers both move turns things straight, and stays at 0.
         finger: how far each finger is from the middle [m].
         holds: what is to be moved.
         rest: (3,) where its tool is at home [m].
+        aside: (3,) from where the thing is gripped to where its tool goes for that [m].
+        askew: yaw of the thing, as it meets the fingers [rad].
+        lean: (3,) from under the middle of the thing to its foot, along the table [m].
         widest: of `finger`.
     """
 
     tool: Array
     velocity: Array
+    yaw: float
     finger: float
     holds: bool
     rest: Array
+    aside: Array
+    askew: float
+    lean: Array
     widest: float
 
 
@@ -69,10 +81,11 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lead:
-    """Where a tool should go, and where its fingers should be [m]."""
+    """Where a tool should go, where its fingers should be [m], and its yaw [rad]: by default as it is."""
 
     goal: Array
     finger: float
+    yaw: float | None = None
 
 
 Script = Callable[[DescribedScene, Moment], Sequence[Lead]]
@@ -94,11 +107,16 @@ def advance(scene: DescribedScene, moment: Moment, leads: Sequence[Lead]) -> Mom
         tool = hand.tool + step
         stroke = FINGER_SPEED * SUBSTEP_S
         finger = hand.finger + float(np.clip(lead.finger - hand.finger, -stroke, stroke))
-        near = [half for half, at in zip(halves, moment.grips, strict=True) if np.linalg.norm(at - tool) < NEAR_M]
+        places = moment.grips + hand.aside
+        near = [half for half, at in zip(halves, places, strict=True) if np.linalg.norm(at - tool) < NEAR_M]
         holds = hand.holds and lead.finger <= hand.finger + 0.004
         if near and lead.finger == CLOSED and (holds or finger <= near[0] + 0.001):
             holds, finger = True, max(finger, near[0])
-        hands.append(replace(hand, tool=tool, velocity=velocity, finger=finger, holds=holds))
+        turn = 0.0 if lead.yaw is None else float(np.clip(lead.yaw - hand.yaw, -TURN_STEP, TURN_STEP))
+        askew = hand.askew + turn if holds else hand.askew
+        hands.append(
+            replace(hand, tool=tool, velocity=velocity, yaw=hand.yaw + turn, finger=finger, holds=holds, askew=askew)
+        )
         if holds:
             moved.append(step)
     return _carried(moment, hands, moved)
@@ -129,6 +147,7 @@ class HandsExpert:
         self._fingers = [profile.joint_names.index(gripper.joint) for gripper in profile.grippers]
         home = profile.vector("home")
         self._rests = [arm.tool_pose(home)[0] for arm in self._arms]
+        self._faces = [still_face(profile, gripper) for gripper in profile.grippers]
 
     def plan(self, scene: DescribedScene, state: WorldState, joints: Observation, rows: int, step_s: float) -> Array:
         """See `tendon.sim.suite.Expert`."""
@@ -169,23 +188,31 @@ class HandsExpert:
 
     def look(self, scene: DescribedScene, state: WorldState, joints: Observation) -> Moment:
         """Returns what the script sees of a world."""
-        position, velocity = joints.joint_position, joints.joint_velocity
         thing = pin.XYZQUATToSE3(np.array(state.poses[0]))
         hands = tuple(
-            Hand(
-                tool=arm.tool_pose(position)[0],
-                velocity=arm.tool_velocity(position, velocity),
-                finger=gripper.half_width(float(position[finger])),
-                holds=held == 0,
-                rest=rest,
-                widest=gripper.width / 2,
-            )
-            for arm, gripper, finger, held, rest in zip(
-                self._arms, self._grippers, self._fingers, state.held, self._rests, strict=True
-            )
+            self._hand(number, scene, thing.rotation, joints, held == 0) for number, held in enumerate(state.held)
         )
         grips = np.array([thing.act(np.array(grip.place)) for grip in scene.items[0].grips])
         return Moment(hands=hands, thing=thing.translation, grips=grips)
+
+    def _hand(self, number: int, scene: DescribedScene, thing: Array, joints: Observation, holds: bool) -> Hand:
+        """Returns a hand, for a thing whose rotation is (3, 3)."""
+        arm, gripper, face = self._arms[number], self._grippers[number], self._faces[number]
+        position, velocity = joints.joint_position, joints.joint_velocity
+        tool, rotation = arm.tool_pose(position)
+        askew = yaw_between_fingers(thing) if face else 0.0
+        return Hand(
+            tool=tool,
+            velocity=arm.tool_velocity(position, velocity),
+            yaw=math.atan2(rotation[1, 0], rotation[0, 0]) if face else 0.0,
+            finger=gripper.half_width(float(position[self._fingers[number]])),
+            holds=holds,
+            rest=self._rests[number],
+            aside=aside_of(face, scene.items[0].grips[0].half, askew),
+            askew=askew,
+            lean=-scene.items[0].height * np.array([*thing[:2, 2], 0.0]) if face else np.zeros(3),
+            widest=gripper.width / 2,
+        )
 
     def _follow(self, moment: Moment, leads: Sequence[Lead], last: Array) -> Array:
         """Returns the (n,) joint target; an arm that cannot reach its tool's place stays where it is."""
@@ -194,6 +221,6 @@ class HandsExpert:
             self._arms, self._grippers, self._fingers, moment.hands, leads, strict=True
         ):
             with contextlib.suppress(KinematicsError):
-                joints = arm.inverse_down(hand.tool, joints)
+                joints = arm.inverse_down(hand.tool, joints, hand.yaw)
             joints[finger] = gripper.position(lead.finger)
         return joints

@@ -18,6 +18,8 @@ OPEN_SHARE = 0.85
 """Of its width, from which on a hand counts as open."""
 AT_M = 0.006
 """From a goal, where a hand closes or opens."""
+STRAIGHT_RAD = 0.05
+"""Between a thing and the fingers, when a hand closes."""
 MET_M = 0.0015
 """Of `Hand.finger`, from which on nothing is between the fingers."""
 
@@ -49,9 +51,10 @@ def is_at_grip(hand: Hand, point: Array) -> bool:
 
     One finger pushes a thing along until the other one meets it; fingers that have met have missed it.
     """
-    x, y, z = np.abs(point - hand.tool)
+    x, y, z = np.abs(point + hand.aside - hand.tool)
     closing = MET_M < hand.finger < OPEN_SHARE * hand.widest
-    return bool(max(x, z) < 2 * AT_M and y < (hand.widest if closing else AT_M))
+    straight = closing or abs(hand.yaw - hand.askew) < STRAIGHT_RAD
+    return bool(straight and max(x, z) < 2 * AT_M and y < (hand.widest if closing else AT_M))
 
 
 def close(hand: Hand, point: Array) -> Lead:
@@ -63,7 +66,8 @@ def approach(hand: Hand, point: Array, hover: float) -> Lead:
     """Returns how a hand comes to a point (3,) from above, open."""
     if hand.finger < OPEN_SHARE * hand.widest and hand.tool[2] < point[2] + ABOVE_M:
         return Lead(goal=above(hand.tool, 0.05), finger=hand.widest)
-    return Lead(goal=come_down(hand, point, max(hover, float(point[2]) + ABOVE_M)), finger=hand.widest)
+    goal = come_down(hand, point + hand.aside, max(hover, float(point[2]) + ABOVE_M))
+    return Lead(goal=goal, finger=hand.widest, yaw=hand.askew)
 
 
 def grip(hand: Hand, point: Array, hover: float) -> Lead:
@@ -72,8 +76,9 @@ def grip(hand: Hand, point: Array, hover: float) -> Lead:
 
 
 def carry(hand: Hand, thing: Array, to: Array, hover: float, mouth: float = MOUTH_M, slope: float = SLOPE) -> Lead:
-    """Returns how a hand goes on to bring the thing that it holds to a place (3,), from above."""
-    return Lead(goal=come_down(hand, to + (hand.tool - thing), hover, mouth, slope), finger=CLOSED)
+    """Returns how a hand goes on to bring the thing that it holds to a place (3,), its foot first, straight."""
+    goal = come_down(hand, to + (hand.tool - thing) - hand.lean, hover, mouth, slope)
+    return Lead(goal=goal, finger=CLOSED, yaw=hand.yaw - hand.askew)
 
 
 def let_go(hand: Hand) -> Lead:
@@ -88,7 +93,7 @@ def leave(hand: Hand, hover: float) -> Lead:
     aside = hand.rest - hand.tool
     if hand.tool[2] < hover - 0.02:
         aside = np.array([0.0, 0.0, hover - hand.tool[2]])
-    return Lead(goal=hand.tool + aside, finger=hand.widest)
+    return Lead(goal=hand.tool + aside, finger=hand.widest, yaw=0.0)
 
 
 def is_at(thing: Array, goal: Array, aside: float, above: float) -> bool:

@@ -117,7 +117,7 @@ class Kinematics:
         change = np.linalg.solve(weighted.T @ weighted + DAMPING * self._unit, weighted.T @ wanted)
         return np.asarray(np.einsum("ij,ij->j", rotation, columns[3:] @ change))
 
-    def inverse_down(self, position: Array, seed: Array) -> Array:
+    def inverse_down(self, position: Array, seed: Array, yaw: float = 0.0) -> Array:
         """Returns the (n,) joint vector that puts the tool at a place and has it point down.
 
         An arm of fewer than six joints points down as far as it can, and is up to `NEAR_M` off its place.
@@ -125,13 +125,15 @@ class Kinematics:
         Args:
             position: (3,) [m] in the base frame.
             seed: (n,) see `inverse`.
+            yaw: of the tool about z, from `TOOL_DOWN` [rad].
 
         Raises:
             KinematicsError: no solution.
         """
+        down = pin.utils.rotate("z", yaw) @ TOOL_DOWN if yaw else TOOL_DOWN
         if self._weight is None:
-            return self.inverse(position, TOOL_DOWN, seed)
-        return self.inverse(position, TOOL_DOWN, seed, tolerance=NEAR_M, rotation_tolerance=LARGEST_TILT)
+            return self.inverse(position, down, seed)
+        return self.inverse(position, down, seed, tolerance=NEAR_M, rotation_tolerance=LARGEST_TILT)
 
     def inverse(
         self,
