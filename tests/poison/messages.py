@@ -114,6 +114,7 @@ def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
         topics.WORLD_STATE: [lambda: world(profile, now_ns)],
         PEOPLE: [lambda: people(profile, now_ns)],
         topics.COMMANDED: [lambda: commanded(profile, now_ns)],
+        topics.RESIDUAL: [lambda: commanded(profile, now_ns)],
         topics.FEATURES: [lambda: features(profile, now_ns)],
         topics.FILTER_INPUT: [lambda k=k: filter_input(profile, now_ns, k) for k in (0, 1)],
     }
