@@ -120,7 +120,8 @@ class TeleopNode(NodeShell):
 
     def _command(self, controller: ControllerSpec, data: bytes) -> None:
         command = wire.read_trajectory(data)
-        if command.joint_names == tuple(controller.joints) and len(command.position):
+        named = command.joint_names == tuple(controller.joints)
+        if named and len(command.position) and command.position.shape[1] == len(controller.joints):
             self._rest[controller.name] = command.stamp_ns + command.times_ns[-1], command.position[-1]
 
     def rest(self) -> Array | None:

@@ -27,6 +27,7 @@ from tests.poison.subjects import (
     RecorderSubject,
     StandInSubject,
     Subject,
+    TeleopSubject,
 )
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
@@ -108,6 +109,9 @@ CASES = {
     ),
     "mock_camera_node": Case(
         module="mock_camera_node", make=_mock_cameras, parameters=("use_sim_time:=true", "backend:=mock")
+    ),
+    "teleop_node": Case(
+        module="teleop_node", make=TeleopSubject, parameters=("devices:=leader:panda@/leader+keyboard",)
     ),
     "clients": Case(module="clients", make=ClientSubject),
     "recorder": Case(module="recorder", make=RecorderSubject),

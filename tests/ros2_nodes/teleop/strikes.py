@@ -36,31 +36,29 @@ class Seat:
 
     def __init__(self, graph: RunningGraph, watch: ToolWatch, folder: Path) -> None:
         self.graph, self.watch, self._folder = graph, watch, folder
-        self.simulated = "clock:=realtime" not in graph.arguments
         self.fifo = folder / "pad"
         if not self.fifo.exists():
             os.mkfifo(self.fifo)
         self.pad = os.open(self.fifo, os.O_RDWR | os.O_NONBLOCK)
 
-    def command(self, device: str) -> list[str]:
-        """Returns the command of the node for a device."""
-        backend = next((text.partition(":=")[2] for text in self.graph.arguments if text.startswith("backend")), "sim")
-        process = teleop_process(
-            robot=self.graph.profile.name, backend=backend, simulated_time=self.simulated, devices=[device]
-        )
-        return process.command
+    @staticmethod
+    def command_of(graph: RunningGraph, device: str) -> list[str]:
+        """Returns the command of the node that leads a mock robot by a device."""
+        simulated = "clock:=realtime" not in graph.arguments
+        robot = graph.profile.name
+        return teleop_process(robot=robot, backend="mock", simulated_time=simulated, devices=[device]).command
 
     @contextmanager
     def typist(self) -> Iterator[Typist]:
         """Sits down at the keyboard, and gets up in the end."""
-        with Typist(self.command("keyboard"), clock_ns=self.graph.now_ns, delay_s=0.0) as typist:
+        with Typist(self.command_of(self.graph, "keyboard"), clock_ns=self.graph.now_ns, delay_s=0.0) as typist:
             typist.await_panel()
             yield typist
 
     @contextmanager
     def gamepad(self) -> Iterator[Typist]:
         """Takes the gamepad, and puts it away in the end."""
-        interpreter, *rest = self.command(f"gamepad:{self.fifo}")
+        interpreter, *rest = self.command_of(self.graph, f"gamepad:{self.fifo}")
         script = str(Path(__file__).with_name("teleop_node.py"))
         self._plug(True)
         with Typist([interpreter, script, *rest[2:]], clock_ns=self.graph.now_ns) as typist:
