@@ -182,13 +182,14 @@ def _stuck(seat: Seat) -> float:
             typist.tap("-")
             time.sleep(0.3)
         key = "a" if not seat.watch.samples or seat.watch.position()[1] < 0 else "d"
+        before_ns = typist.typed_ns
         typist.hold(key)
+        seat.graph.wait(lambda: typist.typed_ns > before_ns, "a press", 5.0)
+        pressed_ns = typist.typed_ns
         seat.graph.wait(lambda: seat.watch.speed() > STILL_M_S, "motion", 20.0)
-        begun_ns = next(at_ns for at_ns, _, velocity in reversed(seat.watch.samples) if not velocity.any())
         seat.graph.pause(STUCK_NS * 1e-9 - 1.0)
         seat.graph.wait(lambda: "held without a change" in typist.screen, "being asked", 20.0)
-        # From the press, which was up to 0.2 s before the first motion, to the brake.
-        found = seat.braking_s(begun_ns + STUCK_NS - 250_000_000) - 0.25
+        found = seat.braking_s(pressed_ns + STUCK_NS)
         seat.stays_at_rest()
         typist.release()
         time.sleep(0.5)
@@ -196,7 +197,7 @@ def _stuck(seat: Seat) -> float:
         seat.graph.wait(lambda: seat.watch.speed() > STILL_M_S, "motion", 20.0)
         typist.release()
         seat.at_rest()
-    return max(found, 0.0)
+    return found
 
 
 def _unplugged(seat: Seat) -> float:
