@@ -111,7 +111,7 @@ CASES = {
         module="mock_camera_node", make=_mock_cameras, parameters=("use_sim_time:=true", "backend:=mock")
     ),
     "teleop_node": Case(
-        module="teleop_node", make=TeleopSubject, parameters=("devices:=leader:panda@/leader+keyboard",)
+        module="teleop_node", make=TeleopSubject, parameters=("devices:=leader:panda@/leader+gamepad",)
     ),
     "clients": Case(module="clients", make=ClientSubject),
     "recorder": Case(module="recorder", make=RecorderSubject),
