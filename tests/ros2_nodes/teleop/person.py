@@ -33,7 +33,7 @@ REPEAT_S = 0.033
 DELAY_S = 0.4
 """From a press to its first repeat."""
 COLUMNS, LINES = 118, 30
-STEADY = 0.9
+STEADY = 0.95
 """Part of the speed before below which the tool stays once it brakes."""
 
 

@@ -16,7 +16,7 @@ from tests.ros2_nodes.running_graph import RunningGraph
 from tests.ros2_nodes.teleop.person import ToolWatch, Typist
 from tests.teleop import streams
 
-BOUND_S = 0.15
+BOUND_S = 0.15 + 1e-6
 """From the fault to the first braking."""
 MOVING_M_S = 0.05
 STILL_M_S = 1e-6
