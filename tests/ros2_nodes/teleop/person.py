@@ -191,6 +191,10 @@ class ToolWatch:
         """Returns it now [m/s]; a tool that turns in place has some too."""
         return self._speed(self.samples[-1]) if self.samples else 0.0
 
+    def slowest(self, since_ns: int) -> float:
+        """Returns the lowest speed since a moment [m/s]."""
+        return min((self._speed(sample) for sample in self.samples.copy() if sample[0] >= since_ns), default=0.0)
+
     def position(self) -> Array:
         """Returns (3,) where the tool was commanded to be last [m]."""
         position = np.array(self._home)
