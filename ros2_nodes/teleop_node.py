@@ -54,6 +54,8 @@ class TeleopNode(NodeShell):
             raise ConfigError(f"{len(maps)} maps for {len(names)} devices: give one each, in their order")
         files = [Path(text) for text in maps] + [None] * (len(names) - len(maps))
         self.hands = [make_hand(name, self.profile, file) for name, file in zip(names, files, strict=True)]
+        for hand in self.hands:
+            hand.open()
         self._session = Session(self.hands)
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns)
         self.measured: Array | None = None
@@ -61,7 +63,7 @@ class TeleopNode(NodeShell):
         self._rest: dict[str, tuple[int, Array]] = {}
         self._asked_ns = 0
         self._took_over = False
-        self._problem = ""
+        self._problem = self._refused = ""
         self._meter = self.meter("chunk")
         self._chunks = self.create_publisher(JointTrajectory, topics.action_chunk(Source.TELEOP), qos.NEWEST)
         self._source = self.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
@@ -106,6 +108,8 @@ class TeleopNode(NodeShell):
         """Returns what each hand does."""
         if self.measured is None:
             return Level.WARN, self._problem or "waiting for joint_states"
+        if self._refused:
+            return Level.ERROR, self._refused
         states = [hand.state() for hand in self.hands]
         text = "; ".join(
             f"{state.group} by {state.device}: {'held' if state.held else state.waits or 'free'}" for state in states
@@ -120,7 +124,8 @@ class TeleopNode(NodeShell):
 
     def _command(self, controller: ControllerSpec, data: bytes) -> None:
         command = wire.read_trajectory(data)
-        if command.joint_names == tuple(controller.joints) and len(command.position):
+        named = command.joint_names == tuple(controller.joints)
+        if named and len(command.position) and command.position.shape[1] == len(controller.joints):
             self._rest[controller.name] = command.stamp_ns + command.times_ns[-1], command.position[-1]
 
     def rest(self) -> Array | None:
@@ -140,11 +145,9 @@ class TeleopNode(NodeShell):
         if not now_ns or rest is None:
             return
         try:
-            wish = self._session.step(now_ns, rest)
+            wish, self._refused = self._session.step(now_ns, rest), ""
         except TendonError as error:  # a device that is not what was asked for: nobody holds it
-            if str(error) != self._problem:
-                self.get_logger().error(str(error))
-            self._problem, wish = str(error), self._session.last(now_ns)
+            self._refused, wish = str(error), self._session.last(now_ns)
         if wish is not None:
             self._send(wish)
 

@@ -74,6 +74,8 @@ PACKAGES = (
     ("mujoco", "mujoco", "the same, beyond Python 3.11", pip_install("mujoco"), False),
     ("gymnasium", "gymnasium", "the Gymnasium env", pip_install("sim"), False),
     ("av", "av", "videos", pip_install("sim"), False),
+    ("evdev", "evdev", "teleoperation by gamepad", pip_install("teleop"), False),
+    ("pyspacemouse", "pyspacemouse", "teleoperation by SpaceMouse", pip_install("teleop"), False),
     ("torch", "torch", "training and export only", pip_install("train"), False),
     ("openvino", "openvino", "faster inference on the CPU", pip_install("openvino"), False),
     ("tensorrt", "tensorrt", "TensorRT inference", pip_install("gpu"), False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 from tendon.core.types import Array
@@ -44,7 +45,7 @@ class Hand:
 
     Args:
         group: of joints that it drives.
-        device: is opened at the first look.
+        device: is opened by `open`, or at the first look.
         axis_map: what its axes mean.
         motion: what they drive.
     """
@@ -68,6 +69,17 @@ class Hand:
     def speed(self) -> float:
         """Part of the map's speeds that is used."""
         return SPEEDS[self._speed]
+
+    def open(self) -> None:
+        """Opens the device; one that is not there is looked for later.
+
+        Raises:
+            ConfigError: it is none that can be used.
+            MissingDependencyError: its library is not installed.
+        """
+        with contextlib.suppress(DeviceLostError):
+            self.device.open()
+            self._open = True
 
     def look(self, now_ns: int) -> None:
         """Reads the device; one that is lost has let go, and is looked for once a second."""

@@ -96,8 +96,8 @@ def _hand(hand: HandView, several: bool) -> list[Text]:
         _line("clutch", word, f" {what}"),
     ]
     if hand.position is not None and hand.rotation is not None:
-        x, y, z = (1e3 * hand.position).tolist()
-        roll, pitch, yaw = rotation_degrees(hand.rotation)
+        x, y, z = ((1e3 * hand.position).round(1) + 0.0).tolist()
+        roll, pitch, yaw = (round(angle, 1) + 0.0 for angle in rotation_degrees(hand.rotation))
         lines.append(
             _line(
                 "tool", f"x {x:7.1f}  y {y:7.1f}  z {z:7.1f} mm   roll {roll:6.1f}  pitch {pitch:6.1f}  yaw {yaw:6.1f}°"

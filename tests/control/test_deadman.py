@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.deadman import RELEASED, SILENCE_NS, Deadman
@@ -14,6 +14,7 @@ from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk
 from tests.control.limits_checker import PROFILE
 from tests.control.robot_side import MS, PERIOD_NS, Robot
+from tests.laws import law_settings
 
 HOME = PROFILE.vector("home")
 CYCLE_NS = 20 * MS
@@ -169,7 +170,7 @@ def test_what_is_late_on_its_way_counts_as_silence(hand: Hand) -> None:
         max_size=40,
     )
 )
-@settings(deadline=None)
+@law_settings()
 def test_no_sequence_keeps_a_hold_over_silence_or_brings_an_ended_one_back(steps: list[tuple[str, int]]) -> None:
     """Against a model of three lines: the ends that were seen, and the newest message since."""
     deadman, now_ns, hold_ns, ended_ns, heard_ns = Deadman(), MS, MS, 0, None

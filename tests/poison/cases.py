@@ -29,6 +29,7 @@ from tests.poison.subjects import (
     RecorderSubject,
     StandInSubject,
     Subject,
+    TeleopSubject,
 )
 from tests.policies.residual.tiny import write_constant
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
@@ -119,6 +120,9 @@ CASES = {
         module="mock_camera_node", make=_mock_cameras, parameters=("use_sim_time:=true", "backend:=mock")
     ),
     "recorder_node": Case(module="recorder_node", make=_recorder, robot="people", parameters=("recordings",)),
+    "teleop_node": Case(
+        module="teleop_node", make=TeleopSubject, parameters=("devices:=leader:panda@/leader+gamepad",)
+    ),
     "clients": Case(module="clients", make=ClientSubject),
     "recorder": Case(module="recorder", make=RecorderSubject),
 }

@@ -106,6 +106,7 @@ def _others(topic: str, profile: RobotProfile, now_ns: int) -> list[Maker]:
     done = wire.Done(node="control_node", pid=17, stamp_ns=now_ns, commands=1)
     single: dict[str, list[Maker]] = {
         topics.JOINT_STATES: [lambda: joint_state(profile, now_ns)],
+        f"leader/{topics.JOINT_STATES}": [lambda: joint_state(profile, now_ns)],
         topics.HEARTBEAT: [lambda: wire.heartbeat_message(beat, now_ns)],
         topics.FRAMES: [lambda: wire.frame_message(camera, frame)],
         topics.GIVEN: [lambda: wire.given_message(given, 32 * "a")],

@@ -431,3 +431,41 @@ class RecorderSubject(Subject):
     def close(self) -> None:
         """Leaves the graph."""
         self.recorder.close()
+
+
+class TeleopSubject(Subject):
+    """The teleoperation node with a leader arm, and a key that is held on a device that is none."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        from tendon.ros2_nodes.teleop_node import TeleopNode
+        from tendon.teleop.device import Reading
+        from tendon.teleop.devices.paired import PairedDevice
+
+        self.hand = HandTime()
+        super().__init__(TeleopNode(), profile)
+        device = self.node.hands[0].device
+        assert isinstance(device, PairedDevice)
+        self._held = False
+        device.holder.open = lambda: None  # type: ignore[method-assign]
+        device.holder.read = lambda: Reading(pressed=frozenset(["space"] if self._held else []))  # type: ignore[method-assign]
+        device.arm._clock_s = lambda: self.now_ns() * 1e-9  # type: ignore[attr-defined]
+        self.sent: list[bytes] = []
+        self.node._chunks.publish = self.sent.append
+
+    def work(self) -> None:
+        """Joint states of the robot and of the leader arm, and a look at the device."""
+        self.hand.pass_ns(20_000_000)
+        state = messages.joint_state(self.profile, self.now_ns())
+        self.give(topics.JOINT_STATES, state)
+        self.give("leader/joint_states", state)
+        self.node._cycle()
+
+    def works(self) -> str:
+        """It sends chunks while a key is held, and says its release."""
+        said = []
+        for held in (False, True, False):
+            self._held = held
+            for _ in range(60):  # a device that was lost is looked for once a second
+                self.work()
+            said.append(wire.held_chunk(self.sent[-1], self.profile.joint_names).hold_ns if self.sent else None)
+        return "" if said[1] and said[2] == 0 else f"sent holds {said}: {self.node.health()}"

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.core.errors import ConfigError
@@ -16,6 +16,7 @@ from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.teleop.axis_map import Intent
 from tendon.teleop.motion import SPEED_SHARE, ArmMotion, ToolMotion
+from tests.laws import law_settings
 
 ARMS = (("panda", "arm"), ("so101", "arm"), ("panda_pair", "left_arm"), ("ur5e", "arm"))
 TWISTS = st.lists(st.floats(-1.0, 1.0), min_size=6, max_size=6).map(lambda each: np.array(each) * [0.3] * 6)
@@ -49,7 +50,7 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize(("robot", "group"), ARMS)
 @given(steps=STEPS)
-@settings(deadline=None)
+@law_settings(40)
 def test_the_target_is_continuous_under_any_sequence_of_presses_twists_and_rates(
     robot: str, group: str, steps: list[tuple[str, list[float], float, float, bool]]
 ) -> None:
@@ -151,7 +152,7 @@ def test_each_hand_of_a_pair_leads_its_own_tool() -> None:
         max_size=20,
     )
 )
-@settings(deadline=None)
+@law_settings(40)
 def test_a_followed_arm_never_jumps_whatever_its_leader_does(moves: list[tuple[str, list[float], float]]) -> None:
     profile = profile_of("so101")
     motion = ArmMotion(profile, "arm", {}, {"gripper": (-0.17453, 1.0)})

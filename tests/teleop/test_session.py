@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.deadman import RELEASED, SILENCE_NS
@@ -21,6 +21,7 @@ from tendon.teleop.maps import MAPS
 from tendon.teleop.motion import ToolMotion
 from tendon.teleop.opening import parse_device, parse_devices
 from tendon.teleop.session import CYCLE_NS, PAST, RELEASES, Session, Wish
+from tests.laws import law_settings
 
 PANDA, PAIR = load_profile("panda"), load_profile("panda_pair")
 HOME = PANDA.vector("home")
@@ -195,7 +196,7 @@ def step_of(wish: Wish) -> Array:
         max_size=25,
     )
 )
-@settings(deadline=None)
+@law_settings(50)
 def test_rows_never_step_faster_than_the_joints_may_go_whatever_a_person_does(
     acts: list[tuple[tuple[str, ...] | None, int, bool]],
 ) -> None:

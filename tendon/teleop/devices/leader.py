@@ -40,7 +40,6 @@ class LeaderDevice:
     def open(self) -> None:
         """See `Device`."""
         self._open = True
-        self._heard_s = None
 
     def read(self) -> Reading:
         """See `Device`."""

@@ -33,8 +33,8 @@ REPEAT_S = 0.033
 DELAY_S = 0.4
 """From a press to its first repeat."""
 COLUMNS, LINES = 118, 30
-STEADY = 0.98
-"""Part of the speed before at which braking has begun."""
+STEADY = 0.95
+"""Part of the speed before below which the tool stays once it brakes."""
 
 
 class Typist:
@@ -191,6 +191,10 @@ class ToolWatch:
         """Returns it now [m/s]; a tool that turns in place has some too."""
         return self._speed(self.samples[-1]) if self.samples else 0.0
 
+    def slowest(self, since_ns: int) -> float:
+        """Returns the lowest speed since a moment [m/s]."""
+        return min((self._speed(sample) for sample in self.samples.copy() if sample[0] >= since_ns), default=0.0)
+
     def position(self) -> Array:
         """Returns (3,) where the tool was commanded to be last [m]."""
         position = np.array(self._home)
@@ -198,10 +202,13 @@ class ToolWatch:
         return self._kinematics.tool_pose(position)[0]
 
     def braking_s(self, since_ns: int) -> float | None:
-        """Returns how long after a moment the tool began to brake; `None` when it did not."""
+        """Returns how long after a moment the tool went slower for good; `None` when it did not, or was not in motion.
+
+        Speeds vary by a few percent, so it counts from the last sample that is not slower: never too early.
+        """
         samples = self.samples.copy()
-        before = [self._speed(sample) for sample in samples if since_ns - 200_000_000 <= sample[0] <= since_ns]
-        after = [sample for sample in samples if sample[0] > since_ns]
-        steady = float(np.median(before)) if before else 0.0
-        slow = next((sample for sample in after if self._speed(sample) < STEADY * steady), None)
-        return None if slow is None or not steady else (slow[0] - since_ns) * 1e-9
+        before = [self._speed(sample) for sample in samples if since_ns - 300_000_000 <= sample[0] <= since_ns]
+        steady = STEADY * float(np.median(before)) if before else 0.0
+        fast = [sample[0] for sample in samples if self._speed(sample) >= steady]
+        slow = next((sample[0] for sample in samples if fast and sample[0] > max(fast[-1], since_ns)), None)
+        return None if slow is None or not steady else (slow - since_ns) * 1e-9

@@ -12,7 +12,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from tendon.core.errors import InvalidDataError
-from tendon.core.types import SentTrajectory
+from tendon.core.types import ActionChunk, SentTrajectory
+from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire import SECOND_NS, read_stamp_ns, read_trajectory, write_trajectory
 from tendon.ros2_nodes.wire.motion import trajectories
 from tests.laws import law_settings
@@ -123,3 +124,23 @@ def test_points_of_different_sizes_are_refused() -> None:
 def test_no_message_has_no_stamp(data: bytes) -> None:
     with pytest.raises(InvalidDataError, match="no header"):
         read_stamp_ns(data)
+
+
+def test_a_chunk_of_who_teleoperates_names_its_press() -> None:
+    rows = np.arange(6.0).reshape(3, 2)
+    chunk = ActionChunk(actions=rows, start_ns=5 * 10**9, step_ns=20_000_000, observation_stamp_ns=4 * 10**9)
+    for hold_ns in (0, 1, 1_795_557_529_553_038_662):
+        data = wire.held_chunk_bytes(chunk, ("a", "b"), hold_ns)
+        back = wire.held_chunk(data, ("b", "a"))
+        assert back.hold_ns == hold_ns and back.chunk.start_ns == chunk.start_ns
+        assert back.chunk.actions.tolist() == rows[:, ::-1].tolist()
+        message = deserialize_message(data, JointTrajectory)
+        assert message.header.frame_id == f"1 {hold_ns}" and len(message.points) == 3
+    for frame, said in (
+        ("", "must be 1 HOLD"),
+        ("1", "must be 1 HOLD"),
+        ("1 -3", "must be"),
+        ("2 5", "version is '2'"),
+    ):
+        with pytest.raises(InvalidDataError, match=said):
+            wire.held_chunk(wire.chunk_bytes(chunk, ("a", "b"), frame), ("a", "b"))
