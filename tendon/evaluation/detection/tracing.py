@@ -114,20 +114,22 @@ class TracingPolicy(PerturbedPolicy):
 
 
 @functools.lru_cache(maxsize=1)
-def _tools(name: str, bundle: Path, robot: str) -> tuple[Suite, Runner, TracingPolicy, World]:
+def _tools(name: str, bundle: Path, robot: str) -> tuple[Suite, Runner, TracingPolicy, SimBackend[World]]:
     suite, profile = load_suite(name), load_profile(robot)
     world = suite.world(profile)
     policy = TracingPolicy(BundlePolicy(load_bundle(bundle), profile, threads=1), world)
-    return suite, Runner(SimBackend(world), policy, suite.load_environment()), policy, world
+    backend = SimBackend(world)
+    return suite, Runner(backend, policy, suite.load_environment()), policy, backend
 
 
 def trace_episode(job: TraceJob) -> Traced:
     """Runs one episode and returns all of it."""
-    suite, runner, policy, world = _tools(job.suite, job.bundle, job.robot)
+    suite, runner, policy, backend = _tools(job.suite, job.bundle, job.robot)
     scene = policy.begin(job.perturbation, suite.scene(runner.profile, job.seed))
-    episode = runner.run(scene, Setting(delay_ns=job.delay_ns))
+    backend.joint_zero = policy.joint_zero
+    episode = runner.run(scene, Setting(delay_ns=job.delay_ns + job.perturbation.delay_ns))
     trace, observed_ns = policy.trace()
-    return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_state=world.state())
+    return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_state=backend.world.state())
 
 
 def run_traces(jobs: Sequence[TraceJob], workers: int) -> Iterator[Traced]:

@@ -44,6 +44,8 @@ def by_strength(axes: Mapping[str, Mapping[float, Proportion]], nominal: Proport
         plot.set_title(name.replace("_", " "), fontsize=10)
         plot.set_ylim(0, 104)
         plot.spines[["top", "right"]].set_visible(False)
+    for lowest in plots[max(0, len(axes) - columns) : len(axes)]:
+        lowest.tick_params(labelbottom=True)
     for spare in plots[len(axes) :]:
         spare.set_visible(False)
     figure.supxlabel("strength", fontsize=9)

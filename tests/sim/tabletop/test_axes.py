@@ -18,6 +18,7 @@ from tendon.sim.tabletop.perturbations import PERTURBATIONS
 from tendon.sim.tabletop.phrases import PHRASES, parse_instruction
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.suite import TABLETOP
+from tests import ROOT
 from tests.laws import law_settings
 
 PANDA = load_profile("panda")
@@ -76,6 +77,12 @@ def test_tiles_are_seen_and_paler_ones_less() -> None:
         seen.append(float(np.std(world.render("scene").astype(float))))
     world.close()
     assert seen[0] < seen[1] < seen[2]
+
+
+def test_every_axis_is_on_the_page_that_says_what_it_is() -> None:
+    page = (ROOT / "docs" / "how-to" / "evaluate.md").read_text(encoding="utf-8")
+    section = page[page.index("## Axes") : page.index("## Suites of files")]
+    assert not [name for name in NAMES if f"`{name}`" not in section]
 
 
 def test_axes_add_up_to_one_delay_and_a_strength_has_bounds() -> None:
