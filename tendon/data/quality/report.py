@@ -28,7 +28,7 @@ MEASURES = {
     "divergence": ("action divergence", "s.d.", "{:.2f}"),
     "diversity": ("transition diversity", "s.d.", "{:.2f}"),
 }
-SHOWN_PX = 96
+SHOWN_PX = 72
 NOTE = (
     "Action divergence: how far what was done is from what was done in the nearest states of other episodes with the "
     "same instruction. Transition diversity: how differently the state goes on there. Red numbers: four robust "
@@ -42,7 +42,7 @@ table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px}
 th,td{padding:3px 9px;text-align:right;border-bottom:1px solid #e3e7eb}
 th{font-weight:600;color:#57606a;vertical-align:bottom}
 td.text,th.text{text-align:left}tr.left td{background:#fbeeee}
-img{display:block}td img{display:inline-block;margin-right:2px}
+img{display:block}td img{display:inline-block;margin-right:2px}td.shots{white-space:nowrap}
 .bad{color:#b3261e;font-weight:600}p.note{color:#57606a;max-width:60em}
 """
 
@@ -103,7 +103,7 @@ def _episodes(episodes: Sequence[EpisodeQuality], verdicts: dict[int, Verdict]) 
     bounds = {name: _bound([getattr(each, name) for each in episodes]) for name in MEASURES}
     for each in episodes:
         pictures = "".join(_thumbnail(picture) for picture in each.shown)
-        cells = [f"<td>{each.number}</td>", f"<td class=text>{pictures}</td>"]
+        cells = [f"<td>{each.number}</td>", f"<td class=shots>{pictures}</td>"]
         for name, (_, _, form) in MEASURES.items():
             value = getattr(each, name)
             bad = value > bounds[name] and name != "diversity"

@@ -78,13 +78,13 @@ def test_every_topic_that_has_a_publisher_is_there_and_rosbags_reads_each_messag
     for name in ("/joint_states", "/camera/scene/image_raw", "/policy/action_chunk", "/safety/permission", "/clock"):
         assert recording.topics[name].count > 3, name
     for controller in PROFILE.controllers:
-        assert recording.topics["/" + topics.commands(controller)].count > 100
+        assert recording.topics["/" + topics.commands(controller)].count > 20
 
 
 def test_what_the_policy_was_given_comes_out_of_the_recording_bit_for_bit(episode: Path) -> None:
     recording = McapRecording(episode)
     found = list(rebuilt(recording, PROFILE))
-    assert len(found) > 20 and all(each.same for each in found)
+    assert len(found) > 5 and all(each.same for each in found)
     made = {each.observation.stamp_ns: digest(each.observation) for each in observations(recording, PROFILE)}
     assert {each.given.sources.stamp_ns: each.given.digest for each in found}.items() <= made.items()
 
@@ -92,7 +92,7 @@ def test_what_the_policy_was_given_comes_out_of_the_recording_bit_for_bit(episod
 def test_a_dataset_of_it_is_whole(episode: Path, tmp_path: Path) -> None:
     converted = convert(episode, tmp_path / "set", Options(proposed=True))
     dataset = LeRobotDataset(tmp_path / "set")
-    assert converted.frames > 20 and not converted.gaps and not list(problems(dataset))
+    assert converted.frames > 5 and not converted.gaps and not list(problems(dataset))
     rows = dataset.rows(0)
     assert abs(rows["action"] - rows["observation.state"]).max() < 0.2
     assert dataset.tasks[int(rows["task_index"][-1])] == "left"
