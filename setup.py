@@ -89,7 +89,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/tendon"]),
         ("share/tendon", ["package.xml"]),
-        *share("launch", "robots", "environments", "suites", "bundles"),
+        *share("launch", "foxglove", "robots", "environments", "suites", "bundles"),
         ("lib/tendon", [str(script) for script in sorted(Path("scripts").iterdir())]),
     ],
     install_requires=[

@@ -14,6 +14,7 @@ from std_msgs.msg import String
 
 from tendon.core.errors import InvalidDataError
 from tendon.data.recording.writer import Sample
+from tendon.graph import topics
 from tendon.graph.recorded import ANNOUNCED, CLOCK, IMAGE, STAMPED, RecordedTopic
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -24,6 +25,8 @@ from tendon.ros2_nodes.wire.cdr import deserialize
 
 LISTENERS = 2
 """Who must be connected to a command topic before the recorder is, which must not be taken for one of them."""
+QUALITIES = {IMAGE: qos.RECORDED_IMAGES, topics.RECORD_NOTE: qos.EACH}
+"""By type, or by name: who writes a note is a publisher that is just being discovered."""
 
 
 class RecordedInputs:
@@ -82,7 +85,7 @@ class RecordedInputs:
         except InvalidDataError as error:
             self.unknown[each.name] = str(error)
             return None
-        quality = qos.RECORDED_IMAGES if each.kind == IMAGE else qos.RECORDED
+        quality = QUALITIES.get(each.kind) or QUALITIES.get(each.name, qos.RECORDED)
         take = partial(self._heard, self.resolve(each.name), each)
         return self._node.create_subscription(kind, each.name, take, quality, raw=True, informed=True)
 

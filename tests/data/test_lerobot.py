@@ -17,7 +17,8 @@ from tendon.data.convert.to_mcap import write_recording
 from tendon.data.lerobot import statistics
 from tendon.data.lerobot import writer as dataset_writer
 from tendon.data.lerobot.check import problems
-from tendon.data.lerobot.layout import ACTION, STAMP, STATE, VIDEO, place
+from tendon.data.lerobot.edit import copy_episodes, parse_episodes
+from tendon.data.lerobot.layout import ACTION, STAMP, STATE, STATS, VIDEO, place, read_json
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import DatasetWriter
 from tendon.data.recording.recover import recover
@@ -167,3 +168,28 @@ def test_a_recording_that_does_not_fit_is_one_clear_error(tmp_path: Path) -> Non
         write_recording(dataset, 0, load_profile("ur5e"), tmp_path / "b.mcap")
     assert not (tmp_path / "b.mcap").exists() and not (tmp_path / "new").exists()
     assert {ACTION, STATE, STAMP} <= set(dataset.rows(0))
+
+
+def test_merged_and_split_and_thinned_it_is_the_same_to_the_last_pixel(made: Path, tmp_path: Path) -> None:
+    """Videos are copied: no generation is lost."""
+    dataset = LeRobotDataset(made)
+    copy_episodes([(dataset, 1), (dataset, 0), (dataset, 1)], tmp_path / "three")
+    three = LeRobotDataset(tmp_path / "three")
+    copy_episodes([(three, 1), (three, 2)], tmp_path / "two")
+    two = LeRobotDataset(tmp_path / "two")
+    for found, numbers in ((three, (1, 0, 1)), (two, (0, 1))):
+        assert not list(problems(found))
+        for number, original in enumerate(numbers):
+            for one, other in zip(found.frames(number), dataset.frames(original), strict=True):
+                assert one.stamp_ns == other.stamp_ns and one.task == other.task
+                assert np.array_equal(one.action, other.action)
+                assert all(np.array_equal(one.images[name], other.images[name]) for name in one.images)
+    one, other = (read_json(root / STATS)["action"] for root in (made, two.root))
+    assert all(np.allclose(one[name], other[name]) for name in one)
+    with pytest.raises(ConfigError, match="holds a dataset"):
+        copy_episodes([(dataset, 0)], tmp_path / "two")
+    with pytest.raises(ConfigError, match="no episode is left"):
+        copy_episodes([], tmp_path / "none")
+    for text, words in (("9", "no episode 9"), ("a", "write such as"), ("1:9", "no episode 2")):
+        with pytest.raises(ConfigError, match=words):
+            parse_episodes(text, 2)

@@ -72,7 +72,7 @@ class LeRobotDataset:
             InvalidDataError: its file is missing or has other frames.
         """
         row = self.episodes[episode]
-        table = self._table(row, exclude=[camera.key for camera in self.shape.cameras])
+        table = self.table(row, exclude=[camera.key for camera in self.shape.cameras])
         found = {}
         for name in table.column_names:
             column = table.column(name).combine_chunks()
@@ -82,7 +82,12 @@ class LeRobotDataset:
                 found[name] = column.to_numpy(zero_copy_only=False)
         return found
 
-    def _table(self, row: Mapping[str, Any], exclude: list[str]) -> pa.Table:
+    def table(self, row: Mapping[str, Any], exclude: list[str]) -> pa.Table:
+        """Returns the frames of an episode, whose row is given, but for some columns.
+
+        Raises:
+            InvalidDataError: its file is missing or has other frames.
+        """
         path = self.root / self.info["data_path"].format(
             chunk_index=row["data/chunk_index"], file_index=row["data/file_index"]
         )

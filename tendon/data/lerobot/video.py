@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -34,6 +35,7 @@ class VideoWriter:
 
     def __init__(self, path: Path, fps: int, width: int, height: int, codec: str) -> None:
         encoder, options = CODECS[codec]
+        os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder of AV1 tells its settings otherwise
         path.parent.mkdir(parents=True, exist_ok=True)
         self._container = av.open(str(path), "w", format="mp4")
         self._stream = cast(av.VideoStream, self._container.add_stream(encoder, rate=fps, options=options))

@@ -80,6 +80,8 @@ def camera_topics(recording: McapRecording) -> dict[str, str]:
 def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt]:
     """Yields each observation that the policy node says it was given, made again.
 
+    One that is made of messages from before the episode, or that a crash has cut off, is passed over.
+
     Raises:
         InvalidDataError: a message cannot be read, or the recording is not Tendon's.
     """
@@ -88,14 +90,19 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
     given_topic, task_topic = roles.others.get("given", ""), roles.others.get("followed", "")
     frames: dict[str, deque[Image]] = {name: deque(maxlen=FRAMES) for name in cameras.values()}
     states: deque[JointSample] = deque(maxlen=STATES)
+    first: dict[str, int] = {}
     tasks = [""]
     pending: deque[tuple[int, Given]] = deque()
     wanted = [*cameras, joints, given_topic, task_topic]
     for count, sample in enumerate(recording.samples([topic for topic in wanted if topic in recording.topics])):
         if sample.topic in cameras:
-            frames[cameras[sample.topic]].append(frame_of(sample))
+            frame = frame_of(sample)
+            first.setdefault(cameras[sample.topic], frame.stamp_ns)
+            frames[cameras[sample.topic]].append(frame)
         elif sample.topic == joints:
-            states.append(joint_sample(profile.joint_names, decode(sample)))
+            state = joint_sample(profile.joint_names, decode(sample))
+            first.setdefault("", state.stamp_ns)
+            states.append(state)
         elif sample.topic == task_topic:
             tasks.append(str(decode(sample).data))
         else:
@@ -106,9 +113,24 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
             if found is None and count - since < PATIENCE:
                 break
             pending.popleft()
-            yield Rebuilt(given=given, observation=found)
+            if found is not None or not _before(given.sources, first):
+                yield Rebuilt(given=given, observation=found)
     for _, given in pending:
-        yield Rebuilt(given=given, observation=_again(given, frames, states, tasks))
+        found = _again(given, frames, states, tasks)
+        if found is not None or not (_before(given.sources, first) or _after(given.sources, frames, states)):
+            yield Rebuilt(given=given, observation=found)
+
+
+def _before(sources: Sources, first: dict[str, int]) -> bool:
+    """Returns whether something of an observation is from before the recording."""
+    stamps = [*sources.images.items(), *(("", stamp) for stamp in sources.joints)]
+    return any(name not in first or stamp < first[name] for name, stamp in stamps)
+
+
+def _after(sources: Sources, frames: dict[str, deque[Image]], states: deque[JointSample]) -> bool:
+    """Returns whether something of an observation is from after its end."""
+    late = any(not frames.get(name) or stamp > frames[name][-1].stamp_ns for name, stamp in sources.images.items())
+    return late or any(not states or stamp > states[-1].stamp_ns for stamp in sources.joints)
 
 
 def _again(

@@ -1,0 +1,35 @@
+"""Merge datasets of the same robot into a new one; videos are copied, not encoded again.
+
+Example:
+  tendon data merge outputs/datasets/monday outputs/datasets/tuesday --out outputs/datasets/both
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    datasets: Annotated[list[Path], typer.Argument(metavar="DATASET...", help="LeRobot datasets, v3.0.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The new one.")],
+) -> int:
+    """Writes the new dataset.
+
+    Raises:
+        MismatchError: they are of different robots, joints, cameras or rates.
+        ConfigError: there is a dataset at --out.
+        MissingDependencyError: the extra `data` is not installed.
+    """
+    from tendon.data.packages import require_data
+
+    require_data()
+    from tendon.data.lerobot.edit import copy_episodes
+    from tendon.data.lerobot.reader import LeRobotDataset
+
+    opened = [LeRobotDataset(path) for path in datasets]
+    count = copy_episodes(((each, number) for each in opened for number in range(len(each))), out)
+    print(f"{out}: {count} episodes")
+    return 0

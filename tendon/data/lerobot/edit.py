@@ -1,0 +1,137 @@
+"""Episodes of datasets copied to a new dataset: merged, split, some left out. Videos are copied, not encoded again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
+from tendon.data.lerobot import statistics
+from tendon.data.lerobot.layout import INFO, place
+from tendon.data.lerobot.reader import LeRobotDataset
+from tendon.data.lerobot.writer import WORK, DatasetWriter
+
+COUNTED = ("index", "episode_index", "task_index")
+
+
+def copy_episodes(picked: Iterable[tuple[LeRobotDataset, int]], out: Path) -> int:
+    """Copies episodes to a new dataset, in their order; returns how many.
+
+    Raises:
+        MismatchError: they are of different robots, joints, cameras or rates.
+        ConfigError: there is a dataset at `out`, or nothing is left to copy.
+        InvalidDataError: an episode cannot be read.
+    """
+    if (out / INFO).exists():
+        raise ConfigError(f"{out} holds a dataset: take another folder")
+    writer: DatasetWriter | None = None
+    for dataset, number in picked:
+        writer = writer or DatasetWriter(out, dataset.shape)
+        if dataset.shape != writer.shape:
+            differing = [n for n in vars(writer.shape) if getattr(dataset.shape, n) != getattr(writer.shape, n)]
+            said = "; ".join(f"{n} {getattr(dataset.shape, n)} and {getattr(writer.shape, n)}" for n in differing)
+            raise MismatchError(f"{dataset.root} and the datasets before it differ: {said}")
+        _copy(dataset, number, writer)
+    if writer is None:
+        raise ConfigError("no episode is left: there would be no dataset")
+    return writer.episodes
+
+
+def _copy(dataset: LeRobotDataset, number: int, writer: DatasetWriter) -> None:
+    row, work = dict(dataset.episodes[number]), writer.root / WORK
+    work.mkdir(parents=True, exist_ok=True)
+    table = dataset.table(row, exclude=[])
+    length, new = int(row["length"]), writer.episodes
+    first = int(writer.info["total_frames"])
+    tasks = [dataset.tasks[int(k)] for k in table.column("task_index").to_pylist()]
+    columns = {
+        "index": np.arange(first, first + length),
+        "episode_index": np.full(length, new),
+        "task_index": np.array([writer.task_index(task) for task in tasks]),
+    }
+    for name, values in columns.items():
+        table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    pq.write_table(table.replace_schema_metadata(None), work / "data.parquet", compression="snappy")
+    stats = _stats(row) | {name: statistics.of_rows(values) for name, values in columns.items()}
+    row = {name: value for name, value in row.items() if not name.startswith("stats/")}
+    row |= {"episode_index": new, "dataset_from_index": first, "dataset_to_index": first + length}
+    row |= {f"{group}/{name}": value for group in ("data", "meta/episodes") for name, value in place(new).items()}
+    row |= {"source": row.get("source") or f"{dataset.root.name}/{number}", "outcome": row.get("outcome") or ""}
+    for camera in dataset.shape.cameras if dataset.shape.codec != "png" else ():
+        key, old = camera.key, dataset.episodes[number]
+        source = dataset.root / dataset.info["video_path"].format(
+            video_key=key, chunk_index=old[f"videos/{key}/chunk_index"], file_index=old[f"videos/{key}/file_index"]
+        )
+        span = old[f"videos/{key}/from_timestamp"], old[f"videos/{key}/to_timestamp"]
+        copied = copy_video(source, *span, work / f"{key}.mp4", dataset.shape.fps)
+        if copied < length:
+            raise InvalidDataError(f"{source} has {copied} frames of episode {number}, must be {length}")
+        row |= {f"videos/{key}/{name}": value for name, value in place(new).items()}
+        row |= {f"videos/{key}/from_timestamp": 0.0, f"videos/{key}/to_timestamp": length / dataset.shape.fps}
+    writer.commit(work, row, stats)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def copy_video(source: Path, begin_s: float, end_s: float, target: Path, fps: int) -> int:
+    """Copies the packets of a part of a video, which begins with a key frame; returns how many.
+
+    Raises:
+        InvalidDataError: it cannot be read.
+    """
+    half_s, count = 0.5 / fps, 0
+    try:
+        with av.open(str(source)) as given, av.open(str(target), "w", format="mp4") as made:
+            stream = given.streams.video[0]
+            copy = made.add_stream_from_template(stream)
+            base = stream.time_base or Fraction(1, fps)
+            if begin_s > 0.0:
+                given.seek(int(begin_s / float(base)), stream=stream, backward=True)
+            begin = round(begin_s / float(base))
+            for packet in given.demux(stream):
+                if packet.pts is None or packet.dts is None or float(packet.pts * base) < begin_s - half_s:
+                    continue
+                if float(packet.pts * base) >= end_s - half_s:
+                    if packet.is_keyframe:
+                        break
+                    continue
+                packet.pts, packet.dts, packet.stream = packet.pts - begin, packet.dts - begin, copy
+                made.mux(packet)
+                count += 1
+    except (av.FFmpegError, IndexError) as error:
+        raise InvalidDataError(f"{source} is no video that can be copied: {error}") from error
+    return count
+
+
+def _stats(row: dict[str, Any]) -> dict[str, statistics.Stats]:
+    found: dict[str, statistics.Stats] = {}
+    for name, value in row.items():
+        if name.startswith("stats/") and value is not None:
+            feature, _, key = name.removeprefix("stats/").rpartition("/")
+            found.setdefault(feature, {})[key] = np.array(value, dtype=np.float64)
+    return {name: each for name, each in found.items() if name not in COUNTED}
+
+
+def parse_episodes(text: str, count: int) -> list[int]:
+    """Returns the numbers that a text such as "0,3,7:10" names.
+
+    Raises:
+        ConfigError: it names none, or one that there is not.
+    """
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, sign, last = part.partition(":")
+            found += range(int(first), int(last)) if sign else [int(first)]
+    except ValueError as error:
+        raise ConfigError(f"episodes {text!r}: {error}; write such as 0,3,7:10") from error
+    if wrong := [number for number in found if not 0 <= number < count]:
+        raise ConfigError(f"there is no episode {wrong[0]}: the dataset has 0 to {count - 1}")
+    return list(dict.fromkeys(found))

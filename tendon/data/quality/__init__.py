@@ -1,0 +1,1 @@
+"""How good demonstrations are: measured, shown, and a subset picked by it."""

@@ -1,0 +1,108 @@
+"""Deliberately bad demonstrations are told from good ones, each by its own measure, and left out first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tendon.cli import main
+from tendon.data.lerobot.reader import LeRobotDataset
+from tendon.data.lerobot.writer import DatasetWriter, Frame
+from tendon.data.quality.curation import curate
+from tendon.data.quality.measures import EpisodeQuality, compare, measure
+from tests.data.episodes import CAMERAS, FPS, PROFILE, picture, shape
+
+LENGTH, GOOD = 40, 5
+BAD = ("jerky", "idle", "frozen", "dark", "gap", "other", "failure")
+
+
+def demonstration(root: Path, kind: str, number: int) -> None:
+    """One reach with a little noise of its own; `kind` says what is wrong with it."""
+    rng, home = np.random.default_rng(number), PROFILE.vector("home")
+    appender = DatasetWriter(root, shape()).begin()
+    ramp = np.clip(np.arange(LENGTH + 1) / LENGTH, 0.0, 1.0)
+    if kind == "idle":
+        ramp = np.clip(2.0 * ramp - 1.0, 0.0, 1.0) ** 2
+    way = np.zeros_like(home)
+    way[:3] = 0.5 + 0.02 * rng.normal(size=3)
+    if kind == "other":
+        way[:3] = -0.5
+    states = home + ramp[:, None] * way
+    if kind == "jerky":
+        states[:, 0] += 0.02 * rng.normal(size=LENGTH + 1)
+    for k in range(LENGTH):
+        at = k + 10 * (kind == "gap" and k > 20)
+        still = 10 if kind == "frozen" and k > 10 else k
+        images = {camera.name: picture(camera, still) // (40 if kind == "dark" else 1) for camera in CAMERAS}
+        appender.add(
+            Frame(
+                stamp_ns=(number + 1) * 10**12 + at * 10**9 // FPS,
+                state=states[k],
+                velocity=np.zeros_like(home),
+                action=states[k + 1],
+                images=images,
+                task="reach",
+            )
+        )
+    appender.finish(f"{kind}-{number}", "failure" if kind == "failure" else "success")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("quality") / "set"
+    for number in range(GOOD):
+        demonstration(folder, "good", number)
+    for number, kind in enumerate(BAD, start=GOOD):
+        demonstration(folder, kind, number)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def measured(root: Path) -> dict[str, EpisodeQuality]:
+    dataset = LeRobotDataset(root)
+    found = [measure(dataset, number) for number in range(len(dataset))]
+    beside = compare([rows for _, rows in found], [each.task for each, _ in found])
+    episodes = [replace(each, divergence=a, diversity=b) for (each, _), (a, b) in zip(found, beside, strict=True)]
+    kinds = [*["good"] * GOOD, *BAD]
+    return {f"{kind}-{k}": each for k, (kind, each) in enumerate(zip(kinds, episodes, strict=True))}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("jerky", "jerk"),
+        ("idle", "idle"),
+        ("frozen", "frozen"),
+        ("dark", "dark"),
+        ("gap", "gaps"),
+        ("other", "divergence"),
+    ],
+)
+def test_each_fault_shows_in_its_own_measure(measured: dict[str, EpisodeQuality], kind: str, name: str) -> None:
+    bad = next(getattr(each, name) for key, each in measured.items() if key.startswith(kind))
+    good = [getattr(each, name) for key, each in measured.items() if key.startswith("good")]
+    assert bad > 1.5 * max(good) + 0.05
+
+
+def test_half_of_the_set_is_the_good_half(measured: dict[str, EpisodeQuality]) -> None:
+    verdicts = curate(list(measured.values()), GOOD / len(measured))
+    kept = {verdict.number for verdict in verdicts if verdict.kept}
+    assert kept == set(range(GOOD)), [(v.number, v.score, v.why) for v in verdicts]
+    assert all(verdict.why for verdict in verdicts if not verdict.kept)
+
+
+def test_the_page_stands_alone_and_the_kept_half_is_a_dataset(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, keep = tmp_path / "q.html", tmp_path / "kept"
+    assert main(["data", "quality", str(root), "--out", str(page), "--curate", "0.42", "--keep", str(keep)]) == 0
+    text = page.read_text()
+    assert text.count("data:image/jpeg") == 3 * (GOOD + len(BAD)) and "left out because" in text
+    assert not re.search(r"(src|href)=.?(http|/)|<script", text)
+    assert len(LeRobotDataset(keep)) == GOOD
+    assert "it failed" in capsys.readouterr().out
+    assert main(["data", "quality", str(root), "--curate", "2"]) == 2
