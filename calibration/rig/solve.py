@@ -21,6 +21,9 @@ from tendon.core.types import Array
 MAX_ZERO_RAD = np.radians(0.3)
 """A zero that the views tell no better than this, a standard deviation, is left as it is."""
 
+SHARP_PX = 0.3
+"""Of a corner in a picture that is good enough."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RigCalibration:
@@ -88,7 +91,8 @@ def solve(
     bare = replace(rig, joints=(), cameras=tuple(replace(camera, refine=False) for camera in rig.cameras))
     found: Fit[RigState] = fit(replace(state, rig=bare, shares_joints=False))
     state = replace(state, cameras=found.state.cameras, boards=found.state.boards)
-    state, held = _without_unseen(state, max(found.sigma_px, 0.1))
+    # Not by this fit's noise, which is zeros that are off: what a sharp picture tells.
+    state, held = _without_unseen(state, SHARP_PX)
     found = fit(state, tell)
     state, more = _without_unseen(found.state, found.sigma_px)
     if more:
