@@ -5,8 +5,8 @@ corners moved by up to 30 px; zeros of five joints off by 1 to 3 deg and the cam
 it. Beside it, on the same views and intrinsics, every method of OpenCV's calibrateHandEye, and easy_handeye2's way
 (poses as they come, Tsai's method, no refinement). OpenCV 5's wheel has no calibrateHandEye, so those run in OpenCV 4.
 
-Tables `honesty` and `verify`: corners are computed, with noise of 0.2 px, 5 % wrong ones and joints off by 0.3 mrad from
-view to view.
+Tables `honesty` and `verify`: corners are computed, with noise of 0.2 px and 5 % wrong ones; joints are off by 0.3 mrad
+from view to view.
 
 Examples:
   python benchmarks/calibration.py --busy

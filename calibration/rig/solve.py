@@ -122,9 +122,9 @@ def first_guess(
     pairs: dict[tuple[str, str], list[tuple[Pose, Pose]]] = {}
     for view in views:
         camera, board = rig.camera(view.camera), rig.board(view.board)
-        seen = locate(board.board, view.found, camera.model, f"view {view.name}")
+        spot = locate(board.board, view.found, camera.model, f"view {view.name}")
         pairs.setdefault((view.camera, view.board), []).append(
-            (chain.between(view.joints, camera.link, board.link), seen)
+            (chain.between(view.joints, camera.link, board.link), spot)
         )
     cameras, boards = dict(known), {board.name: board.known for board in rig.boards if board.known is not None}
     order = sorted(pairs, key=lambda pair: -len(pairs[pair]))
@@ -135,7 +135,8 @@ def first_guess(
         pair = next((each for each in left if each[0] in cameras or each[1] in boards), left[0])
         left.remove(pair)
         name, other = pair
-        between, seen = [one for one, _ in pairs[pair]], [two for _, two in pairs[pair]]
+        between = [one for one, _ in pairs[pair]]
+        seen = [two for _, two in pairs[pair]]
         if name in cameras and other in boards:
             continue
         if name in cameras:
@@ -145,12 +146,12 @@ def first_guess(
         elif pair in turning:
             check_turns(between, f"camera {name} and board {other}")
             cameras[name], boards[other] = guess(between, seen)
-    for kind, parts, got in (("camera", rig.cameras, cameras), ("board", rig.boards, boards)):
-        for part in parts:
-            if part.name not in got:
-                raise CalibrationError(
-                    f"{kind} {part.name} is in no view that tells where it is: take some, or leave it out of the rig"
-                )
+    lacking = [f"camera {each.name}" for each in rig.cameras if each.name not in cameras]
+    lacking += [f"board {each.name}" for each in rig.boards if each.name not in boards]
+    if lacking:
+        raise CalibrationError(
+            f"{lacking[0]} is in no view that tells where it is: take some, or leave it out of the rig"
+        )
     return cameras, boards
 
 

@@ -84,8 +84,8 @@ class LensCamera:
             seen = np.asarray(cv2.GaussianBlur(seen, (0, 0), flaws.blur_px), dtype=np.float32)
         if flaws.motion_px > 0.1:
             seen = np.asarray(cv2.filter2D(seen, -1, _smear(flaws.motion_px, flaws.motion_rad)), dtype=np.float32)
-        seen = flaws.gain * seen + rng.normal(0.0, flaws.noise or 1e-9, seen.shape)
-        return np.clip(np.rint(seen), 0, 255).astype(np.uint8)
+        exposed = flaws.gain * seen + rng.normal(0.0, flaws.noise or 1e-9, seen.shape)
+        return np.clip(np.rint(exposed), 0, 255).astype(np.uint8)
 
 
 def _smear(length: float, angle: float) -> npt.NDArray[np.float32]:

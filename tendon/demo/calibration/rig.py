@@ -74,6 +74,8 @@ def draw_rig(
         models[camera.name] = plain_model(WIDTH, HEIGHT, focal_length(mount, HEIGHT))
         links[camera.name] = mount.link
         way, turn = rng.normal(size=3), rng.normal(size=3)
+        way *= 1.0 if way[:2] @ eye[:2] > 0 else -1.0  # out of what carries it, not into it
+        way[2] = abs(way[2])
         off = rng.uniform(*camera_m) * way / np.linalg.norm(way)
         about = np.radians(camera_deg) * turn / np.linalg.norm(turn)
         cameras[camera.name] = TrueCamera(
