@@ -36,6 +36,8 @@ NOISE_PX = 0.2
 HAND, CAMERA = "panda_hand", "wrist"
 PANDA = load_profile("panda")
 JOINTS = tuple(f"panda_joint{k}" for k in range(2, 7))
+DRIFTS = {"none": (0.0, 0.0), "2 mm": (0.002, 0.0), "0.2 deg": (0.0, 0.2), "2 mm and 0.2 deg": (0.002, 0.2)}
+"""Of the camera, m and deg, in random directions."""
 CHI_SQUARED_95 = {6: 12.5916, 11: 19.6751}
 
 
@@ -143,31 +145,32 @@ def rendered_trial(seed: int, simulator: str) -> Trial:
     )
 
 
-def synthetic_trial(seed: int, joint_noise: float, views: int = 20) -> Trial:
-    """Returns a trial with computed corners."""
+def synthetic_trial(seed: int, joint_noise: float) -> tuple[Trial, RigCalibration]:
+    """Returns a trial with computed corners, and what is found."""
     rng = np.random.default_rng(seed)
     state, zeros = _synthetic_rig(rng)
-    poses = _poses(state, rng, views)
-    return Trial(
-        rig=state.rig,
-        views=[_computed(state, pose, zeros, joint_noise, rng) for pose in poses],
-        camera=state.cameras[CAMERA],
-        zeros=zeros,
-    )
+    views = [_computed(state, pose, zeros, joint_noise, rng) for pose in _poses(state, rng, 20)]
+    trial = Trial(rig=state.rig, views=views, camera=state.cameras[CAMERA], zeros=zeros)
+    return trial, solve(trial.rig, trial.views)
 
 
-def verify_trial(seed: int, moved_m: float, moved_deg: float) -> Verification:
-    """Returns what eight views say of a calibration of twenty, after the camera was moved in a random direction."""
+def drift_trial(seed: int, joint_noise: float) -> tuple[Trial, RigCalibration, dict[str, Verification]]:
+    """Returns a calibration of twenty views, and what eight views say of it after each of `DRIFTS`."""
     rng = np.random.default_rng(seed)
     state, zeros = _synthetic_rig(rng)
-    views = [_computed(state, pose, zeros, 3e-4, rng) for pose in _poses(state, rng, 20)]
-    record = record_of(solve(state.rig, views), "good")
-    way, turn = rng.normal(size=3), rng.normal(size=3)
-    change = [moved_m * way / np.linalg.norm(way), np.radians(moved_deg) * turn / np.linalg.norm(turn)]
-    board = state.boards["board"].moved(np.array([*rng.uniform(-0.02, 0.02, 3), 0.0, 0.0, rng.uniform(-0.2, 0.2)]))
-    now = replace(state, cameras={CAMERA: state.cameras[CAMERA].moved(np.concatenate(change))}, boards={"board": board})
-    few = [_computed(now, pose, zeros, 3e-4, rng) for pose in _poses(now, rng, 8)]
-    return verify(record, state.rig, few)
+    views = [_computed(state, pose, zeros, joint_noise, rng) for pose in _poses(state, rng, 20)]
+    trial = Trial(rig=state.rig, views=views, camera=state.cameras[CAMERA], zeros=zeros)
+    found = solve(trial.rig, trial.views)
+    record, said = record_of(found, "good"), {}
+    for name, (moved_m, moved_deg) in DRIFTS.items():
+        way, turn = rng.normal(size=3), rng.normal(size=3)
+        change = [moved_m * way / np.linalg.norm(way), np.radians(moved_deg) * turn / np.linalg.norm(turn)]
+        board = state.boards["board"].moved(np.array([*rng.uniform(-0.02, 0.02, 3), 0.0, 0.0, rng.uniform(-0.2, 0.2)]))
+        camera = state.cameras[CAMERA].moved(np.concatenate(change))
+        now = replace(state, cameras={CAMERA: camera}, boards={"board": board})
+        few = [_computed(now, pose, zeros, joint_noise, rng) for pose in _poses(now, rng, 8)]
+        said[name] = verify(record, state.rig, few)
+    return trial, found, said
 
 
 def latency_errors(count: int) -> list[float]:

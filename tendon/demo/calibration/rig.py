@@ -136,10 +136,13 @@ def _on_hand(board: Board) -> Pose:
 def _true_lens(model: CameraModel, rng: np.random.Generator) -> CameraModel:
     """Returns a lens with the distortion, centre and focal length that a cheap one has."""
     focal = model.focal[0] * rng.uniform(0.95, 1.05)
+    # By how much it bends in the corners, whatever its angle: beyond a third it would fold the picture over.
+    bent = rng.uniform(-0.15, 0.05), rng.uniform(-0.03, 0.06)
+    corner = float(np.hypot(model.width, model.height)) / 2 / focal
     return CameraModel(
         width=model.width,
         height=model.height,
         focal=focal * np.array([1.0, rng.uniform(0.995, 1.005)]),
         centre=model.centre + rng.uniform(-8, 8, 2),
-        distortion=np.array([rng.uniform(-0.15, 0.05), rng.uniform(-0.03, 0.06), *rng.uniform(-1e-3, 1e-3, 2), 0.0]),
+        distortion=np.array([bent[0] / corner**2, bent[1] / corner**4, *rng.uniform(-1e-3, 1e-3, 2), 0.0]),
     )
