@@ -1,12 +1,11 @@
 """OpenCV's calibrateHandEye on poses of a file: run by an interpreter whose OpenCV is 4, for 5's wheel has none.
 
-    python hand_eye.py POSES.json METHOD...
-
 It prints, by method and trial, a row-major 4 x 4 pose of the camera in the hand.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -17,9 +16,13 @@ import numpy as np
 
 def main() -> None:
     """Reads, computes, prints."""
-    trials = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("poses", type=Path, help="a .json with a list of trials")
+    parser.add_argument("methods", nargs="+", help="such as TSAI")
+    options = parser.parse_args()
+    trials = json.loads(options.poses.read_text(encoding="utf-8"))
     found: dict[str, list[list[float]]] = {}
-    for method in sys.argv[2:]:
+    for method in options.methods:
         found[method] = []
         for poses in trials:
             hands, boards = (np.array(poses[key]).reshape(-1, 4, 4) for key in ("hand_in_base", "board_in_camera"))

@@ -106,7 +106,7 @@ WITH_DELAY = [(command, ms) for command in WITH_WORKERS[:2] for ms in ("-1", "na
         ("policy bensh", "did you mean tendon policy bench?"),
         ("policy demos", "did you mean tendon data demos?"),
         ("rum", "did you mean tendon run?"),
-        ("calibrate bundles/tabletop", "did you mean tendon policy calibrate-detector?"),
+        ("calibrate-detect bundles/tabletop", "did you mean tendon policy calibrate-detector?"),
         ("safety verify x", "did you mean tendon safety verify-log?"),
         ("xyzzy", "known: demo, run, say"),
         ("eval bundles/tabletop", "no command bundles/tabletop; known: compare, run"),
