@@ -111,7 +111,7 @@ class Session:
             (folder / SETUP).write_text(text, encoding="utf-8")
         file = folder / SETUP
         if not file.is_file():
-            raise ConfigError(f"{folder} has no {SETUP}: it is no session; `tendon calibrate capture` makes one")
+            raise ConfigError(f"{folder} has no {SETUP}: it is no session (see docs/how-to/calibrate.md)")
         self.setup = build(Setup, str(file), parse_yaml(file.read_bytes(), str(file)))
 
     def add(self, camera: str, pixels: Pixels, joints: Mapping[str, float], speed: float, stamp_ns: int) -> Shot:

@@ -14,6 +14,7 @@ Examples:
 TYPE_CHECKING = False  # as that of `typing`, without importing it
 if TYPE_CHECKING:
     from tendon.core.errors import (
+        CalibrationError,
         ConfigError,
         InstructionError,
         IntegrityError,
@@ -61,6 +62,7 @@ __all__ = [
     "IntegrityError",
     "InstructionError",
     "KinematicsError",
+    "CalibrationError",
     "NoWayError",
     "StoppedError",
     "RemoteError",
@@ -91,6 +93,7 @@ _HOMES = {
     "IntegrityError": "tendon.core.errors:IntegrityError",
     "InstructionError": "tendon.core.errors:InstructionError",
     "KinematicsError": "tendon.core.errors:KinematicsError",
+    "CalibrationError": "tendon.core.errors:CalibrationError",
     "NoWayError": "tendon.core.errors:NoWayError",
     "StoppedError": "tendon.core.errors:StoppedError",
     "RemoteError": "tendon.core.errors:RemoteError",

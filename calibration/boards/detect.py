@@ -18,7 +18,7 @@ MIN_CORNERS = 8
 MAX_OFF_SHARE = 0.02
 """How far a corner may be from where a plane without lens distortion has it, as a share of the board's picture."""
 MIN_OFF_PX = 3.0
-MAX_BLUR_PX = 4.0
+MAX_BLUR_PX = 3.0
 """Standard deviation of the blur of an edge: beyond it corners are off by more than a tenth of a pixel."""
 MIN_CONTRAST = 25.0
 """Between black and white, of 255."""
@@ -123,13 +123,14 @@ def _corners(board: Board, grey: Pixels) -> tuple[npt.NDArray[np.int64], Array]:
         corners, ids, _, _ = cv2.aruco.CharucoDetector(board.opencv()).detectBoard(grey)
         if ids is None or corners is None:
             return np.zeros(0, np.int64), np.zeros((0, 2))
-        return np.asarray(ids).ravel().astype(np.int64), np.asarray(corners, np.float64).reshape(-1, 2)
-    markers, numbers = _markers(board.dictionary, grey)
-    known = [k for k, number in enumerate(numbers) if number < board.marker_count]
+        numbers: npt.NDArray[np.int64] = np.array(ids, dtype=np.int64).ravel()
+        return numbers, np.array(corners, dtype=np.float64).reshape(-1, 2)
+    markers, seen = _markers(board.dictionary, grey)
+    known = [k for k, number in enumerate(seen) if number < board.marker_count]
     if not known:
         return np.zeros(0, np.int64), np.zeros((0, 2))
-    ids = np.concatenate([4 * numbers[k] + np.arange(4) for k in known])
-    return ids, np.concatenate([markers[k] for k in known])
+    corner_ids: npt.NDArray[np.int64] = np.concatenate([4 * int(seen[k]) + np.arange(4, dtype=np.int64) for k in known])
+    return corner_ids, np.concatenate([markers[k] for k in known])
 
 
 def _markers(dictionary: str, grey: Pixels) -> tuple[list[Array], npt.NDArray[np.int64]]:

@@ -33,13 +33,14 @@ def locate(board: Board, found: Detection, model: CameraModel, where: str = "vie
         count = 0
     best, least = None, np.inf
     for turn, shift in zip(turns, shifts, strict=True) if count else ():
-        turn, shift = cv2.solvePnPRefineLM(points, flat[:, None], unit, None, turn, shift)
-        seen = points @ exp(turn.ravel()).T + shift.ravel()
+        better = cv2.solvePnPRefineLM(points, flat[:, None], unit, None, turn, shift)
+        vector, place = (np.asarray(each, dtype=np.float64).ravel() for each in better)
+        seen = points @ exp(vector).T + place
         if (seen[:, 2] <= 0).any():
             continue
         error = float(np.sum((seen[:, :2] / seen[:, 2:] - flat) ** 2))
         if error < least:
-            best, least = Pose(rotation=exp(turn.ravel()), translation=shift.ravel()), error
+            best, least = Pose(rotation=exp(vector), translation=place), error
     if best is None:
         raise CalibrationError(f"{where}: its corners fit no place of board {board.name}: is the board the right one?")
     return best

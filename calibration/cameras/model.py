@@ -86,7 +86,11 @@ class CameraModel:
             pixels, jacobian = cv2.projectPoints(np.ascontiguousarray(points), zero, zero, self.matrix, self.distortion)
             by_point, by_values = jacobian[:, 3:6], jacobian[:, 6:]
         count = len(points)
-        return pixels.reshape(count, 2), by_point.reshape(count, 2, 3), by_values.reshape(count, 2, -1)
+        return (
+            np.asarray(pixels, dtype=np.float64).reshape(count, 2),
+            np.asarray(by_point, dtype=np.float64).reshape(count, 2, 3),
+            np.asarray(by_values, dtype=np.float64).reshape(count, 2, -1),
+        )
 
     def rays(self, pixels: Array) -> Array:
         """Returns (k, 2) x / z and y / z of what is seen at (k, 2) pixels."""

@@ -27,6 +27,8 @@ LIMIT_MARGIN = 0.05
 """Share of a joint's range that is left free at both ends."""
 EDGE_SHARE = 0.02
 """Of a picture, that corners keep from its edges."""
+WIDE_SHARE = 0.06
+"""The same while one knows only roughly where things are; and all corners do."""
 LEAST_FACING = 0.45
 """Cosine between the way the camera looks and the board's normal: 63 deg."""
 LEAST_SHARE = 0.75
@@ -37,7 +39,12 @@ Clear = Callable[[Array], bool]
 
 
 def plan_views(
-    nominal: RigState, clear: Clear, count: int, seed: int = 0, tell: Callable[[int, int], None] | None = None
+    nominal: RigState,
+    clear: Clear,
+    count: int,
+    seed: int = 0,
+    wide: bool = False,
+    tell: Callable[[int, int], None] | None = None,
 ) -> list[Array]:
     """Returns (n,) joint vectors from which a calibration of the rig is surest, in an order with short ways.
 
@@ -49,13 +56,14 @@ def plan_views(
         clear: whether the robot may be at a joint vector.
         count: how many.
         seed: of the candidates.
+        wide: whether boards keep far from a picture's edges, as they must while one knows only roughly where they are.
         tell: gets tries and candidates so far.
 
     Raises:
         CalibrationError: too few poses show a board; with what to change.
     """
     profile = nominal.rig.profile
-    found = _candidates(nominal, clear, max(CANDIDATES, 2 * count), np.random.default_rng(seed), tell)
+    found = _candidates(nominal, clear, max(CANDIDATES, 2 * count), np.random.default_rng(seed), wide, tell)
     poses = len({view.name for view in found})
     if poses < count:
         raise CalibrationError(
@@ -78,7 +86,12 @@ def plan_views(
 
 
 def _candidates(
-    nominal: RigState, clear: Clear, count: int, rng: np.random.Generator, tell: Callable[[int, int], None] | None
+    nominal: RigState,
+    clear: Clear,
+    count: int,
+    rng: np.random.Generator,
+    wide: bool,
+    tell: Callable[[int, int], None] | None,
 ) -> list[View]:
     profile = nominal.rig.profile
     home, lower, upper = profile.vector("home"), profile.vector("lower"), profile.vector("upper")
@@ -92,7 +105,7 @@ def _candidates(
         joints = home.copy()
         joints[moving] += rng.normal(0.0, spread, len(moving))
         joints[moving] = np.clip(joints, lower + margin, upper - margin)[moving]
-        views = [view for view in _seen(nominal, joints, str(number)) if view is not None]
+        views = [view for view in _seen(nominal, joints, str(number), wide) if view is not None]
         wanted = len(names) < count or any(pairs[view.camera, view.board] < RARE for view in views)
         if views and wanted and clear(joints):
             found += views
@@ -105,9 +118,9 @@ def _candidates(
     return found
 
 
-def _seen(nominal: RigState, joints: Array, name: str) -> list[View | None]:
+def _seen(nominal: RigState, joints: Array, name: str, wide: bool) -> list[View | None]:
     """Returns for each pair of a camera and a board the view that there would be."""
-    return [_view(nominal, joints, camera.name, board.name, name) for camera, board in _turning(nominal)]
+    return [_view(nominal, joints, camera.name, board.name, name, wide) for camera, board in _turning(nominal)]
 
 
 def _turning(nominal: RigState) -> list[tuple[RigCamera, RigBoard]]:
@@ -117,7 +130,7 @@ def _turning(nominal: RigState) -> list[tuple[RigCamera, RigBoard]]:
     ]
 
 
-def _view(nominal: RigState, joints: Array, camera_name: str, board_name: str, name: str) -> View | None:
+def _view(nominal: RigState, joints: Array, camera_name: str, board_name: str, name: str, wide: bool) -> View | None:
     camera, board = nominal.rig.camera(camera_name), nominal.rig.board(board_name)
     (eye, _), (bearer, _) = nominal.chain.poses(joints - nominal.zeros, (camera.link, board.link))
     place = (eye @ nominal.cameras[camera_name]).inverse @ bearer @ nominal.boards[board_name]
@@ -130,8 +143,9 @@ def _view(nominal: RigState, joints: Array, camera_name: str, board_name: str, n
         return None
     pixels, _, _ = model.project(points)
     size = np.array([model.width, model.height])
-    inside = ((pixels > EDGE_SHARE * size) & (pixels < (1 - EDGE_SHARE) * size)).all(axis=1)
-    if inside.mean() < LEAST_SHARE:
+    edge = (WIDE_SHARE if wide else EDGE_SHARE) * size
+    inside = ((pixels > edge) & (pixels < size - edge)).all(axis=1)
+    if inside.mean() < (1.0 if wide else LEAST_SHARE):
         return None
     corners = Detection(ids=np.flatnonzero(inside), pixels=pixels[inside], width=model.width, height=model.height)
     return View(camera=camera_name, board=board_name, joints=joints, found=corners, name=name)

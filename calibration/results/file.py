@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Mapping
@@ -56,7 +57,8 @@ def write_record(record: CalibrationRecord, file: Path) -> Path | None:
             shutil.copy2(file, kept)
         beside.replace(file)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink()
         raise ConfigError(f"calibration {file} cannot be written: {error.strerror}; choose another place") from error
     return kept
 

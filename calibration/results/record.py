@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Literal
 
 import numpy as np
 
@@ -42,6 +41,7 @@ class Place:
     def __post_init__(self) -> None:
         if len(self.translation) != 3 or len(self.rotation) != 4 or np.shape(self.covariance) != (6, 6):
             raise ConfigError("a place needs translation of 3, rotation of 4 and covariance of 6 x 6 numbers")
+        object.__setattr__(self, "covariance", tuple(tuple(row) for row in self.covariance))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class CalibrationRecord:
         sha256: of all other values.
     """
 
-    format: Literal[1] = FORMAT
+    format: int = FORMAT
     robot: str
     date: str
     cameras: Mapping[str, CameraRecord]

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from tendon.calibration.cameras.locate import locate
-from tendon.calibration.fitting import fit
+from tendon.calibration.fitting import Fit, fit
 from tendon.calibration.rig.solve import RigCalibration
+from tendon.calibration.rig.state import RigState
 from tendon.core.errors import CalibrationError
+from tendon.core.types import Array
 
 BAD_SIGMA_PX = 0.6
 """Of a corner: a sharp picture gives 0.05 to 0.3."""
@@ -20,6 +22,7 @@ BAD_SHARE = 0.15
 LEAST_SCALE = 0.003
 SURE = 5.0
 """Standard deviations."""
+LEAST_CORNERS = 8
 LEAST_SIDE = 3
 """Views before and after something moved."""
 
@@ -68,13 +71,14 @@ def _sizes(found: RigCalibration) -> list[str]:
 def _moved(found: RigCalibration) -> list[str]:
     said, state = [], found.state
     for camera in state.rig.cameras:
-        places, names = [], []
-        for view in state.views:
+        places, names = list[Array](), list[str]()
+        for k, view in enumerate(state.views):
+            counts = found.fit.kept[state.groups == k]
             board = state.rig.board(view.board)
-            if view.camera != camera.name or board.link == camera.link:
+            if view.camera != camera.name or board.link == camera.link or counts.sum() < LEAST_CORNERS:
                 continue
             try:
-                seen = locate(board.board, view.found, state.models[camera.name])
+                seen = locate(board.board, view.found.only(counts), state.models[camera.name])
             except CalibrationError:
                 continue
             between = state.chain.between(view.joints - state.zeros, camera.link, board.link)
@@ -84,20 +88,49 @@ def _moved(found: RigCalibration) -> list[str]:
         changes = np.array(places)
         if len(changes) < 2 * LEAST_SIDE + 1:
             continue
-        best, where = 0.0, 0
-        for k in range(LEAST_SIDE, len(changes) - LEAST_SIDE + 1):
-            before, after = np.median(changes[:k], axis=0), np.median(changes[k:], axis=0)
-            rest = np.concatenate([np.abs(changes[:k] - before), np.abs(changes[k:] - after)])
-            noise = 1.4826 * np.median(rest, axis=0) + 1e-5
-            sure = float(np.max(np.abs(after - before) / noise)) * np.sqrt(k * (len(changes) - k) / len(changes))
-            if sure > best:
-                best, where = sure, k
-        step = np.median(changes[where:], axis=0) - np.median(changes[:where], axis=0)
+        scale = np.median(np.abs(np.diff(changes, axis=0)), axis=0) + 1e-6
+        costs = [
+            sum(float((np.abs(part - np.median(part, axis=0)) / scale).sum()) for part in (changes[:k], changes[k:]))
+            for k in range(LEAST_SIDE, len(changes) - LEAST_SIDE + 1)
+        ]
+        about = LEAST_SIDE + int(np.argmin(costs))
+        around = range(max(LEAST_SIDE, about - 2), min(len(changes) - LEAST_SIDE, about + 2) + 1)
+        halves = {k: _in_halves(state, camera.name, k) for k in around}
+        where = min(halves, key=lambda k: halves[k][0])
+        if halves[where][0] > 0.7 * _cost(found.fit):
+            continue  # two places fit hardly better than one
+        step = halves[where][1]
         away_mm, away_deg = 1000 * float(np.linalg.norm(step[:3])), float(np.degrees(np.linalg.norm(step[3:])))
-        if best > 2 * SURE and (away_mm > 1.0 or away_deg > 0.15):
+        if away_mm > 1.0 or away_deg > 0.15:
             said.append(
                 f"camera {camera.name}, or what it looks at, was moved between views {names[where - 1]} and "
                 f"{names[where]}, by "
                 f"{away_mm:.1f} mm and {away_deg:.2f} deg: fasten it, and take all views again"
             )
     return said
+
+
+def _in_halves(state: RigState, name: str, where: int) -> tuple[float, Array]:
+    """Returns how badly a camera fits that moved after so many of its views, and by what (6,) change it did."""
+    other, count, views = f"{name} after", 0, []
+    for view in state.views:
+        count += view.camera == name
+        views.append(replace(view, camera=other) if view.camera == name and count > where else view)
+    camera = replace(state.rig.camera(name), refine=False)
+    cameras = tuple(replace(each, refine=False) for each in state.rig.cameras)
+    rig = replace(state.rig, cameras=(*cameras, replace(camera, name=other)), joints=())
+    split = replace(
+        state,
+        rig=rig,
+        views=tuple(views),
+        cameras={**state.cameras, other: state.cameras[name]},
+        models={**state.models, other: state.models[name]},
+        shares_joints=False,
+    )
+    found = fit(split)
+    return _cost(found), found.state.cameras[name].change_to(found.state.cameras[other])
+
+
+def _cost(found: Fit[RigState]) -> float:
+    """Returns the sum of what corners are off by, wrong ones counted little."""
+    return float(np.log1p((found.residuals**2).sum(axis=1) / 0.25).sum())

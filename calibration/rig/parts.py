@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -105,13 +106,17 @@ class Rig:
 
     def __post_init__(self) -> None:
         links = read_urdf(self.profile.urdf).links
-        for kind, parts in (("camera", self.cameras), ("board", self.boards)):
-            names = [part.name for part in parts]
+        mounted = {
+            "camera": [(camera.name, camera.link) for camera in self.cameras],
+            "board": [(board.name, board.link) for board in self.boards],
+        }
+        for kind, parts in mounted.items():
+            names = [name for name, _ in parts]
             if not names or len(set(names)) != len(names):
                 raise ConfigError(f"{kind}s of the rig are {names}: at least one, each once")
-            for part in parts:
-                if part.link not in links:
-                    raise ConfigError(f"{kind} {part.name}: link is {part.link}{closest(part.link, tuple(links))}")
+            for name, link in parts:
+                if link not in links:
+                    raise ConfigError(f"{kind} {name}: link is {link}{closest(link, tuple(links))}")
         for joint in self.joints:
             if joint not in self.profile.joint_names:
                 raise ConfigError(f"joint {joint} is none of the profile{closest(joint, self.profile.joint_names)}")
@@ -133,7 +138,10 @@ class Rig:
         return _by_name("board", name, self.boards)
 
 
-def _by_name(kind: str, name: str, parts: tuple) -> RigCamera | RigBoard:  # type: ignore[type-arg]
+P = TypeVar("P", RigCamera, RigBoard)
+
+
+def _by_name(kind: str, name: str, parts: tuple[P, ...]) -> P:
     for part in parts:
         if part.name == name:
             return part

@@ -21,6 +21,9 @@ from tendon.core.types import Array
 MAX_ZERO_RAD = np.radians(0.3)
 """A zero that the views tell no better than this, a standard deviation, is left as it is."""
 
+SHARP_PX = 0.3
+"""Of a corner in a picture that is good enough."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RigCalibration:
@@ -88,7 +91,8 @@ def solve(
     bare = replace(rig, joints=(), cameras=tuple(replace(camera, refine=False) for camera in rig.cameras))
     found: Fit[RigState] = fit(replace(state, rig=bare, shares_joints=False))
     state = replace(state, cameras=found.state.cameras, boards=found.state.boards)
-    state, held = _without_unseen(state, max(found.sigma_px, 0.1))
+    # Not by this fit's noise, which is zeros that are off: what a sharp picture tells.
+    state, held = _without_unseen(state, SHARP_PX)
     found = fit(state, tell)
     state, more = _without_unseen(found.state, found.sigma_px)
     if more:
@@ -118,9 +122,9 @@ def first_guess(
     pairs: dict[tuple[str, str], list[tuple[Pose, Pose]]] = {}
     for view in views:
         camera, board = rig.camera(view.camera), rig.board(view.board)
-        seen = locate(board.board, view.found, camera.model, f"view {view.name}")
+        spot = locate(board.board, view.found, camera.model, f"view {view.name}")
         pairs.setdefault((view.camera, view.board), []).append(
-            (chain.between(view.joints, camera.link, board.link), seen)
+            (chain.between(view.joints, camera.link, board.link), spot)
         )
     cameras, boards = dict(known), {board.name: board.known for board in rig.boards if board.known is not None}
     order = sorted(pairs, key=lambda pair: -len(pairs[pair]))
@@ -131,7 +135,8 @@ def first_guess(
         pair = next((each for each in left if each[0] in cameras or each[1] in boards), left[0])
         left.remove(pair)
         name, other = pair
-        between, seen = [one for one, _ in pairs[pair]], [two for _, two in pairs[pair]]
+        between = [one for one, _ in pairs[pair]]
+        seen = [two for _, two in pairs[pair]]
         if name in cameras and other in boards:
             continue
         if name in cameras:
@@ -141,12 +146,12 @@ def first_guess(
         elif pair in turning:
             check_turns(between, f"camera {name} and board {other}")
             cameras[name], boards[other] = guess(between, seen)
-    for kind, parts, got in (("camera", rig.cameras, cameras), ("board", rig.boards, boards)):
-        for part in parts:
-            if part.name not in got:
-                raise CalibrationError(
-                    f"{kind} {part.name} is in no view that tells where it is: take some, or leave it out of the rig"
-                )
+    lacking = [f"camera {each.name}" for each in rig.cameras if each.name not in cameras]
+    lacking += [f"board {each.name}" for each in rig.boards if each.name not in boards]
+    if lacking:
+        raise CalibrationError(
+            f"{lacking[0]} is in no view that tells where it is: take some, or leave it out of the rig"
+        )
     return cameras, boards
 
 

@@ -175,6 +175,6 @@ class RigState:
     def moving(self) -> list[int]:
         """Returns which joints move a camera or a board."""
         names = self.rig.profile.joint_names
-        links = {part.link for part in (*self.rig.cameras, *self.rig.boards)}
+        links = {camera.link for camera in self.rig.cameras} | {board.link for board in self.rig.boards}
         urdf_moving = self.chain.movers(tuple(sorted(links)))
         return [k for k in range(len(names)) if k in urdf_moving]

@@ -79,13 +79,13 @@ class LensCamera:
         ideal = engine.render(view, light, *self._size)
         fine = cv2.remap(ideal, self._columns, self._rows, cv2.INTER_LINEAR)
         size = (self.model.width, self.model.height)
-        seen = cv2.resize(fine, size, interpolation=cv2.INTER_AREA).astype(np.float32)
+        seen = np.asarray(cv2.resize(fine, size, interpolation=cv2.INTER_AREA), dtype=np.float32)
         if flaws.blur_px:
-            seen = cv2.GaussianBlur(seen, (0, 0), flaws.blur_px)
+            seen = np.asarray(cv2.GaussianBlur(seen, (0, 0), flaws.blur_px), dtype=np.float32)
         if flaws.motion_px > 0.1:
-            seen = cv2.filter2D(seen, -1, _smear(flaws.motion_px, flaws.motion_rad))
-        seen = flaws.gain * seen + rng.normal(0.0, flaws.noise or 1e-9, seen.shape)
-        return np.clip(np.rint(seen), 0, 255).astype(np.uint8)
+            seen = np.asarray(cv2.filter2D(seen, -1, _smear(flaws.motion_px, flaws.motion_rad)), dtype=np.float32)
+        exposed = flaws.gain * seen + rng.normal(0.0, flaws.noise or 1e-9, seen.shape)
+        return np.clip(np.rint(exposed), 0, 255).astype(np.uint8)
 
 
 def _smear(length: float, angle: float) -> npt.NDArray[np.float32]:

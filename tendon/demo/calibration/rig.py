@@ -74,6 +74,8 @@ def draw_rig(
         models[camera.name] = plain_model(WIDTH, HEIGHT, focal_length(mount, HEIGHT))
         links[camera.name] = mount.link
         way, turn = rng.normal(size=3), rng.normal(size=3)
+        way *= 1.0 if way[:2] @ eye[:2] > 0 else -1.0  # out of what carries it, not into it
+        way[2] = abs(way[2])
         off = rng.uniform(*camera_m) * way / np.linalg.norm(way)
         about = np.radians(camera_deg) * turn / np.linalg.norm(turn)
         cameras[camera.name] = TrueCamera(
@@ -134,10 +136,13 @@ def _on_hand(board: Board) -> Pose:
 def _true_lens(model: CameraModel, rng: np.random.Generator) -> CameraModel:
     """Returns a lens with the distortion, centre and focal length that a cheap one has."""
     focal = model.focal[0] * rng.uniform(0.95, 1.05)
+    # By how much it bends in the corners, whatever its angle: beyond a third it would fold the picture over.
+    bent = rng.uniform(-0.15, 0.05), rng.uniform(-0.03, 0.06)
+    corner = float(np.hypot(model.width, model.height)) / 2 / focal
     return CameraModel(
         width=model.width,
         height=model.height,
         focal=focal * np.array([1.0, rng.uniform(0.995, 1.005)]),
         centre=model.centre + rng.uniform(-8, 8, 2),
-        distortion=np.array([rng.uniform(-0.15, 0.05), rng.uniform(-0.03, 0.06), *rng.uniform(-1e-3, 1e-3, 2), 0.0]),
+        distortion=np.array([bent[0] / corner**2, bent[1] / corner**4, *rng.uniform(-1e-3, 1e-3, 2), 0.0]),
     )

@@ -20,6 +20,7 @@ from tendon.calibration.results.record import CalibrationRecord, record_of
 from tendon.calibration.results.report import sentences, verdict, write_report
 from tendon.calibration.rig.parts import View
 from tendon.calibration.rig.solve import RigCalibration, solve
+from tendon.calibration.rig.state import RigState
 from tendon.calibration.session import Session, SessionBoard, SessionCamera, Setup
 from tendon.calibration.transforms import Pose, exp
 from tendon.calibration.verify import Verification, verify
@@ -162,9 +163,18 @@ def tell_story(
         session = new_session(session_folder, true, lenses, str(home / "profile.yaml"))
         clearance = Clearance(profile, load_environment("tabletop"))
         models = {name: lens.model for name, lens in lenses.items()}
-        poses = plan_views(replace(true.nominal, models=models), clear_of(clearance), views, seed)
+        nominal, clear, first = replace(true.nominal, models=models), clear_of(clearance), max(5, views // 3)
+        roughly = replace(nominal, rig=replace(nominal.rig, joints=()))
+        poses = plan_views(roughly, clear, first, seed, wide=True)
+        capture(world, poses, session, clearance, tell)
+        # What these tell is enough to see where boards will be: the rest of the poses are planned with it.
+        nominal = _better(nominal, session, profile)
+        poses += plan_views(nominal, clear, views - first, seed + 1)
         capture(world, poses, session, clearance, tell)
         found, pictures = _solved(session, profile)
+        guide = Guide(profile, world, clearance)
+        guide.go(poses[0])  # where all of the board is seen
+        guide.stop("in place")
         delays = measure_delays(world, clearance, models, found)
         notes = [
             f"pictures of camera {name} are stamped {1000 * delay.seconds:.1f} ms late, "
@@ -215,6 +225,26 @@ def _solved(session: Session, profile: RobotProfile) -> tuple[RigCalibration, di
     return solve(rig, views), pictures
 
 
+def _better(nominal: RigState, session: Session, profile: RobotProfile) -> RigState:
+    """Returns the guess with what the views so far tell of it: a board that is in none stays where it was guessed."""
+    rig = session.rig(profile)
+    views = session.views(rig, skip=lambda *_: None)
+    boards = {view.board for view in views}
+    cameras = {view.camera for view in views}
+    seen = replace(
+        rig,
+        cameras=tuple(replace(each, refine=False) for each in rig.cameras if each.name in cameras),
+        boards=tuple(each for each in rig.boards if each.name in boards),
+    )
+    found = solve(seen, views).state
+    return replace(
+        nominal,
+        cameras={**nominal.cameras, **found.cameras},
+        boards={**nominal.boards, **found.boards},
+        zeros=found.zeros,
+    )
+
+
 def errors(found: RigCalibration, true: TrueRig) -> tuple[dict[str, float], dict[str, float], float]:
     """Returns how far each camera is from the truth [mm] and [deg], and the largest error of a zero [deg]."""
     changes = {name: found.state.cameras[name].change_to(camera.place) for name, camera in true.cameras.items()}
@@ -261,10 +291,13 @@ def check_again(
     clearance = Clearance(profile, load_environment("tabletop"))
     try:
         taken = []
-        for pose in plan_views(nominal, clear_of(clearance), views, seed + 7):
+        for pose in plan_views(nominal, clear_of(clearance), 2 * views, seed + 7):
             world.put(pose)
-            found = detect(true.boards[0].board, world.take(name), "a view to verify")
+            try:
+                found = detect(true.boards[0].board, world.take(name), "a view to verify")
+            except CalibrationError:
+                continue  # a hand before the board, as happens
             taken.append(View(camera=name, board="table", joints=pose, found=found))
     finally:
         world.close()
-    return verify(told.record, only, taken)
+    return verify(told.record, only, taken[:views])

@@ -1,0 +1,1 @@
+"""Rigs that benchmarks draw: rendered, or computed."""

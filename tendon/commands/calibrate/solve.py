@@ -1,0 +1,72 @@
+"""Calibrate a rig from a session: where cameras are and how joints are off, with a report; the profile names it then.
+
+A session is a folder of pictures with the joints they were taken at (docs/how-to/calibrate.md). A calibration that is
+not good is not written, unless --anyway; the one before is kept beside the new one.
+
+Examples:
+  tendon calibrate solve outputs/calibration/session
+  tendon calibrate solve outputs/calibration/session --report outputs/report.html --dry-run
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    session: Annotated[Path, typer.Argument(metavar="SESSION", help="Folder with session.yaml.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="By default calibration.yaml beside the profile.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="By default report.html in the session.")] = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Write a calibration that is not good, too.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write the report alone.")] = False,
+) -> int:
+    """Calibrates; returns 1 when it is not good.
+
+    Raises:
+        TendonError: the session is wrong, or its views do not tell the rig.
+    """
+    from tendon.calibration.results.file import write_record
+    from tendon.calibration.results.record import record_of
+    from tendon.calibration.results.report import sentences, verdict, write_report
+    from tendon.calibration.rig.solve import solve
+    from tendon.calibration.session import Session
+    from tendon.cli.outputs import require_file
+    from tendon.cli.progress import CountingBar
+    from tendon.robots.profile import load_profile, profile_file
+    from tendon.robots.profile_edit import name_calibration
+
+    opened = Session(session)
+    profile, file = load_profile(opened.setup.robot), profile_file(opened.setup.robot)
+    target, page = out or file.parent / "calibration.yaml", report or session / "report.html"
+    require_file(page, "--report")
+    if not dry_run:
+        require_file(target)
+    rig = opened.rig(profile)
+    shots = list(opened.shots())
+    skipped: list[str] = []
+    with CountingBar("views", len(shots)) as bar:
+        views = opened.views(rig, lambda shot, why: skipped.append(why), lambda: bar.advance(1, ""))
+    for line in skipped:
+        print(f"left out: {line}")
+    found = solve(rig, views)
+    write_report(found, page, {shot.picture: opened.pixels(shot) for shot in shots})
+    for sentence in sentences(found):
+        print(sentence)
+    good, wrong = verdict(found)
+    for sentence in wrong:
+        print(f"not good: {sentence}")
+    print(f"report: {page}")
+    if dry_run or not (good or anyway):
+        print("nothing else was written")
+        return int(not good)
+    kept = write_record(record_of(found, "good" if good else "; ".join(wrong)), target)
+    print(f"calibration: {target}" + (f" (the one before: {kept})" if kept else ""))
+    if out is None:
+        name_calibration(file, target.name)
+        print(f"profile: {file} names it")
+    return int(not good)

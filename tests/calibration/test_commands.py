@@ -1,0 +1,137 @@
+"""The commands on files, as a user has them; bad ones are one line and exit code 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from tendon.calibration.boards.board import Board
+from tendon.calibration.cameras.camera_info import load_camera_info, write_camera_info
+from tendon.calibration.session import Session, SessionBoard, SessionCamera, Setup
+from tendon.cli.root import run
+from tendon.core.errors import ConfigError
+from tests.calibration.rigs import HAND, HOME, MODEL, PANDA
+
+
+def test_a_board_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["calibrate", "board", str(tmp_path / "board.pdf")]) == 0
+    assert "100 %" in capsys.readouterr().out and (tmp_path / "board.pdf").read_bytes().startswith(b"%PDF-1.4")
+
+
+def held(rng: np.random.Generator) -> np.ndarray:
+    """Returns a picture of a board that is held before a camera with a focal length of 700 px."""
+    board, scale = Board(), 4000.0
+    drawn, quiet = board.picture(scale), board.square_m / 2
+    wide, high = board.size_m
+    turn = np.asarray(cv2.Rodrigues(np.array([*rng.uniform(-0.5, 0.5, 2), rng.uniform(-0.3, 0.3)]))[0])
+    middle = np.array([*rng.uniform(-0.03, 0.03, 2), rng.uniform(0.33, 0.45)])
+    matrix = np.array([[700.0, 0, 319.5], [0, 700.0, 239.5], [0, 0, 1.0]])
+    to_board = np.array([[1 / scale, 0, -quiet - wide / 2], [0, 1 / scale, -quiet - high / 2], [0, 0, 1.0]])
+    plane = np.column_stack([turn[:, 0], turn[:, 1], middle])
+    return np.asarray(cv2.warpPerspective(drawn, matrix @ plane @ to_board, (640, 480), borderValue=150))
+
+
+def test_intrinsics_come_from_a_folder_of_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(4)
+    (tmp_path / "pictures").mkdir()
+    for k in range(8):
+        cv2.imwrite(str(tmp_path / "pictures" / f"{k}.png"), held(rng))
+    cv2.imwrite(str(tmp_path / "pictures" / "nothing.png"), np.full((480, 640), 128, np.uint8))
+    out = tmp_path / "wrist.yaml"
+    assert run(["calibrate", "intrinsics", str(tmp_path / "pictures"), "--out", str(out), "--name", "wrist"]) == 0
+    assert "left out: nothing.png: board board is not seen" in capsys.readouterr().out
+    np.testing.assert_allclose(load_camera_info(out).focal, 700.0, rtol=0.03)
+
+
+def test_a_table_comes_from_touch_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    points = tmp_path / "touched.csv"
+    points.write_text("x, y, z\n" + "".join(f"{x}, {y}, 0.01\n" for x in (0.3, 0.6) for y in (-0.2, 0.0, 0.2)))
+    assert run(["calibrate", "plane", str(points), "--out", str(tmp_path / "table.yaml")]) == 0
+    assert "6 points within 0.00 mm" in capsys.readouterr().out
+
+
+def test_a_delay_comes_from_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    at = np.arange(0, 8, 0.02)
+    for name, late in (("said.csv", 0.0), ("seen.csv", 0.04)):
+        wave = np.sin(4.1 * (at - late)) + 0.4 * np.sin(6.3 * (at - late))
+        np.savetxt(tmp_path / name, np.column_stack([at, wave]), delimiter=",")
+    assert run(["calibrate", "latency", str(tmp_path / "said.csv"), str(tmp_path / "seen.csv")]) == 0
+    assert float(capsys.readouterr().out.split(" ms later")[0]) == pytest.approx(40.0, abs=1.0)
+
+
+def test_a_joint_at_its_stops_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["calibrate", "joint", "so101", "shoulder_pan", "--at-lower=-1.87", "--at-upper", "1.96"]) == 0
+    assert capsys.readouterr().out.startswith("shoulder_pan: zero +0.045")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("board b.pdf --marker-mm 40", "must be below square_m"),
+        ("board b.pdf --paper a9", "known: a4"),
+        ("intrinsics nowhere --out x.yaml", "no folder nowhere"),
+        ("intrinsics . --out x.yaml --lens tele", "must be pinhole or fisheye"),
+        ("solve nowhere", "has no session.yaml"),
+        ("verify nowhere", "has no session.yaml"),
+        ("latency a.csv b.csv", "a.csv cannot be read"),
+        ("plane a.csv --out b.yaml", "a.csv cannot be read"),
+        ("joint so101 shoulder_pann --said 0 --true 0", "did you mean shoulder_pan?"),
+        ("joint so101 shoulder_pan", "give --at-lower and --at-upper, or --said and --true"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["calibrate", *line.split()]) == 2
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+
+
+def session(folder: Path) -> Session:
+    write_camera_info(MODEL, "wrist", folder / "wrist.yaml")
+    return Session(
+        folder,
+        Setup(
+            robot="panda",
+            cameras={"wrist": SessionCamera(link=HAND, camera_info="wrist.yaml")},
+            boards={"board": SessionBoard(link="panda_link0")},
+            joints=("panda_joint2",),
+        ),
+    )
+
+
+def test_a_session_comes_back(tmp_path: Path) -> None:
+    opened, picture = session(tmp_path), np.stack([held(np.random.default_rng(0))] * 3, axis=2)
+    joints = dict(zip(PANDA.joint_names, HOME.tolist(), strict=True))
+    opened.add("wrist", picture, joints, 0.001, 5)
+    again = Session(tmp_path)
+    assert again.setup == opened.setup
+    (view,) = again.views(again.rig(PANDA))
+    np.testing.assert_array_equal(view.joints, HOME)
+    assert (view.camera, view.board, view.speed) == ("wrist", "board", 0.001) and len(view.found.ids) > 20
+
+
+def test_a_session_with_a_wrong_line_is_refused(tmp_path: Path) -> None:
+    opened = session(tmp_path)
+    (tmp_path / "views.jsonl").write_text("{not json\n")
+    with pytest.raises(ConfigError, match="line 1 is no JSON"):
+        list(opened.shots())
+    (tmp_path / "views.jsonl").write_text('{"camera": "wrist", "picture": "x.png", "joint": {}}\n')
+    with pytest.raises(ConfigError, match="did you mean joints"):
+        list(opened.shots())
+
+
+def test_solve_leaves_the_profile_alone_when_views_do_not_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened, picture = session(tmp_path), np.stack([held(np.random.default_rng(0))] * 3, axis=2)
+    joints = dict(zip(PANDA.joint_names, HOME.tolist(), strict=True))
+    for _ in range(4):
+        opened.add("wrist", picture, joints, 0.0, 5)
+    target = tmp_path / "calibration.yaml"
+    assert run(["calibrate", "solve", str(tmp_path), "--out", str(target)]) == 2
+    assert "turn the hand by 30 deg" in capsys.readouterr().err and not target.exists()
