@@ -56,7 +56,7 @@ def test_planned_views_keep_clear_stay_inside_and_turn_about_all_axes() -> None:
 
 def test_a_board_that_nobody_sees_is_said() -> None:
     true = draw_rig(PANDA, np.random.default_rng(0))
-    with pytest.raises(CalibrationError, match="0 of 30000 poses|put the board nearer"):
+    with pytest.raises(CalibrationError, match=r"0 of 30000 poses|put the board nearer"):
         plan_views(true.nominal, lambda joints: False, 3)
 
 

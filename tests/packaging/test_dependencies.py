@@ -42,6 +42,7 @@ OPTIONAL: Mapping[str, tuple[str, str]] = {
     "av": ("av", "sim"),
     "cma": ("cma", "redteam"),
     "scipy": ("scipy", "sim"),
+    "evdev": ("evdev", "teleop"),
     "gymnasium": ("gymnasium", "sim"),
     "matplotlib": ("matplotlib", "sim"),
     "mcap": ("mcap", "data"),
@@ -51,6 +52,7 @@ OPTIONAL: Mapping[str, tuple[str, str]] = {
     "openvino": ("openvino", "openvino"),
     "pyarrow": ("pyarrow", "data"),
     "pybullet": ("pybullet", "sim"),
+    "pyspacemouse": ("pyspacemouse", "teleop"),
     "pybullet_data": ("pybullet", "sim"),
     "pytest": ("pytest", "dev"),
     "ray": ("ray", "ray"),
@@ -70,7 +72,7 @@ ELSEWHERE = {"lerobot", "transformers", "rclpy", "launch", "launch_ros"}
 def imported() -> set[str]:
     """Top-level names that the code imports in any scope, but for messages of ROS."""
     names: set[str] = set()
-    for folder in ("tendon", "policies", "sim", "ros2_nodes", "launch"):
+    for folder in ("tendon", "policies", "sim", "ros2_nodes", "calibration", "launch"):
         for file in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Import):
