@@ -4,14 +4,12 @@ Subscribes `sim/world_state`; publishes `camera/NAME/image_raw` and `camera/NAME
 state that was drawn: the exposure.
 
 The noise of a real camera makes no two frames equal; drawn frames are equal as long as nothing that moves is in view,
-and would look like those of a camera that froze. So the last bit of the last byte of each frame is another one than in
-the frame before.
+and would look like those of a camera that froze. So the last bits of its last bytes say when a frame was exposed.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -36,6 +34,8 @@ from tendon.sim.world_state import WorldState
 
 LONGEST_NS = 1_000_000_000
 """The largest latency that a profile may name."""
+CYCLE = 251
+"""A prime, of which no camera's period is a multiple."""
 SENDS_EVERY_S = 0.002
 """How often it is looked whether a picture with latency is due."""
 
@@ -51,7 +51,6 @@ class CameraNode(NodeShell):
         self._world: EngineWorld | None = None
         self._outputs = [CameraOutput(self, camera) for camera in self.profile.cameras]
         self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}
-        self._counts = {camera.name: itertools.count() for camera in self.profile.cameras}
         self.create_subscription(JointState, topics.WORLD_STATE, self._draw, qos.NEWEST)
         self.every(0.02, self.beat)
         self._unsent: deque[tuple[int, Callable[[], None]]] = deque()
@@ -77,8 +76,12 @@ class CameraNode(NodeShell):
             if not output.wanted or not exposes(output.camera, self._drawn_ns[name], stamp_ns):
                 continue
             self._drawn_ns[name] = stamp_ns
-            pixels = told_apart(world.render(name), next(self._counts[name]))
-            frame = stamp_ns, pixels, cameras.intrinsics(name), cameras.distortion(name)
+            frame = (
+                stamp_ns,
+                told_apart(world.render(name), stamp_ns),
+                cameras.intrinsics(name),
+                cameras.distortion(name),
+            )
             if latency := latency_ns(output.camera):
                 self._unsent.append((stamp_ns + latency, functools.partial(output.publish, *frame)))
             else:
@@ -115,10 +118,11 @@ class CameraNode(NodeShell):
         super().close()
 
 
-def told_apart(pixels: npt.NDArray[np.uint8], number: int) -> npt.NDArray[np.uint8]:
-    """Returns (h, w, 3) pixels whose very last bit says whether the number of the frame is odd."""
+def told_apart(pixels: npt.NDArray[np.uint8], stamp_ns: int) -> npt.NDArray[np.uint8]:
+    """Returns (h, w, 3) pixels whose last bytes end in the bits of the time of exposure: milliseconds, of `CYCLE`."""
     marked = pixels.copy()
-    marked[-1, -1, -1] = (marked[-1, -1, -1] & 0xFE) | (number & 1)
+    last = marked.reshape(-1)[-8:]
+    last[:] = (last & 0xFE) | np.unpackbits(np.uint8(stamp_ns // 1_000_000 % CYCLE))
     return marked
 
 

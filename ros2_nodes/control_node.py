@@ -42,6 +42,7 @@ from tendon.core.node_status import ControlStatus, Level, NodeStatus
 from tendon.core.permission import PermissionFollower
 from tendon.core.types import Observation
 from tendon.graph import topics
+from tendon.graph.parameters import RESIDUAL_AUTHORITY
 from tendon.robots.environment import load_environment
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
@@ -49,7 +50,7 @@ from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import Announcements
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
-from tendon.ros2_nodes.control.correction import Correction
+from tendon.ros2_nodes.control.correction import Correction, nothing_to_limit
 from tendon.ros2_nodes.control.going_home import GoingHome
 from tendon.safety.reports import ControlState
 
@@ -84,8 +85,10 @@ class ControlNode(NodeShell):
             lead_ns, frame = LEAD_TICKS * self._period_ns, self.profile.base_frame
             self._zone = HumanZone(clearance, self.profile.human, frame, lead_ns, self.profile.safety)
         guards = () if self._zone is None else (self._zone,)
-        residual = self.setting("residual", "")
-        self._correction = Correction(self, Path(residual)) if residual else None
+        residual, authority = self.setting("residual", ""), self.setting(RESIDUAL_AUTHORITY, 1.0)
+        self._correction = Correction(self, Path(residual), authority) if residual else None
+        if self._correction is None:
+            self.add_on_set_parameters_callback(nothing_to_limit)
         correct = None if self._correction is None else self._correction.residual
         self._controller = Controller(self.profile, correct, clearance=clearance, guards=guards)
         if self.profile.collision_file is None:

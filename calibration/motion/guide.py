@@ -15,7 +15,6 @@ from tendon.control.homing.planner import HomePlanner
 from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import StoppedError
-from tendon.core.modes import Source
 from tendon.core.types import Array, Command, Observation
 from tendon.robots.profile import RobotProfile
 
@@ -66,7 +65,6 @@ class Guide:
         self._period_ns = self._controller.period_ns
         self._controller.tick(robot.now_ns, joints)
         self._controller.arm()
-        self._controller.select(Source.TELEOP)
         for _ in range(round(profile.safety.arm_settle_s * 1e9 / self._period_ns) + 2):
             self._tick()
 
@@ -92,7 +90,7 @@ class Guide:
         start = np.array(tick.reference)
         now_ns = self._robot.now_ns
         chunk = self._chunks.chunk(self.way(start, goal), 1.0, now_ns + self._controller.lead_ns, now_ns)
-        self._controller.submit(chunk, now_ns, Source.TELEOP)
+        self._controller.submit(chunk, now_ns)
         deadline_ns, rested_ns = chunk.end_ns + round(LIMIT_S * 1e9), 0
         while rested_ns < SETTLE_NS:
             tick = self._tick()

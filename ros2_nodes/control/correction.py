@@ -47,6 +47,7 @@ class Correction:
     Args:
         node: the control node.
         place: folder of the residual.
+        authority: at most, 0 to 1.
 
     Attributes:
         residual: for the controller.
@@ -55,7 +56,7 @@ class Correction:
         TendonError: the residual is damaged, or is for another robot; so is what was kept of it.
     """
 
-    def __init__(self, node: NodeShell, place: Path) -> None:
+    def __init__(self, node: NodeShell, place: Path, authority: float) -> None:
         bundle = load_residual(place)
         self._node, self._joints = node, node.profile.joint_names
         self._base = bundle.manifest.base_digest
@@ -64,7 +65,7 @@ class Correction:
         self._gate = ResidualGate(read_record(self._file), bundle.manifest.evidence)
         self._features: OrderedDict[int, Features] = OrderedDict()
         self._acts, self._problem, self._deciding = False, "", threading.Lock()
-        self._wanted = float(node.setting(RESIDUAL_AUTHORITY, 1.0))
+        self._wanted = authority
         node.add_on_set_parameters_callback(self._set)
         self._steps = node.create_publisher(JointTrajectory, topics.RESIDUAL, qos.EACH)
         self.begin()
@@ -154,6 +155,12 @@ class Correction:
                 self._wanted = value
                 self._allow()
         return SetParametersResult(successful=True)
+
+
+def nothing_to_limit(parameters: Sequence[Parameter]) -> SetParametersResult:
+    """Refuses a limit of a residual that is not there."""
+    wanted = any(each.name == RESIDUAL_AUTHORITY for each in parameters)
+    return SetParametersResult(successful=not wanted, reason="this graph has no residual" if wanted else "")
 
 
 def record_file(profile: RobotProfile, graph: bytes) -> Path:

@@ -157,6 +157,6 @@ def paired_difference(first: Sequence[bool], second: Sequence[bool]) -> Differen
         first=only,
         second=other,
         neither=len(pairs) - both - only - other,
-        lower=middle - half,
-        upper=middle + half,
+        lower=max(-1.0, middle - half),
+        upper=min(1.0, middle + half),
     )

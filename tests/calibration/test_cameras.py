@@ -57,7 +57,7 @@ def test_a_lens_is_found_within_what_it_says(model: CameraModel) -> None:
 
 @pytest.mark.parametrize("model", [MODEL, FISHEYE], ids=["pinhole", "fisheye"])
 def test_projection_has_the_derivatives_of_finite_differences_and_rays_undo_it(model: CameraModel) -> None:
-    points = [*np.random.default_rng(1).uniform(-0.2, 0.2, (6, 3)), 0, 0, 0.6]
+    points = np.random.default_rng(1).uniform(-0.2, 0.2, (6, 3)) + np.array([0.0, 0.0, 0.6])
     pixels, by_point, by_values = model.project(points)
     np.testing.assert_allclose(model.rays(pixels), points[:, :2] / points[:, 2:], atol=1e-6)
     for k in range(3):

@@ -16,7 +16,7 @@ import pytest
 
 from tendon.core.errors import ConfigError, StoppedError
 from tendon.graph.arguments import ARGUMENTS
-from tendon.graph.description import EXIT_REFUSED, RESPAWN_LIMIT, describe
+from tendon.graph.description import EXIT_REFUSED, RESPAWN_LIMIT, describe, teleop_process
 from tests import ROOT
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
@@ -95,7 +95,8 @@ def test_every_process_is_an_executable_that_is_installed(bundle: str) -> None:
     """What launch's `Node` and `ros2 run` look for under lib/tendon."""
     given = {"policy": bundle, "arm": "true", "record": "true"}
     graphs = [describe({**given, "backend": backend}) for backend in ("sim", "mock")]
-    processes = [process for graph in graphs for process in graph.processes]
+    hand = teleop_process(robot="panda", backend="sim", simulated_time=True, devices=["gamepad"])
+    processes = [*(process for graph in graphs for process in graph.processes), hand]
     scripts = {script.name: script for script in (ROOT / "scripts").iterdir()}
     assert set(scripts) == {process.executable for process in processes}
     for process in processes:

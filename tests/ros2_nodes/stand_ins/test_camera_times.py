@@ -26,11 +26,12 @@ CLOCK_NS = 20_000_000
 
 
 def test_two_frames_of_a_view_in_which_nothing_moves_are_no_frozen_camera() -> None:
-    """A policy may lead the arm out of a camera's view; the last bit is all that differs."""
+    """A policy may lead the arm out of a camera's view; the last bits differ, and a stamp has one frame."""
     view = np.full((4, 5, 3), 200, np.uint8)
-    frames = [told_apart(view, number) for number in range(4)]
+    frames = [told_apart(view, number * PERIOD_NS) for number in range(40)]
     digests = [Frame.of(0, frame.tobytes()).digest for frame in frames]
     assert all(one != other for one, other in itertools.pairwise(digests))
+    assert (told_apart(view, PERIOD_NS) == frames[1]).all()
     assert all(np.abs(frame.astype(int) - view).max() <= 1 for frame in frames) and (view == 200).all()
 
 

@@ -40,6 +40,8 @@ def episode(folder: Path) -> Iterator[Path]:
     )
     try:
         graph.ready()
+        status = lambda: graph.operator.reports.newest(RecorderStatus)  # noqa: E731
+        graph.wait(lambda: status() is not None and status().messages > 1000, "a recording under way")
         graph.arm()
         graph.pause(2.0)
         graph.operator.note("it went well")
@@ -49,7 +51,6 @@ def episode(folder: Path) -> Iterator[Path]:
         os.kill(graph.pid("recorder_node"), signal.SIGKILL)
         recovered = folder / "files" / "episode-000001.mcap"
         graph.wait(recovered.exists, "the recorder comes back and recovers its file")
-        status = lambda: graph.operator.reports.newest(RecorderStatus)  # noqa: E731
         graph.wait(lambda: "000002" in (status().episode if status() else ""), "the next episode")
         graph.pause(1.0)
         assert graph.state() is PermissionState.ARMED, graph.reason()
