@@ -77,10 +77,10 @@ class Seat:
         """Pulls the gamepad's plug."""
         self._plug(False)
 
-    def in_motion(self, what: str = "motion") -> None:
+    def in_motion(self, what: str = "motion", patience_s: float = 20.0) -> None:
         """Waits until the tool goes steadily: on a busy machine a key may not repeat in time, and lets go."""
         for _ in range(5):
-            self.graph.wait(lambda: self.watch.speed() > MOVING_M_S, what, 20.0)
+            self.graph.wait(lambda: self.watch.speed() > MOVING_M_S, what, patience_s)
             self.graph.pause(STEADY_S)
             if self.watch.slowest(self.graph.now_ns() - round(0.5 * STEADY_S * 1e9)) > MOVING_M_S:
                 return
@@ -121,9 +121,17 @@ class Strike:
 
 
 def _hold(seat: Seat, typist: Typist) -> None:
-    """Holds a key that leads back to the middle."""
-    typist.hold("a" if not seat.watch.samples or seat.watch.position()[1] < 0 else "d")
-    seat.in_motion()
+    """Holds a key that leads back to the middle; on a busy machine it is let go between repeats, and pressed again."""
+    for last in (False, False, False, True):
+        typist.hold("a" if not seat.watch.samples or seat.watch.position()[1] < 0 else "d")
+        try:
+            seat.in_motion(patience_s=5.0)
+            return
+        except AssertionError:
+            if last:
+                raise
+        typist.release()
+        time.sleep(0.5)
 
 
 def _moves_again(seat: Seat, typist: Typist) -> None:
