@@ -9,6 +9,7 @@ import numpy as np
 
 from tendon.core.types import Array
 from tendon.sim.scenes.hands import CLOSED, Hand, Lead
+from tendon.sim.scenes.jaws import CLEAR_M
 
 MOUTH_M, SLOPE = 0.012, 3.0
 """A tool comes down inside a cone over its goal: how wide that is at the goal, and how steep."""
@@ -81,9 +82,15 @@ def carry(hand: Hand, thing: Array, to: Array, hover: float, mouth: float = MOUT
     return Lead(goal=goal, finger=CLOSED, yaw=hand.yaw - hand.askew)
 
 
+def _to_thing(hand: Hand) -> Array:
+    """Returns a short way (3,) of the tool that brings a jaw that stands still to the thing; zeros where both move."""
+    away = float(np.linalg.norm(hand.aside))
+    return CLEAR_M / away * hand.aside if away else np.zeros(3)
+
+
 def let_go(hand: Hand) -> Lead:
-    """Returns how a hand opens where it is."""
-    return Lead(goal=hand.tool, finger=hand.widest)
+    """Returns how a hand opens where it is; a jaw that stands still draws back from the thing."""
+    return Lead(goal=hand.tool - _to_thing(hand), finger=hand.widest)
 
 
 def leave(hand: Hand, hover: float) -> Lead:
