@@ -9,7 +9,7 @@ import numpy as np
 from tendon.core.types import Array
 from tendon.sim.bimanual.tasks import LIFTED_M, lies_in_zone, zone
 from tendon.sim.scenes.hands import CLOSED, Hand, Lead, Moment
-from tendon.sim.scenes.moves import above, approach, carry, close, come_down, grip, is_at, is_at_grip, leave, let_go
+from tendon.sim.scenes.moves import above, approach, carry, come_down, grip, is_at, is_at_grip, leave, let_go, press
 from tendon.sim.scenes.scene import DescribedScene
 
 HIGHER = 1.4
@@ -32,7 +32,7 @@ def _lift(scene: DescribedScene, moment: Moment) -> Sequence[Lead]:
         ends = list(zip(moment.hands, moment.grips, strict=True))
         # Both close at once, and one that holds waits for the other: the tray stays where it is, and level.
         if all(hand.holds or is_at_grip(hand, point) for hand, point in ends):
-            return [close(hand, point) for hand, point in ends]
+            return [press(hand, point) for hand, point in ends]
         return [
             Lead(goal=hand.tool, finger=CLOSED) if hand.holds else approach(hand, point, scene.stage.hover)
             for hand, point in ends

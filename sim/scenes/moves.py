@@ -21,6 +21,8 @@ AT_M = 0.006
 """From a goal, where a hand closes or opens."""
 STRAIGHT_RAD = 0.05
 """Between a thing and the fingers, when a hand closes."""
+PRESSES = 2.0
+"""How many times `CLEAR_M` a still jaw is led into a thing that another hand holds, so that it bears load."""
 MET_M = 0.0015
 """Of `Hand.finger`, from which on nothing is between the fingers."""
 
@@ -61,6 +63,12 @@ def is_at_grip(hand: Hand, point: Array) -> bool:
 def close(hand: Hand, point: Array) -> Lead:
     """Returns how a hand closes at the height of a point."""
     return Lead(goal=np.array([*hand.tool[:2], point[2]]), finger=CLOSED)
+
+
+def press(hand: Hand, point: Array) -> Lead:
+    """Returns how a hand closes on what others hold too: a jaw that stands still comes to meet it."""
+    way = np.zeros(3) if hand.holds else PRESSES * _to_thing(hand)
+    return Lead(goal=np.array([*hand.tool[:2], point[2]]) + way, finger=CLOSED)
 
 
 def approach(hand: Hand, point: Array, hover: float) -> Lead:
