@@ -23,9 +23,14 @@ REJECT_SIGMA = 4.0
 LEAST_SIGMA_PX = 0.01
 """No detector is better: a perfect fit of perfect numbers is not one without noise."""
 STEPS = 80
-ROUNDS = 4
+ROUNDS = 6
 SHARED_RATIOS = np.concatenate([[0.0], np.logspace(-9, -2, 29)])
 """(standard deviation of a joint [rad] over that of a pixel [px]) squared, that are tried."""
+LEAST_FREEDOM = 4.0
+"""With fewer views than that a variance of a variance is anything."""
+SLIGHTLY = 1.2
+FINER = (1.33, 1.15, 1.07)
+"""By what factors the best of them is tried again."""
 S = TypeVar("S", bound="State")
 Kept = npt.NDArray[np.bool_]
 
@@ -106,9 +111,9 @@ def fit(start: S, tell: Callable[[str], None] | None = None, shared_rad: float |
     ratio = 0.0
     for number in range(ROUNDS):
         residuals, _ = state.linearise()
-        distances = np.linalg.norm(residuals, axis=1)
-        sigma = max(_spread(residuals[kept]), LEAST_SIGMA_PX)
-        before, kept = kept, distances < REJECT_SIGMA * sigma
+        own = _without_shared(state, residuals, kept, ratio)
+        sigma = max(_spread(own[kept]), LEAST_SIGMA_PX)
+        before, kept = kept, np.linalg.norm(own, axis=1) < REJECT_SIGMA * sigma
         _check_count(state, kept)
         ratio = _shared_ratio(state, kept, sigma) if shared_rad is None else (shared_rad / sigma) ** 2
         state = _descend(state, kept, sigma, None, ratio)
@@ -124,7 +129,7 @@ def fit(start: S, tell: Callable[[str], None] | None = None, shared_rad: float |
     information = design.T @ design / sigma**2 + by_change.T @ by_change
     return Fit(
         state=state,
-        covariance=invert(information),
+        covariance=invert(information) if shared_rad is not None else _widened(state, invert(information), kept, ratio),
         kept=kept,
         residuals=residuals,
         sigma_px=float(sigma),
@@ -138,6 +143,29 @@ def invert(information: Array) -> Array:
     values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
     inverse = (vectors / np.maximum(values, 1e-14)) @ vectors.T
     return np.asarray(scale[:, None] * inverse * scale)
+
+
+def _widened(state: State, covariance: Array, kept: Kept, ratio: float) -> Array:
+    """Returns a (m, m) covariance that knows that the variance which a view's corners share was estimated too.
+
+    It is that of Student's distribution with as many degrees of freedom as tell that variance, and holds what another
+    one would make of the estimate (Kackar and Harville 1984, Kenward and Roger 1997).
+    """
+    shared = state.shared() if ratio else None
+    if shared is None:
+        return covariance
+    told = sum(
+        float(((ratio * singular**2 / (1.0 + ratio * singular**2)) ** 2).sum())
+        for _, (_, singular) in _bases(state, shared, kept)
+    )
+    freedom = max(told - len(covariance), LEAST_FREEDOM)
+    residuals, jacobian = state.linearise()
+    steps = []
+    for factor in (1.0 / SLIGHTLY, SLIGHTLY):
+        rows, design = _whitened(state, residuals, jacobian, kept, ratio * factor, shared)
+        steps.append(invert(design.T @ design) @ (design.T @ rows))
+    slope = (steps[1] - steps[0]) / (2.0 * np.log(SLIGHTLY))
+    return np.asarray(covariance * (freedom / (freedom - 2.0)) + 4.0 / freedom * np.outer(slope, slope))
 
 
 def _spread(residuals: Array) -> float:
@@ -171,6 +199,24 @@ def _whitened(
     return rows, design
 
 
+def _without_shared(state: State, residuals: Array, kept: Kept, ratio: float) -> Array:
+    """Returns (k, 2) residuals without what the corners of each view share, as its corners that count tell it.
+
+    A view from where the robot is far from where it says is no view of wrong corners.
+    """
+    shared = state.shared() if ratio else None
+    if shared is None:
+        return residuals
+    own, groups = residuals.copy(), state.groups
+    for view in range(int(groups.max()) + 1):
+        here = groups == view
+        counted = here & kept
+        columns, rows = shared[counted].reshape(-1, shared.shape[2]), residuals[counted].reshape(-1)
+        normal = columns.T @ columns + np.eye(shared.shape[2]) / ratio
+        own[here] -= shared[here] @ np.linalg.solve(normal, columns.T @ rows)
+    return own
+
+
 def _bases(state: State, shared: Array, kept: Kept) -> list[tuple[slice, tuple[Array, Array]]]:
     """Returns for each view where its rows are, and the directions in which its corners move together."""
     groups, found, begin = state.groups[kept], [], 0
@@ -192,9 +238,9 @@ def _shared_ratio(state: State, kept: Kept, sigma: float) -> float:
     residuals, jacobian = state.linearise()
     known, by_change = state.prior()
     bases = _bases(state, shared, kept)
-    best, least = 0.0, np.inf
-    for ratio in SHARED_RATIOS:
-        rows, design = _whitened(state, residuals, jacobian, kept, float(ratio), shared)
+
+    def cost_of(ratio: float) -> float:
+        rows, design = _whitened(state, residuals, jacobian, kept, ratio, shared)
         normal = design.T @ design + sigma**2 * (by_change.T @ by_change)
         gradient = design.T @ rows + sigma**2 * (by_change.T @ known)
         scale = 1.0 / np.sqrt(np.maximum(np.diag(normal), 1e-24))
@@ -204,9 +250,14 @@ def _shared_ratio(state: State, kept: Kept, sigma: float) -> float:
         freedom = len(rows) - len(change)
         cost = freedom * np.log(float(left @ left) / freedom)
         cost += sum(float(np.log1p(ratio * singular**2).sum()) for _, (_, singular) in bases)
-        cost += float(np.linalg.slogdet(scaled)[1]) - 2 * float(np.log(scale).sum())
-        if cost < least:
-            best, least = float(ratio), cost
+        return float(cost + np.linalg.slogdet(scaled)[1] - 2 * np.log(scale).sum())
+
+    costs = {ratio: cost_of(ratio) for ratio in SHARED_RATIOS.tolist()}
+    best = min(costs, key=lambda ratio: costs[ratio])
+    for finer in FINER:
+        for ratio in (best / finer, best * finer):
+            costs.setdefault(ratio, cost_of(ratio))
+        best = min(costs, key=lambda ratio: costs[ratio])
     return best
 
 

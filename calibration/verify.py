@@ -97,7 +97,8 @@ class Verification:
 def verify(record: CalibrationRecord, rig: Rig, views: Sequence[View]) -> Verification:
     """Returns whether a calibration still holds.
 
-    The board may be anywhere: where it is, is found again. Joint zeros and lenses are taken as calibrated.
+    The board may be anywhere: where it is, is found again. Lenses are taken as calibrated, joint zeros within what the
+    calibration says of them.
 
     Args:
         record: the calibration.
@@ -121,19 +122,28 @@ def verify(record: CalibrationRecord, rig: Rig, views: Sequence[View]) -> Verifi
                 f"camera {camera.name} has {seen} views with a board, needed are {LEAST_VIEWS}, better 8: take more"
             )
     cameras = tuple(replace(c, model=record.cameras[c.name].model, refine=False) for c in rig.cameras)
-    fixed = replace(rig, cameras=cameras, joints=())
+    # As sure as they were calibrated: taken for exact, what they are off by would be a drift of the camera.
+    joints = tuple(record.joints)
+    doubt_of_zeros = np.array(record.zero_covariance).reshape(len(joints), len(joints))
+    fixed = replace(
+        rig,
+        cameras=cameras,
+        joints=joints,
+        known_zeros=np.array([record.joints[name].zero for name in joints]) if joints else None,
+        zero_covariance=doubt_of_zeros if joints else None,
+    )
     names = rig.profile.joint_names
     zeros = np.array([record.joints[name].zero if name in record.joints else 0.0 for name in names])
-    moved = [replace(view, joints=view.joints - zeros) for view in views]
+    true = [replace(view, joints=view.joints - zeros) for view in views]
     chain = Chain(rig.profile)
-    places, boards = first_guess(fixed, moved, chain, {c.name: record.cameras[c.name].place.pose for c in cameras})
+    places, boards = first_guess(fixed, true, chain, {c.name: record.cameras[c.name].place.pose for c in cameras})
     state = RigState(
         rig=fixed,
-        views=tuple(moved),
+        views=tuple(views),
         chain=chain,
         cameras=places,
         boards=boards,
-        zeros=np.zeros(len(names)),
+        zeros=zeros,
         models={camera.name: camera.model for camera in cameras},
     )
     found = fit(state, shared_rad=record.shared_rad)
@@ -143,6 +153,12 @@ def verify(record: CalibrationRecord, rig: Rig, views: Sequence[View]) -> Verifi
         change = old.pose.change_to(found.state.cameras[camera.name])
         spot = spots["camera", camera.name]
         covariance = found.covariance[spot, spot] + np.array(old.covariance)
+        if joints:
+            # Both places lean on the same zeros: what those are off by moves both, and is no drift.
+            columns = [spots["joint", name].start for name in joints]
+            leaning = found.covariance[spot][:, columns] @ np.linalg.inv(doubt_of_zeros)
+            common = leaning @ np.array(record.cameras[camera.name].with_zeros).T
+            covariance = covariance - common - common.T
         doubt = survival_6(float(change @ np.linalg.solve(covariance, change)))
         away, turned = 1000 * float(np.linalg.norm(change[:3])), math.degrees(float(np.linalg.norm(change[3:])))
         mm, deg = within(covariance)

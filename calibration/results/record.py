@@ -53,6 +53,7 @@ class CameraRecord:
         place: its optical frame, z forward, on its link.
         rms_px: of the reprojection error.
         views: that show a board.
+        with_zeros: 6 rows: covariance of its place with the zero of each joint, in the order of `joints`.
         latency_s: how much later than the exposure its stamp is; `None` is not measured.
         latency_deviation_s: of that.
     """
@@ -66,8 +67,12 @@ class CameraRecord:
     place: Place
     rms_px: float
     views: int
+    with_zeros: tuple[Numbers, ...] = ()
     latency_s: float | None = None
     latency_deviation_s: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "with_zeros", tuple(tuple(row) for row in self.with_zeros))
 
     @property
     def model(self) -> CameraModel:
@@ -106,6 +111,7 @@ class CalibrationRecord:
         cameras: by name.
         boards: by name: where they were.
         joints: whose zero was found.
+        zero_covariance: a row for each of them.
         held: joints whose zero the views did not tell: why.
         sigma_px: standard deviation of a corner's column or row.
         shared_rad: how far off the robot was where it said, a standard deviation of a joint [rad].
@@ -120,6 +126,7 @@ class CalibrationRecord:
     cameras: Mapping[str, CameraRecord]
     boards: Mapping[str, Place] = field(default_factory=dict)
     joints: Mapping[str, JointRecord] = field(default_factory=dict)
+    zero_covariance: tuple[Numbers, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict)
     sigma_px: float
     shared_rad: float = 0.0
@@ -130,12 +137,20 @@ class CalibrationRecord:
     def __post_init__(self) -> None:
         if self.format != FORMAT:
             raise ConfigError(f"format is {self.format}, this Tendon reads {FORMAT}: calibrate again")
+        object.__setattr__(self, "zero_covariance", tuple(tuple(row) for row in self.zero_covariance))
+        count = len(self.joints)
+        if np.shape(self.zero_covariance) != ((count, count) if count else (0,)):
+            raise ConfigError(f"zero_covariance must have {count} rows of {count}, one for each joint: calibrate again")
+        for name, camera in self.cameras.items():
+            if count and np.shape(camera.with_zeros) != (6, count):
+                raise ConfigError(f"camera {name} with_zeros must have 6 rows of {count}: calibrate again")
 
 
 def record_of(found: RigCalibration, verdict: str, date: datetime | None = None) -> CalibrationRecord:
     """Returns what is kept of a calibration."""
     state, fit = found.state, found.fit
-    rig, cameras = state.rig, {}
+    rig, cameras, places = state.rig, {}, state.places()
+    columns = [places["joint", joint].start for joint in rig.joints]
     square, groups = np.mean(fit.residuals**2, axis=1), state.groups
     for camera in rig.cameras:
         model = model_of(found, camera.name)
@@ -151,6 +166,9 @@ def record_of(found: RigCalibration, verdict: str, date: datetime | None = None)
             place=_place(camera.link, state.cameras[camera.name], found.covariance("camera", camera.name)),
             rms_px=_rounded(float(np.sqrt(square[counted].mean())) if counted.any() else 0.0),
             views=int(mine.sum()),
+            with_zeros=tuple(_numbers(row) for row in fit.covariance[places["camera", camera.name]][:, columns])
+            if columns
+            else (),
         )
     boards = {
         board.name: _place(board.link, state.boards[board.name], found.covariance("board", board.name))
@@ -165,6 +183,7 @@ def record_of(found: RigCalibration, verdict: str, date: datetime | None = None)
         cameras=cameras,
         boards=boards,
         joints=joints,
+        zero_covariance=tuple(_numbers(row) for row in fit.covariance[np.ix_(columns, columns)]) if columns else (),
         held=dict(found.held),
         sigma_px=_rounded(fit.sigma_px),
         shared_rad=_rounded(fit.shared_rad),

@@ -94,6 +94,8 @@ class Rig:
         cameras: at least one.
         boards: at least one.
         joints: of which the zero is looked for.
+        known_zeros: (j,) of those, where they are known before, rad or m; `None` where they are not.
+        zero_covariance: (j, j) of that.
 
     Raises:
         ConfigError: a name stands twice, or a link or joint does not exist.
@@ -103,6 +105,8 @@ class Rig:
     cameras: tuple[RigCamera, ...]
     boards: tuple[RigBoard, ...]
     joints: tuple[str, ...] = ()
+    known_zeros: Array | None = None
+    zero_covariance: Array | None = None
 
     def __post_init__(self) -> None:
         links = read_urdf(self.profile.urdf).links

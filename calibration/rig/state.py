@@ -80,7 +80,7 @@ class RigState:
         return self._derive()[2] if self.shares_joints else None
 
     def prior(self) -> tuple[Array, Array]:
-        """See `State`: boards whose place is known, lenses that were calibrated before."""
+        """See `State`: boards whose place is known, zeros and lenses that were calibrated before."""
         rows, places = [], self.places()
         for board in self.rig.boards:
             if board.known is not None:
@@ -88,6 +88,13 @@ class RigState:
                 row = np.zeros((6, self.size))
                 row[:, places["board", board.name]] = np.diag(weight)
                 rows.append((weight * self.boards[board.name].change_to(board.known), row))
+        if self.rig.known_zeros is not None and self.rig.zero_covariance is not None:
+            names = self.rig.profile.joint_names
+            now = np.array([self.zeros[names.index(joint)] for joint in self.rig.joints])
+            root = np.linalg.inv(np.linalg.cholesky(self.rig.zero_covariance))
+            row = np.zeros((len(now), self.size))
+            row[:, [places["joint", joint].start for joint in self.rig.joints]] = root
+            rows.append((root @ (self.rig.known_zeros - now), row))
         for camera in self.rig.cameras:
             if camera.refine and camera.lens_covariance is not None:
                 # Of rank less than full where a lens has no such distortion: a floor keeps it invertible.

@@ -105,7 +105,9 @@ def test_a_calibration_of_another_robot_is_refused(
     joint: str, zero: float, words: str, own_profile: Path, record: CalibrationRecord
 ) -> None:
     joints = {joint: replace(record.joints["panda_joint2"], zero=zero)}
-    write_record(replace(record, joints=joints), own_profile.parent / "calibration.yaml")
+    write_record(
+        replace(record, joints=joints, zero_covariance=((1e-8,),), cameras={}), own_profile.parent / "calibration.yaml"
+    )
     with pytest.raises(ConfigError, match=words):
         Kinematics(load_profile(own_profile))
 

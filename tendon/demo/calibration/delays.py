@@ -15,7 +15,6 @@ from tendon.calibration.rig.solve import RigCalibration
 from tendon.control.clearance.model import Clearance
 from tendon.control.controller import Controller
 from tendon.core.errors import CalibrationError
-from tendon.core.modes import Source
 from tendon.core.types import ActionChunk, Observation
 from tendon.demo.calibration.world import RigWorld
 
@@ -65,7 +64,6 @@ def measure_delays(
     measured: list[tuple[float, float]] = []
     tick()
     controller.arm()
-    controller.select(Source.TELEOP)
     while world.now_ns * 1e-9 < measured[0][0] + profile.safety.arm_settle_s + 0.05:
         tick()
     step_ns = 50_000_000
@@ -77,7 +75,6 @@ def measure_delays(
     controller.submit(
         ActionChunk(actions=rows, start_ns=start_ns, step_ns=step_ns, observation_stamp_ns=world.now_ns),
         world.now_ns,
-        Source.TELEOP,
     )
     commanded.clear()
     measured.clear()
