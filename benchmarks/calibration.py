@@ -107,7 +107,7 @@ def shared(bench: harness.Bench, count: int) -> None:
     """Adds how often the 95 % region holds the truth, and how often a drift is found, or one that is not there."""
     inside, drifted = Counter[str](), Counter[str]()
     for seed in range(count):
-        trial, found, said = drift_trial(1000 + seed, JOINT_NOISE)
+        trial, found, said = drift_trial(7000 + seed, JOINT_NOISE)
         _count(inside, trial, found)
         drifted.update(name for name, each in said.items() if not each.holds)
         if seed % 20 == 19:
@@ -122,7 +122,7 @@ def exact_joints(bench: harness.Bench, count: int) -> None:
     """Adds the same of joints that are where they say."""
     inside = Counter[str]()
     for seed in range(count):
-        _count(inside, *synthetic_trial(1000 + seed, 0.0))
+        _count(inside, *synthetic_trial(7000 + seed, 0.0))
         if seed % 20 == 19:
             print(f"exact joints: {seed + 1} of {count}", flush=True)
     _add_honesty(bench, inside, count, 0.0)

@@ -17,7 +17,7 @@ from tendon.calibration.rig.state import RigState
 from tendon.calibration.words import survival_6, within
 from tendon.core.errors import CalibrationError, MismatchError
 
-FALSE_ALARM = 0.01
+FALSE_ALARM = 0.03
 """Share of calibrations that hold and are said to have drifted."""
 LEAST_MM, LEAST_DEG = 0.3, 0.03
 """Less is no drift that anybody has to do something about."""
