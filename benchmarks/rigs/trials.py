@@ -107,11 +107,11 @@ def chi_squared(freedom: int) -> float:
     return CHI_SQUARED_95[freedom]
 
 
-def rendered_trial(seed: int, simulator: str) -> Trial:
-    """Returns a trial with rendered pictures, each with other flaws."""
+def rendered_trial(seed: int, simulator: str, zero_deg: tuple[float, float]) -> Trial:
+    """Returns a trial with rendered pictures, each with other flaws, and zeros off by so much."""
     rng = np.random.default_rng(seed)
     profile = replace(PANDA, cameras=tuple(camera for camera in PANDA.cameras if camera.name == CAMERA))
-    true = draw_rig(profile, rng)
+    true = draw_rig(profile, rng, zero_deg)
     world = RigWorld(profile, true.cameras, true.boards, true.zeros, simulator, seed)
     board = true.boards[0].board
     try:
