@@ -1,9 +1,9 @@
 """How near calibration comes to the truth, how honest its covariance is, and whether drift is found.
 
 Table `rendered`: pictures drawn by a simulator with blur, smear, wrong exposure, noise and lens distortion, 5 % of
-corners moved by up to 30 px; zeros of five joints off by 1 to 3 deg and the camera by 2 to 5 cm from where one believes
-it. Beside it, on the same views and intrinsics, every method of OpenCV's calibrateHandEye.
-easy_handeye2's way is its method TSAI: poses as they come, no refinement. OpenCV 5's wheel has no calibrateHandEye, so those run in OpenCV 4.
+corners moved by up to 30 px; the camera 2 to 5 cm from where one believes it; zeros of five joints off by 1 to 3 deg,
+then exact. Beside it, on the same views and intrinsics, every method of OpenCV's calibrateHandEye; TSAI on the poses as
+they come is easy_handeye2's way. OpenCV 5's wheel has no calibrateHandEye, so those run in OpenCV 4.
 
 Tables `honesty` and `verify`: corners are computed, with noise of 0.2 px and 5 % wrong ones; joints are off by 0.3 mrad
 from view to view.
