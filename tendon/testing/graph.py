@@ -239,11 +239,12 @@ class GraphUnderTest:
         """
         __tracebackhide__ = True
         deadline_ns = self.now_ns() + round(within_s * 1e9)
-        limit = MOVING * self.profile.vector("velocity")
+        limit, looked_at = MOVING * self.profile.vector("velocity"), len(self.witness.measured)
 
         def moving() -> bool:
-            newest = self.witness.measured[-1:]
-            return any(bool((np.abs(velocity) > limit).any()) for _, _, velocity in newest)
+            # Of all states since then: on a busy machine a short motion may be over before this process looks again.
+            since = self.witness.measured[looked_at:]
+            return any(bool((np.abs(velocity) > limit).any()) for _, _, velocity in since)
 
         self.wait_until(lambda: moving() or self.stopped() or self.now_ns() >= deadline_ns, deadline_ns)
         if self.stopped() or not moving():

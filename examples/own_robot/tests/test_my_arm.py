@@ -26,7 +26,7 @@ def graph(module_tendon_graph: StartGraph) -> GraphUnderTest:
 def test_when_the_policy_dies_in_motion_the_arm_comes_to_rest_inside_its_limits(graph: GraphUnderTest) -> None:
     graph.arm()
     graph.say(graph.instruction)
-    graph.wait_until_moving(within_s=2.0)
+    graph.wait_until_moving(within_s=5.0)
     with kill(graph, "policy_node") as fault:
         assert_rest(graph, within_s=2.0, after=fault)
     assert_limits(graph)
