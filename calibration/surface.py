@@ -9,6 +9,7 @@ import numpy as np
 
 from tendon.calibration.transforms import Pose
 from tendon.core.errors import CalibrationError, ConfigError
+from tendon.core.files import set_aside
 from tendon.core.types import Array, freeze
 
 LEAST_POINTS = 4
@@ -122,15 +123,9 @@ def write_environment(surface: Surface, file: Path, body: str = "table") -> Path
         "# Made by `tendon calibrate plane`: what is behind the plane is not entered.\n"
         f"bodies:\n  {body}:\n    - {{normal: [{normal}], offset: {surface.offset:.5f}}}\n"
     )
-    kept = None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        if file.exists():
-            number, kept = 1, file.with_name(f"{file.stem}.before{file.suffix}")
-            while kept.exists():
-                number += 1
-                kept = file.with_name(f"{file.stem}.before{number}{file.suffix}")
-            file.rename(kept)
+        kept = set_aside(file)
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"environment {file} cannot be written: {error.strerror}; choose another place") from error

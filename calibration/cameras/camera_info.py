@@ -10,6 +10,7 @@ import yaml
 
 from tendon.calibration.cameras.model import ROS_NAMES, CameraModel
 from tendon.core.errors import ConfigError
+from tendon.core.files import set_aside
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
 
@@ -42,15 +43,9 @@ def write_camera_info(model: CameraModel, name: str, file: Path, covariance: Arr
     }
     if covariance is not None:
         values[COVARIANCE] = [[float(f"{value:.9g}") for value in row] for row in covariance]
-    kept = None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        if file.exists():
-            kept = file.with_name(f"{file.stem}.before{file.suffix}")
-            number = 2
-            while kept.exists():
-                kept, number = file.with_name(f"{file.stem}.before{number}{file.suffix}"), number + 1
-            file.rename(kept)
+        kept = set_aside(file)
         file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}; choose another place") from error

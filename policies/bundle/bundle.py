@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from tendon.core.errors import ConfigError, IntegrityError
+from tendon.core.files import replace_file
 from tendon.core.yaml_text import parse_yaml
 from tendon.policies.bundle import signature
 from tendon.policies.bundle.files import (
@@ -154,7 +155,7 @@ def sign_bundle(folder: str | Path, key: Path) -> Bundle:
     raw = read_manifest(folder)
     for name, digest in parse(folder, raw).files.items():
         read_verified(folder, name, digest)
-    _replace(folder / SIGNATURE_FILE, signature.sign(raw, key))
+    replace_file(folder / SIGNATURE_FILE, signature.sign(raw, key))
     return load_bundle(folder, require_signature=True, trusted={key.stem: signature.public_of(key)})
 
 
@@ -185,14 +186,7 @@ def write_bundle(folder: str | Path, manifest: Manifest, files: Mapping[str, byt
     for name, path in paths.items():
         check_content(path, files[name])
     for name, path in paths.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, files[name])
+        replace_file(path, files[name])
     (folder / SIGNATURE_FILE).unlink(missing_ok=True)
-    _replace(folder / MANIFEST_FILE, text.encode("utf-8"))
+    replace_file(folder / MANIFEST_FILE, text.encode("utf-8"))
     return load_bundle(folder, require_signature=False)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_bytes(data)
-    partial.replace(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from tendon.control.residual.space import ResidualSpace
 from tendon.core.config import build
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.fields import Range, check_fields
+from tendon.core.files import replace_file
 from tendon.core.yaml_text import parse_yaml
 from tendon.policies.bundle.files import check_content, read_file
 from tendon.policies.residual.graph import GRAPH_FILE, ResidualGraph
@@ -134,20 +134,14 @@ def write_residual(
         evidence=evidence,
         training=training,
     )
-    _write(folder, GRAPH_FILE, graph)
-    _write(folder, RESIDUAL_FILE, _text(manifest))
+    replace_file(folder / GRAPH_FILE, graph)
+    replace_file(folder / RESIDUAL_FILE, _text(manifest))
 
 
 def write_evidence(bundle: ResidualBundle, evidence: Evidence) -> None:
     """Writes what an evaluation told of a residual into its folder; the residual itself stays as it is."""
-    _write(bundle.folder, RESIDUAL_FILE, _text(replace(bundle.manifest, evidence=evidence)))
+    replace_file(bundle.folder / RESIDUAL_FILE, _text(replace(bundle.manifest, evidence=evidence)))
 
 
 def _text(manifest: ResidualManifest) -> bytes:
-    return yaml.safe_dump(json.loads(json.dumps(asdict(manifest))), sort_keys=False, width=110).encode()
-
-
-def _write(folder: Path, name: str, content: bytes) -> None:
-    part = folder / f".{name}.part"
-    part.write_bytes(content)
-    part.rename(folder / name)
+    return yaml.safe_dump(asdict(manifest), sort_keys=False, width=110).encode()

@@ -35,6 +35,7 @@ from tendon.cli.outputs import require_folder, writing
 from tendon.cli.progress import CountingBar
 from tendon.core.checks import check_count, check_number
 from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file
 
 if TYPE_CHECKING:
     from tendon.evaluation.redteam.attack import Attack
@@ -127,7 +128,7 @@ def _search(search: Search, found: list[Attack], episodes: int, workers: int) ->
 
 def _finish(found: list[Attack], file: Path, cases: int, *, suite: str, timing: str, delay_s: float) -> int:
     """Writes the suite and prints what was found; returns how many attacks broke a limit."""
-    from tendon.evaluation.redteam.worst import suite_text, worst_of, write_suite
+    from tendon.evaluation.redteam.worst import suite_text, worst_of
 
     worst, broken = worst_of(found, cases), sum(each.broken > 0 for each in found)
     table = Table()
@@ -141,7 +142,7 @@ def _finish(found: list[Attack], file: Path, cases: int, *, suite: str, timing: 
             worst, suite=suite, timing=timing, delay_s=delay_s, command=shlex.join(["tendon", *sys.argv[1:]])
         )
         with writing(file):
-            write_suite(file, text)
+            replace_file(file, text.encode())
         Console().print(table)
         print(f"suite: {file}")
     failures = sum(each.failed for each in found)

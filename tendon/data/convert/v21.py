@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tendon.core.errors import ConfigError
-from tendon.data.lerobot.layout import ACTION, CHUNK, INFO, STATE, STATS, read_json, replace_file
+from tendon.core.files import replace_file
+from tendon.data.lerobot.layout import ACTION, CHUNK, INFO, STATE, STATS, read_json
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.video import VideoWriter
 from tendon.robots.profile import RobotProfile, load_profile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,17 +139,6 @@ def read_json(path: Path) -> Any:
         raise InvalidDataError(f"{path} is missing: it is no LeRobot dataset, or none that is whole") from error
     except ValueError as error:
         raise InvalidDataError(f"{path} is no JSON: {error}") from error
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file so that it is the old or the new one at every moment, whatever is killed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def place(number: int) -> dict[str, int]:

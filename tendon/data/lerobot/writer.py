@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from PIL import Image as Picture
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
+from tendon.core.files import rename_durably, replace_file
 from tendon.data.lerobot import statistics
 from tendon.data.lerobot.layout import (
     ACTION,
@@ -39,11 +40,9 @@ from tendon.data.lerobot.layout import (
     Shape,
     place,
     read_json,
-    replace_file,
     shape_of,
 )
 from tendon.data.lerobot.video import CODECS, Pixels, VideoWriter
-from tendon.data.recording.writer import rename_durably
 
 WORK = ".unfinished"
 """Folder of an episode that is being written, below the dataset's."""

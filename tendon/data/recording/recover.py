@@ -40,8 +40,9 @@ from mcap.writer import MCAP0_MAGIC
 from zstandard import ZstdError
 
 from tendon.core.errors import InvalidDataError
+from tendon.core.files import rename_durably
 from tendon.data.recording.episode import BEGIN, END, EpisodeEnd, Outcome, to_metadata
-from tendon.data.recording.writer import PART, rename_durably
+from tendon.data.recording.writer import PART
 
 LARGEST_RECORD = 1 << 30
 HEADER = 9

@@ -18,6 +18,7 @@ from typing import BinaryIO, cast
 
 from mcap.writer import CompressionType, Writer
 
+from tendon.core.files import rename_durably
 from tendon.data.recording.episode import BEGIN, END, EpisodeBegin, EpisodeEnd, to_metadata
 from tendon.data.recording.schemas import definition
 
@@ -202,19 +203,3 @@ class _Whole:
 
     def flush(self) -> None:
         """Nothing is buffered here."""
-
-
-def rename_durably(source: Path, target: Path) -> None:
-    """Renames a file so that the new name survives a loss of power.
-
-    Raises:
-        FileExistsError: the target exists; it stays as it is.
-    """
-    if target.exists():
-        raise FileExistsError(17, "exists already", str(target))
-    source.rename(target)
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

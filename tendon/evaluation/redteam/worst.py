@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -27,10 +26,3 @@ def suite_text(worst: Iterable[Attack], *, suite: str, timing: str, delay_s: flo
     ]
     content = {"suite": suite, "timing": timing, "delay_s": delay_s, "cases": cases}
     return f"# Found by: {command}\n" + yaml.safe_dump(content, sort_keys=False, width=120)
-
-
-def write_suite(file: Path, text: str) -> None:
-    """Writes it in one go: who reads it meanwhile finds the one before."""
-    beside = file.with_suffix(".part")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(file)

@@ -172,14 +172,14 @@ def test_a_missing_file_or_hash_is_named(make_bundle: Make) -> None:
 def test_a_write_cut_short_does_not_load(make_bundle: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """The manifest goes last, so that a new model under an old manifest fails its hash."""
     made = make_bundle()
-    replace = bundle_module._replace
+    replace = bundle_module.replace_file
 
     def stop_at_manifest(path: Path, data: bytes) -> None:
         if path.name == "bundle.yaml":
             raise OSError("disk full")
         replace(path, data)
 
-    monkeypatch.setattr(bundle_module, "_replace", stop_at_manifest)
+    monkeypatch.setattr(bundle_module, "replace_file", stop_at_manifest)
     with pytest.raises(OSError, match="disk full"):
         write_bundle(made.folder, made.manifest, {"policy.onnx": b"new"})
     with pytest.raises(IntegrityError, match="was changed"):

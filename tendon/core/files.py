@@ -1,0 +1,57 @@
+"""Files that are the old one or the new one at every moment, whatever is killed meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file in one go, so that it survives a loss of power; its folder is made.
+
+    Raises:
+        OSError: it cannot be written; what was there stays.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.part")
+    with fresh.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    _sync(path.parent)
+
+
+def rename_durably(source: Path, target: Path) -> None:
+    """Renames a file so that the new name survives a loss of power.
+
+    Raises:
+        FileExistsError: the target exists; it stays as it is.
+    """
+    if target.exists():
+        raise FileExistsError(17, "exists already", str(target))
+    source.rename(target)
+    _sync(target.parent)
+
+
+def set_aside(path: Path) -> Path | None:
+    """Renames a file to NAME.before, or NAME.before2 and so on; returns where it is now, `None` where there was none.
+
+    Raises:
+        OSError: it cannot be renamed.
+    """
+    if not path.exists():
+        return None
+    names = (f"{path.stem}.before{number if number > 1 else ''}{path.suffix}" for number in itertools.count(1))
+    kept = next(each for name in names if not (each := path.with_name(name)).exists())
+    path.rename(kept)
+    return kept
+
+
+def _sync(folder: Path) -> None:
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)
