@@ -94,6 +94,23 @@ def gather(
     return found
 
 
+def require_results(report: Path | None, out: Path | None) -> None:
+    """Checks that a report with its JSON, and the JSON of `--out`, can be written; see `require_report`."""
+    require_report(report)
+    if out is not None:
+        require_file(out)
+
+
+def write_results(
+    found: Mapping[str, Any], out: Path | None, report: Path | None, page: Callable[[Mapping[str, Any]], str]
+) -> None:
+    """Writes what was found, where it was asked for; `page` makes the report of it."""
+    if out is not None:
+        write_json(out, found)
+    if report is not None:
+        write_report(report, page(found), found)
+
+
 def require_report(report: Path | None) -> None:
     """Checks that a report and its JSON can be written.
 
@@ -122,11 +139,13 @@ def write_json(file: Path, found: Mapping[str, Any]) -> None:
         file.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
-def draw_films(runs: Sequence[tuple[Job, Episode]], most: int) -> list[tuple[bytes, str]]:
-    """Returns videos of failures, drawn behind a bar; Ctrl-C leaves those that there are."""
+def draw_films(gathered: Gathered, most: int) -> list[tuple[bytes, str]]:
+    """Returns videos of failures, drawn behind a bar: none after an early end; Ctrl-C leaves those that there are."""
     from tendon.evaluation.page.films import films, worth_seeing
 
-    chosen, drawn = worth_seeing(runs, most), list[tuple[bytes, str]]()
+    if gathered.error is not None:
+        return []
+    chosen, drawn = worth_seeing(gathered.runs, most), list[tuple[bytes, str]]()
     if not chosen:
         return []
     with CountingBar("videos", len(chosen)) as bar:

@@ -32,12 +32,10 @@ from tendon.cli.eval_results import (
     EngineOption,
     ReportOption,
     gather,
-    require_report,
-    write_json,
-    write_report,
+    require_results,
+    write_results,
 )
 from tendon.cli.options import RobotOption, WorkersOption
-from tendon.cli.outputs import require_file
 from tendon.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,9 +67,7 @@ def command(
     from tendon.evaluation.page.origin import origin
     from tendon.evaluation.suites import load_suite
 
-    require_report(report)
-    if out is not None:
-        require_file(out)
+    require_results(report, out)
     asked = trials(
         seeds=seeds,
         usual_seeds="100000:100030",
@@ -117,12 +113,9 @@ def command(
             "axes": table,
             "episodes": list(_rows(found)),
         }
-        if out:
-            write_json(out, whole)
-        if report:
-            from tendon.evaluation.page.pages import axes_page
+        from tendon.evaluation.page.pages import axes_page
 
-            write_report(report, axes_page(whole), whole)
+        write_results(whole, out, report, axes_page)
     gathered.raise_error()
     return 0
 

@@ -35,12 +35,10 @@ from tendon.cli.eval_results import (
     VideosOption,
     draw_films,
     gather,
-    require_report,
-    write_json,
-    write_report,
+    require_results,
+    write_results,
 )
 from tendon.cli.options import RobotOption, WorkersOption
-from tendon.cli.outputs import require_file
 from tendon.cli.pair_table import pair_table, verdict
 from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
@@ -85,9 +83,7 @@ def command(
         return _plan(plan)
     if first is None or second is None:
         raise ConfigError("name two policies to compare, A and B; or --plan 0.1")
-    require_report(report)
-    if out is not None:
-        require_file(out)
+    require_results(report, out)
     asked = trials(
         seeds=seeds,
         usual_seeds="100000:100240",
@@ -149,13 +145,9 @@ def command(
             "origin": origin(policies={"A": one.digest, "B": other.digest}, robot=robot, suite=asked.suite),
             "episodes": rows,
         }
-        if out:
-            write_json(out, whole)
-        if report:
-            from tendon.evaluation.page.pages import compare_page
+        from tendon.evaluation.page.pages import compare_page
 
-            films = [] if gathered.error else draw_films(gathered.runs, videos)
-            write_report(report, compare_page(whole, films), whole)
+        write_results(whole, out, report, lambda found: compare_page(found, draw_films(gathered, videos)))
     gathered.raise_error()
     return 0
 

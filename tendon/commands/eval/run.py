@@ -37,9 +37,8 @@ from tendon.cli.eval_results import (
     VideosOption,
     draw_films,
     gather,
-    require_report,
-    write_json,
-    write_report,
+    require_results,
+    write_results,
 )
 from tendon.cli.options import RobotOption, WorkersOption
 from tendon.cli.outputs import require_file, writing
@@ -83,9 +82,7 @@ def command(
     from tendon.evaluation.report import lines, summarise
     from tendon.evaluation.statistics import check_bound, doubt_of, wilson
 
-    require_report(report)
-    if out is not None:
-        require_file(out)
+    require_results(report, out)
     if junit is not None:
         require_file(junit, "--junit")
     if at_least is not None:
@@ -138,12 +135,8 @@ def command(
             "summary": summary,
             "episodes": [asdict(episode) for episode in episodes],
         }
-        if out:
-            write_json(out, found)
-        if report:
-            from tendon.evaluation.page.pages import run_page
+        from tendon.evaluation.page.pages import run_page
 
-            films = [] if gathered.error else draw_films(gathered.runs, videos)
-            write_report(report, run_page(found, films), found)
+        write_results(found, out, report, lambda found: run_page(found, draw_films(gathered, videos)))
     gathered.raise_error()
     return int(bool(doubt))
