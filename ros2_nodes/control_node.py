@@ -299,18 +299,19 @@ class ControlNode(NodeShell):
 
     def _submit(self, source: Source, data: bytes, now_ns: int) -> None:
         try:
+            hold_ns = RELEASED
             if source is Source.TELEOP:
-                given = wire.held_chunk(data, self.profile.joint_names)
+                held = wire.held_chunk(data, self.profile.joint_names)
+                chunk, hold_ns = held.chunk, held.hold_ns
             else:
-                given = wire.HeldChunk(chunk=wire.chunk(data, self.profile.joint_names), hold_ns=RELEASED)
+                chunk = wire.chunk(data, self.profile.joint_names)
         except TendonError as error:
             self._controller.reject(str(error))
             self._drop_chunk(str(error))
             return
-        chunk = given.chunk
         if self._correction is not None and source is Source.POLICY:
             chunk = self._correction.attach(chunk)
-        placement = self._controller.submit(chunk, now_ns, source, given.hold_ns)
+        placement = self._controller.submit(chunk, now_ns, source, hold_ns)
         if placement is Placement.ACCEPTED:
             self._refusal = ""
             self._placed.append(chunk.observation_stamp_ns)

@@ -265,11 +265,12 @@ class PolicyNode(NodeShell):
 
     def _publish(self, answer: Answer[GraphPolicy]) -> None:
         chunk = answer.chunk
-        if chunk.features is not None:  # before the chunk, which a residual cannot correct without them
+        if chunk.features is not None and self._features.get_subscription_count():
+            # Before the chunk, which a residual cannot correct without them.
             message = wire.features_message(chunk.features, chunk.observation_stamp_ns, self.profile.base_frame)
             self._features.publish(message)
-        self._chunks.publish(wire.chunk_bytes(answer.chunk, self.profile.joint_names))
-        self._chunk_meter.add(answer.now_ns - answer.chunk.observation_stamp_ns)
+        self._chunks.publish(wire.chunk_bytes(chunk, self.profile.joint_names))
+        self._chunk_meter.add(answer.now_ns - chunk.observation_stamp_ns)
         if answer.detector_ns is not None:
             self._detector_meter.add(answer.detector_ns)
         if answer.policy.last is not None:

@@ -95,7 +95,7 @@ class Operator:
         Raises:
             StoppedError: the monitor refuses, or does not answer in time.
         """
-        return self._call(topics.ARM, timeout_s)
+        return self.trigger(topics.ARM, timeout_s)
 
     def stop(self, timeout_s: float = 5.0) -> str:
         """Stops the robot and latches; returns the monitor's answer.
@@ -103,7 +103,7 @@ class Operator:
         Raises:
             StoppedError: the monitor does not answer in time.
         """
-        return self._call(topics.STOP, timeout_s)
+        return self.trigger(topics.STOP, timeout_s)
 
     def reset(self, timeout_s: float = 5.0) -> str:
         """Releases the latch; nothing moves.
@@ -111,7 +111,7 @@ class Operator:
         Raises:
             StoppedError: the monitor refuses, or does not answer in time.
         """
-        return self._call(topics.RESET, timeout_s)
+        return self.trigger(topics.RESET, timeout_s)
 
     def home(self, timeout_s: float = 15.0) -> str:
         """Sends the armed robot to its home position; returns the controller's answer once it has found a way.
@@ -119,7 +119,7 @@ class Operator:
         Raises:
             StoppedError: it is not armed, no way was found, or the controller does not answer in time.
         """
-        return self._call(topics.HOME, timeout_s)
+        return self.trigger(topics.HOME, timeout_s)
 
     def at_home(self) -> bool:
         """Returns whether the controller says that the robot is at home."""
@@ -142,7 +142,11 @@ class Operator:
         Raises:
             StoppedError: it is refused, or nobody answers in time.
         """
-        response = self._ask(Trigger, service, Trigger.Request(), timeout_s)
+        client, request = self._calls.get(service), Trigger.Request()
+        if client is None:
+            response = self._ask(Trigger, service, request, timeout_s)
+        else:
+            response = self._answer(client, request, service, timeout_s)
         if not response.success:
             raise StoppedError(str(response.message))
         return str(response.message)
@@ -263,12 +267,6 @@ class Operator:
     def _graphs(self) -> list[str]:
         """Returns the namespaces of this ROS domain in which a safety monitor has been discovered."""
         return sorted(space for name, space in self.node.get_node_names_and_namespaces() if name == "safety_monitor")
-
-    def _call(self, name: str, timeout_s: float) -> str:
-        response = self._answer(self._calls[name], Trigger.Request(), name, timeout_s)
-        if not response.success:
-            raise StoppedError(str(response.message))
-        return str(response.message)
 
     def _answer(self, client: Client, request: Any, name: str, timeout_s: float) -> Any:
         deadline = time.monotonic() + timeout_s

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 from collections import OrderedDict
@@ -21,6 +20,7 @@ from tendon.control.residual.gate import Record, ResidualGate
 from tendon.control.tick import Tick
 from tendon.core.config import build
 from tendon.core.errors import TendonError
+from tendon.core.files import replace_file
 from tendon.core.types import ActionChunk, Features, SentTrajectory
 from tendon.core.yaml_text import parse_yaml
 from tendon.graph import topics
@@ -59,9 +59,8 @@ class Correction:
     def __init__(self, node: NodeShell, place: Path, authority: float) -> None:
         bundle = load_residual(place)
         self._node, self._joints = node, node.profile.joint_names
-        self._base = bundle.manifest.base_digest
-        self.residual = bundle.open(node.profile, self._base)
-        self._file = record_file(node.profile, bundle.graph)
+        self.residual = bundle.open(node.profile, bundle.manifest.base_digest)
+        self._file = record_file(node.profile, bundle.manifest.graph)
         self._gate = ResidualGate(read_record(self._file), bundle.manifest.evidence)
         self._features: OrderedDict[int, Features] = OrderedDict()
         self._acts, self._problem, self._deciding = False, "", threading.Lock()
@@ -132,16 +131,18 @@ class Correction:
     def _ended(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Takes what came of an episode; the answer says what becomes of the residual in the next one."""
         with self._deciding:
-            if self._wanted == 1.0 or not self._acts:  # what less authority does says nothing about the residual
+            told = self._wanted == 1.0 or not self._acts  # what less authority does says nothing about the residual
+            if told:
                 self._gate.take(self._acts, bool(request.data))
-                self._keep()
         self.begin()
+        if told:
+            self._keep()  # without the lock, which the control loop takes when it arms: a disk may be slow
         response.success, response.message = not self._problem, self.state
         return response
 
     def _keep(self) -> None:
         try:
-            write_record(self._file, self._gate.record)
+            replace_file(self._file, json.dumps(asdict(self._gate.record), indent=1).encode())
             self._problem = ""
         except OSError as error:
             self._problem = f"outcomes cannot be kept in {self._file}: {error.strerror or error}"
@@ -163,9 +164,9 @@ def nothing_to_limit(parameters: Sequence[Parameter]) -> SetParametersResult:
     return SetParametersResult(successful=not wanted, reason="this graph has no residual" if wanted else "")
 
 
-def record_file(profile: RobotProfile, graph: bytes) -> Path:
-    """Returns where outcomes of a residual on a robot are kept."""
-    return state_folder() / "residuals" / f"{profile.name}-{hashlib.sha256(graph).hexdigest()[:16]}.json"
+def record_file(profile: RobotProfile, graph: str) -> Path:
+    """Returns where outcomes of a residual, by the SHA-256 of its graph, on a robot are kept."""
+    return state_folder() / "residuals" / f"{profile.name}-{graph[:16]}.json"
 
 
 def read_record(file: Path) -> Record:
@@ -177,11 +178,3 @@ def read_record(file: Path) -> Record:
     if not file.is_file():
         return Record()
     return build(Record, str(file), parse_yaml(file.read_bytes(), str(file)))
-
-
-def write_record(file: Path, record: Record) -> None:
-    """Writes it; a process that dies meanwhile leaves the old one."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
-    part.replace(file)

@@ -148,18 +148,11 @@ def bounds(successes: float, failures: float, alpha: float) -> tuple[float, floa
         told += failures * math.log1p(-rate) if failures else 0.0
         return told >= least
 
-    seen = successes / total
-    low, high = 0.0, 1.0
-    if successes:
-        inside, outside = seen, 0.0
+    def end(outside: float) -> float:
+        inside = successes / total
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2
             inside, outside = (middle, outside) if holds(middle) else (inside, middle)
-        low = outside
-    if failures:
-        inside, outside = seen, 1.0
-        for _ in range(HALVINGS):
-            middle = (inside + outside) / 2
-            inside, outside = (middle, outside) if holds(middle) else (inside, middle)
-        high = outside
-    return low, high
+        return outside
+
+    return end(0.0) if successes else 0.0, end(1.0) if failures else 1.0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from tendon.control.residual.gate import Evidence, Record, Tally
 from tendon.control.residual.space import ResidualSpace
 from tendon.control.residual.tools import joint_bound
 from tendon.core.errors import StoppedError
+from tendon.core.files import replace_file
 from tendon.core.node_status import ControlStatus
 from tendon.graph import topics
 from tendon.graph.parameters import RESIDUAL_AUTHORITY
@@ -21,7 +24,7 @@ from tendon.policies.bundle.bundle import load_bundle
 from tendon.robots.kinematics import Kinematics
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.control.correction import read_record, write_record
+from tendon.ros2_nodes.control.correction import read_record
 from tests.policies.residual.tiny import write_constant
 from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
@@ -118,5 +121,5 @@ def residual(graph: RunningGraph) -> str:
 def test_what_was_learned_of_it_outlives_the_node(tmp_path: Path) -> None:
     assert read_record(tmp_path / "none.json") == Record()
     record = Record(base=Tally(successes=3, total=4), withdrawn="0 of 9 episodes succeeded with it")
-    write_record(tmp_path / "deep" / "record.json", record)
+    replace_file(tmp_path / "deep" / "record.json", json.dumps(asdict(record)).encode())
     assert read_record(tmp_path / "deep" / "record.json") == record
