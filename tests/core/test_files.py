@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -40,7 +39,7 @@ def test_a_rename_takes_nobodys_place(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="exists already"):
         rename_durably(one, other)
     assert (one.read_text(), other.read_text()) == ("1", "2")
-    os.remove(other)
+    other.unlink()
     rename_durably(one, other)
     assert other.read_text() == "1" and not one.exists()
 
