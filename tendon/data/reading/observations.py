@@ -11,6 +11,7 @@ from tendon.core.errors import InvalidDataError
 from tendon.core.stamps import nanoseconds_of
 from tendon.core.types import Image, Observation
 from tendon.data.reading.recording import McapRecording, decode
+from tendon.data.reading.tasks import Tasks
 from tendon.data.recording.compressed import COMPRESSED, SUFFIX, read_compressed
 from tendon.data.recording.episode import EpisodeBegin
 from tendon.data.recording.writer import Sample
@@ -87,13 +88,13 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
     """
     roles = require_begin(recording).roles
     cameras, joints = camera_topics(recording), roles.joint_states
-    given_topic, task_topic = roles.others.get("given", ""), roles.others.get("followed", "")
+    given_topic = roles.others.get("given", "")
     frames: dict[str, deque[Image]] = {name: deque(maxlen=FRAMES) for name in cameras.values()}
     states: deque[JointSample] = deque(maxlen=STATES)
     first: dict[str, int] = {}
-    tasks = [""]
-    pending: deque[tuple[int, Given]] = deque()
-    wanted = [*cameras, joints, given_topic, task_topic]
+    tasks = Tasks(recording, require_begin(recording))
+    pending: deque[tuple[int, Given, tuple[str, ...]]] = deque()
+    wanted = [*cameras, joints, given_topic]
     for count, sample in enumerate(recording.samples([topic for topic in wanted if topic in recording.topics])):
         if sample.topic in cameras:
             frame = frame_of(sample)
@@ -103,20 +104,18 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
             state = joint_sample(profile.joint_names, decode(sample))
             first.setdefault("", state.stamp_ns)
             states.append(state)
-        elif sample.topic == task_topic:
-            tasks.append(str(decode(sample).data))
         else:
-            pending.append((count, _read_given(decode(sample))))
+            pending.append((count, _read_given(decode(sample)), tasks.around(sample.log_ns)))
         while pending:
-            since, given = pending[0]
-            found = _again(given, frames, states, tasks)
+            since, given, told = pending[0]
+            found = _again(given, frames, states, told)
             if found is None and count - since < PATIENCE:
                 break
             pending.popleft()
             if found is not None or not _before(given.sources, first):
                 yield Rebuilt(given=given, observation=found)
-    for _, given in pending:
-        found = _again(given, frames, states, tasks)
+    for _, given, told in pending:
+        found = _again(given, frames, states, told)
         if found is not None or not (_before(given.sources, first) or _after(given.sources, frames, states)):
             yield Rebuilt(given=given, observation=found)
 
@@ -134,20 +133,20 @@ def _after(sources: Sources, frames: dict[str, deque[Image]], states: deque[Join
 
 
 def _again(
-    given: Given, frames: dict[str, deque[Image]], states: deque[JointSample], tasks: list[str]
+    given: Given, frames: dict[str, deque[Image]], states: deque[JointSample], tasks: tuple[str, ...]
 ) -> Observation | None:
     sources: Sources = given.sources
     images = {name: _at(frames.get(name, ()), stamp) for name, stamp in sources.images.items()}
     used = [_at(states, stamp) for stamp in sources.joints]
     if None in images.values() or None in used:
         return None
-    made = [assemble(images, used, task) for task in (tasks[-1], *tasks[-2:-1])]
-    # The word of a new task and that of an observation come by different topics, so either may be first.
+    made = [assemble(images, used, task) for task in tasks]
     return next((each for each in made if digest(each) == given.digest), made[0])
 
 
 def _at(found: Any, stamp: int) -> Any:
-    return next((each for each in reversed(found) if each.stamp_ns == stamp), None)
+    """Returns the first of a stamp: a repeated one is dropped by whoever makes an observation live."""
+    return next((each for each in found if each.stamp_ns == stamp), None)
 
 
 def _read_given(message: Any) -> Given:
@@ -184,18 +183,13 @@ def observations(recording: McapRecording, profile: RobotProfile) -> Iterator[Se
             f"{recording.path} has no frames of camera {', '.join(missing)}, which {begin.robot} has: record it again "
             "with all cameras, or take the camera out of the profile"
         )
-    feed = ObservationFeed(profile, tuple(roles.cameras), simulated=True)
-    task, task_topics = begin.instruction, {roles.others.get(name, "") for name in ("followed", "instruction")}
-    for sample in recording.samples([*cameras, roles.joint_states, *(task_topics & recording.topics.keys())]):
-        if sample.topic in task_topics:
-            if sample.topic == roles.others.get("followed") or not task:
-                task = str(decode(sample).data)
-            continue
+    feed, tasks = ObservationFeed(profile, tuple(roles.cameras), simulated=True), Tasks(recording, begin)
+    for sample in recording.samples([*cameras, roles.joint_states]):
         if sample.topic in cameras:
             frame = frame_of(sample)
             feed.add_frame(cameras[sample.topic], frame, frame.stamp_ns)
         else:
             message = decode(sample)
             feed.add_joints(message, stamp_ns(message))
-        while (seen := feed.observation(task)) is not None:
+        while (seen := feed.observation(tasks.at(sample.log_ns))) is not None:
             yield Seen(observation=seen, log_ns=sample.log_ns)

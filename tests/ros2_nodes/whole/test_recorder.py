@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rosbags.highlevel import AnyReader
+from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import RecorderStatus
@@ -20,6 +21,7 @@ from tendon.data.reading.recording import McapRecording
 from tendon.data.recording.episode import Outcome
 from tendon.graph import topics
 from tendon.observation.assembly import digest
+from tendon.ros2_nodes.base import qos
 from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
@@ -42,8 +44,11 @@ def episode(folder: Path) -> Iterator[Path]:
         graph.ready()
         status = lambda: graph.operator.reports.newest(RecorderStatus)  # noqa: E731
         graph.wait(lambda: status() is not None and status().messages > 1000, "a recording under way")
+        chunks: list[JointTrajectory] = []
+        graph.operator.node.create_subscription(JointTrajectory, "policy/action_chunk", chunks.append, qos.NEWEST)
         graph.arm()
         graph.pause(2.0)
+        graph.wait(lambda: len(chunks) > 5, "chunks of the policy")
         graph.operator.note("it went well")
         assert "success" in graph.operator.trigger(topics.RECORD_SUCCESS)
         graph.operator.trigger(topics.RECORD_START)
