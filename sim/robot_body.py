@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +14,9 @@ from tendon.sim.robot_urdf import simulated_urdf
 
 ARM_GAIN, GRIPPER_GAIN = 0.4, 0.2
 """Part of its error that a servo means to take away in a step."""
+ARM_SPEED = 1.05
+"""At which a servo catches up at most, as a part of its joint's limit. Like the drives of real arms it does not snap back
+when what held the arm lets go."""
 WHITE, DARK = (0.93, 0.93, 0.93), (0.25, 0.25, 0.28)
 """Of a robot, and of its fingers."""
 
@@ -28,6 +32,7 @@ class Servo:
         offset: and so much more, rad or m.
         force: the largest, N m or N.
         gain: part of its error that it means to take away in a step.
+        speed: at which it catches up at most, rad/s or m/s.
         grips: it moves fingers.
     """
 
@@ -37,6 +42,7 @@ class Servo:
     offset: float = 0.0
     force: float
     gain: float
+    speed: float
     grips: bool
 
 
@@ -87,7 +93,7 @@ def robot_body(profile: RobotProfile, fine: bool = False) -> RobotBody:
     """
     grippers = {gripper.joint: gripper for gripper in profile.grippers}
     names = profile.joint_names
-    strength = _efforts(profile)
+    strength, fastest = _efforts(profile), ARM_SPEED * profile.vector("velocity")
 
     def servo(joint: str, column: int, multiplier: float = 1.0, offset: float = 0.0) -> Servo:
         grips = names[column] in grippers
@@ -98,6 +104,7 @@ def robot_body(profile: RobotProfile, fine: bool = False) -> RobotBody:
             offset=offset,
             force=grippers[names[column]].effort if grips else strength[names[column]],
             gain=GRIPPER_GAIN if grips else ARM_GAIN,
+            speed=math.inf if grips else float(fastest[column]),
             grips=grips,
         )
 

@@ -13,6 +13,7 @@ JAW_ITERATIONS = 200
 are PyBullet's own, a thing that is held creeps and the fingers of a linkage turn."""
 LINKAGE_ERP, MIRROR_ERP = 2.0, 0.2
 """Of a gear. PyBullet takes a fifth of it: part of the error that goes in a step."""
+VELOCITY_GAIN = 1.0
 GEAR_FORCE = 200.0
 """Largest of a gear, N m or N."""
 
@@ -41,7 +42,7 @@ class Robot:
         self._offsets = [servo.offset for servo in servos]
         motors = [servos[number] for number in self._motors]
         self._position_gains = [servo.gain for servo in motors]
-        self._velocity_gains = [1.0] * len(motors)
+        self._speeds = [servo.speed for servo in motors]
         self.weaken_grippers(1.0)
 
     def load(self) -> None:
@@ -133,17 +134,21 @@ class Robot:
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets the (n,) positions and velocities that the servos track."""
         spread, velocities = self._spread(position.tolist()), velocity.tolist()  # lists of floats: faster one by one
-        pybullet.setJointMotorControlArray(
-            self.body,
-            [self.joints[number] for number in self._motors],
-            pybullet.POSITION_CONTROL,
-            targetPositions=[spread[number] for number in self._motors],
-            targetVelocities=[self._multipliers[number] * velocities[self._columns[number]] for number in self._motors],
-            forces=self._forces,
-            positionGains=self._position_gains,
-            velocityGains=self._velocity_gains,
-            physicsClientId=self.client,
-        )
+        for number, gain, force, speed in zip(
+            self._motors, self._position_gains, self._forces, self._speeds, strict=True
+        ):
+            pybullet.setJointMotorControl2(
+                self.body,
+                self.joints[number],
+                pybullet.POSITION_CONTROL,
+                spread[number],
+                self._multipliers[number] * velocities[self._columns[number]],
+                force,
+                gain,
+                VELOCITY_GAIN,
+                speed,
+                self.client,
+            )
 
     def state(self) -> tuple[Array, Array]:
         """Returns measured (n,) positions and (n,) velocities."""

@@ -142,6 +142,20 @@ def test_servos_follow_a_smooth_motion_within_a_hundredth_of_a_radian(engine: En
     assert max(too_fast) < 0.1
 
 
+@pytest.mark.parametrize("joint", PROFILE.group_indices("arm"))
+def test_a_servo_that_was_held_off_catches_up_and_is_no_faster_than_its_joint(joint: int, engine: Engine) -> None:
+    """As when a hand slips off the edge that it pressed on: a stop for tracking allows no more than this error."""
+    load(engine)
+    target, fastest = HOME.copy(), 0.0
+    target[joint] -= np.sign(HOME[joint]) * PROFILE.tracking_tolerance[joint]
+    for _ in range(PHYSICS_HZ // 2):
+        engine.set_target(target, np.zeros(len(target)))
+        engine.step()
+        fastest = max(fastest, abs(engine.joint_state()[1][joint]))
+    assert fastest <= 1.06 * PROFILE.vector("velocity")[joint]
+    np.testing.assert_allclose(engine.joint_state()[0], target, atol=3e-3)
+
+
 def test_a_servo_exerts_no_more_than_it_can(engine: Engine) -> None:
     """The tool presses on the floor."""
     load(engine)
