@@ -15,8 +15,8 @@ from tendon.sim.robot_urdf import simulated_urdf
 ARM_GAIN, GRIPPER_GAIN = 0.4, 0.2
 """Part of its error that a servo means to take away in a step."""
 ARM_SPEED = 1.05
-"""At which a servo catches up at most, as a part of its joint's limit. Like the drives of real arms it does not snap back
-when what held the arm lets go."""
+"""At which a servo catches up at most, as a part of its joint's limit. Like the drives of real arms it does not snap
+back when what held the arm lets go."""
 WHITE, DARK = (0.93, 0.93, 0.93), (0.25, 0.25, 0.28)
 """Of a robot, and of its fingers."""
 
