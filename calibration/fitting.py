@@ -33,6 +33,8 @@ FINER = (1.33, 1.15, 1.07)
 """By what factors the best of them is tried again."""
 S = TypeVar("S", bound="State")
 Kept = npt.NDArray[np.bool_]
+Bases = list[tuple[slice, Array, Array]]
+"""For each view: its rows, (r, j) directions of unit length, (j,) how far a joint moves them [px/rad]."""
 
 
 class State(Protocol):
@@ -122,7 +124,7 @@ def fit(start: S, tell: Callable[[str], None] | None = None, shared_rad: float |
         if number and (before == kept).all():
             break
     residuals, jacobian = state.linearise()
-    rows, design = _whitened(state, residuals, jacobian, kept, ratio)
+    rows, design = _whitened(residuals, jacobian, kept, ratio, _bases(state, kept, ratio))
     _, by_change = state.prior()
     unknowns = jacobian.shape[2]
     sigma = max(np.sqrt(float(rows @ rows) / max(1, len(rows) - unknowns)), LEAST_SIGMA_PX)
@@ -151,18 +153,15 @@ def _widened(state: State, covariance: Array, kept: Kept, ratio: float) -> Array
     It is that of Student's distribution with as many degrees of freedom as tell that variance, and holds what another
     one would make of the estimate (Kackar and Harville 1984, Kenward and Roger 1997).
     """
-    shared = state.shared() if ratio else None
-    if shared is None:
+    bases = _bases(state, kept, ratio)
+    if not bases:
         return covariance
-    told = sum(
-        float(((ratio * singular**2 / (1.0 + ratio * singular**2)) ** 2).sum())
-        for _, (_, singular) in _bases(state, shared, kept)
-    )
+    told = sum(float(((ratio * singular**2 / (1.0 + ratio * singular**2)) ** 2).sum()) for _, _, singular in bases)
     freedom = max(told - len(covariance), LEAST_FREEDOM)
     residuals, jacobian = state.linearise()
     steps = []
     for factor in (1.0 / SLIGHTLY, SLIGHTLY):
-        rows, design = _whitened(state, residuals, jacobian, kept, ratio * factor, shared)
+        rows, design = _whitened(residuals, jacobian, kept, ratio * factor, bases)
         steps.append(invert(design.T @ design) @ (design.T @ rows))
     slope = (steps[1] - steps[0]) / (2.0 * np.log(SLIGHTLY))
     return np.asarray(covariance * (freedom / (freedom - 2.0)) + 4.0 / freedom * np.outer(slope, slope))
@@ -182,16 +181,10 @@ def _check_count(state: State, kept: Kept) -> None:
         )
 
 
-def _whitened(
-    state: State, residuals: Array, jacobian: Array, kept: Kept, ratio: float, shared: Array | None = None
-) -> tuple[Array, Array]:
+def _whitened(residuals: Array, jacobian: Array, kept: Kept, ratio: float, bases: Bases) -> tuple[Array, Array]:
     """Returns (2k,) residuals and (2k, m) derivatives of corners that count, with noise equal and independent."""
     rows, design = residuals[kept].reshape(-1), jacobian[kept].reshape(2 * int(kept.sum()), -1)
-    shared = state.shared() if shared is None and ratio else shared
-    if not ratio or shared is None:
-        return rows, design
-    rows, design = rows.copy(), design.copy()
-    for place, (directions, singular) in _bases(state, shared, kept):
+    for place, directions, singular in bases:
         less = 1.0 / np.sqrt(1.0 + ratio * singular**2) - 1.0
         for values in (rows, design):
             inside = directions.T @ values[place]
@@ -217,30 +210,35 @@ def _without_shared(state: State, residuals: Array, kept: Kept, ratio: float) ->
     return own
 
 
-def _bases(state: State, shared: Array, kept: Kept) -> list[tuple[slice, tuple[Array, Array]]]:
-    """Returns for each view where its rows are, and the directions in which its corners move together."""
-    groups, found, begin = state.groups[kept], [], 0
+def _bases(state: State, kept: Kept, ratio: float) -> Bases:
+    """Returns for each view where its rows are, and the directions in which its corners move together, and how far.
+
+    There are none where nothing is shared.
+    """
+    shared = state.shared() if ratio else None
+    if shared is None:
+        return []
+    groups, found, begin = state.groups[kept], Bases(), 0
     columns = shared[kept].reshape(2 * int(kept.sum()), -1)
     for count in np.bincount(groups):
         place = slice(begin, begin + 2 * int(count))
         begin = place.stop
         if count:
             directions, singular, _ = np.linalg.svd(columns[place], full_matrices=False)
-            found.append((place, (directions, singular)))
+            found.append((place, directions, singular))
     return found
 
 
 def _shared_ratio(state: State, kept: Kept, sigma: float) -> float:
     """Returns the ratio of variances, of a joint to a pixel, for which the residuals are most likely."""
-    shared = state.shared()
-    if shared is None:
+    bases = _bases(state, kept, 1.0)
+    if not bases:
         return 0.0
     residuals, jacobian = state.linearise()
     known, by_change = state.prior()
-    bases = _bases(state, shared, kept)
 
     def cost_of(ratio: float) -> float:
-        rows, design = _whitened(state, residuals, jacobian, kept, ratio, shared)
+        rows, design = _whitened(residuals, jacobian, kept, ratio, bases)
         normal = design.T @ design + sigma**2 * (by_change.T @ by_change)
         gradient = design.T @ rows + sigma**2 * (by_change.T @ known)
         scale = 1.0 / np.sqrt(np.maximum(np.diag(normal), 1e-24))
@@ -249,7 +247,7 @@ def _shared_ratio(state: State, kept: Kept, sigma: float) -> float:
         left = rows - design @ change
         freedom = len(rows) - len(change)
         cost = freedom * np.log(float(left @ left) / freedom)
-        cost += sum(float(np.log1p(ratio * singular**2).sum()) for _, (_, singular) in bases)
+        cost += sum(float(np.log1p(ratio * singular**2).sum()) for _, _, singular in bases)
         return float(cost + np.linalg.slogdet(scaled)[1] - 2 * np.log(scale).sum())
 
     costs = {ratio: cost_of(ratio) for ratio in SHARED_RATIOS.tolist()}
@@ -273,12 +271,13 @@ def _descend(state: S, kept: Kept, sigma: float, loss: float | None, ratio: floa
     """
     sigma = max(sigma, LEAST_SIGMA_PX)
     damping = 1e-3
-    shared = state.shared() if ratio else None
+    bases = _bases(state, kept, ratio)
 
-    def cost_of(at: S) -> tuple[float, Array, Array, Array, Array]:
+    def cost_of(at: S) -> tuple[float, Array, Array]:
+        """Returns the cost, its gradient and the normal matrix."""
         residuals, jacobian = at.linearise()
         known, by_change = at.prior()
-        rows, design = _whitened(at, residuals, jacobian, kept, ratio, shared)
+        rows, design = _whitened(residuals, jacobian, kept, ratio, bases)
         rows, design = rows / sigma, design / sigma
         if loss is None:
             cost, weights = float(rows @ rows), None
@@ -287,9 +286,9 @@ def _descend(state: S, kept: Kept, sigma: float, loss: float | None, ratio: floa
             cost, weights = float(loss**2 * np.log1p(square).sum()), np.repeat(1.0 / (1.0 + square), 2)
         cost += float(known @ known)
         weighted = design if weights is None else weights[:, None] * design
-        return cost, weighted.T @ rows + by_change.T @ known, weighted.T @ design + by_change.T @ by_change, rows, known
+        return cost, weighted.T @ rows + by_change.T @ known, weighted.T @ design + by_change.T @ by_change
 
-    cost, gradient, normal, _, _ = cost_of(state)
+    cost, gradient, normal = cost_of(state)
     for _ in range(STEPS):
         scale = 1.0 / np.sqrt(np.maximum(np.diag(normal), 1e-24))
         scaled = scale[:, None] * normal * scale
@@ -298,7 +297,7 @@ def _descend(state: S, kept: Kept, sigma: float, loss: float | None, ratio: floa
         answer = cost_of(trial)
         if np.isfinite(answer[0]) and answer[0] <= cost:
             gain = cost - answer[0]
-            state, (cost, gradient, normal, _, _) = trial, answer
+            state, (cost, gradient, normal) = trial, answer
             damping = max(damping / 5, 1e-9)
             if gain < 1e-9 * max(cost, 1e-9):
                 break

@@ -70,7 +70,7 @@ def zero_from_jig(joint: Joint, said: float, true: float, play: float = 0.001) -
 
 
 def direction(joint: Joint, said: float, turned: float) -> int:
-    """Returns the sign of a joint from a small motion.
+    """Returns the sign of a joint from a small motion between two poses.
 
     Args:
         joint: that was moved.

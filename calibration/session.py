@@ -1,7 +1,7 @@
 """A folder of views: what the rig is, and pictures with the joints they were taken at.
 
 session.yaml     robot, cameras (link, camera_info), boards (link)
-views.jsonl      a line a view: camera, board, picture, joints by name, speed, stamp_ns
+views.jsonl      a line a picture: camera, picture, joints by name, speed, stamp_ns
 NAME.png         pictures
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import cv2
@@ -19,7 +19,7 @@ import yaml
 
 from tendon.calibration.boards.board import Board
 from tendon.calibration.boards.detect import detect
-from tendon.calibration.cameras.camera_info import load_camera_info, load_covariance
+from tendon.calibration.cameras.camera_info import load_camera_info
 from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
 from tendon.calibration.transforms import Pose, from_quaternion
 from tendon.core.config import build
@@ -42,7 +42,7 @@ class SessionCamera:
 
 @dataclass(frozen=True, kw_only=True)
 class SessionBoard:
-    """A board, and the link that carries it.
+    """A board, and the link that carries it; its name is that under which the session has it.
 
     `known` is where a fixture holds it on that link, x, y, z [m] and the quaternion x, y, z, w.
     """
@@ -146,17 +146,15 @@ class Session:
                 raise ConfigError(f"{file} line {number} is no JSON: {error.msg}; delete the line") from error
             yield build(Shot, f"{file} line {number}", values)
 
-    def pixels(self, shot: Shot) -> Pixels:
-        """Returns a picture, (height, width, 3) RGB.
+    def pixels(self, picture: str) -> Pixels:
+        """Returns a picture by its file's name, (height, width, 3) RGB.
 
         Raises:
             ConfigError: it cannot be read.
         """
-        read = cv2.imread(str(self.folder / shot.picture), cv2.IMREAD_COLOR)
+        read = cv2.imread(str(self.folder / picture), cv2.IMREAD_COLOR)
         if read is None:
-            raise ConfigError(
-                f"{self.folder / shot.picture} is no picture that can be read: delete its line in {VIEWS}"
-            )
+            raise ConfigError(f"{self.folder / picture} is no picture that can be read: delete its line in {VIEWS}")
         return np.asarray(cv2.cvtColor(read, cv2.COLOR_BGR2RGB), dtype=np.uint8)
 
     def rig(self, profile: RobotProfile) -> Rig:
@@ -165,20 +163,17 @@ class Session:
         Raises:
             ConfigError: a camera's intrinsics cannot be read, or a link does not exist.
         """
-        cameras = tuple(
-            RigCamera(
-                name=name,
-                link=each.link,
-                model=load_camera_info(self.folder / each.camera_info),
-                refine=each.refine,
-                lens_covariance=load_covariance(self.folder / each.camera_info),
+        cameras = []
+        for name, each in self.setup.cameras.items():
+            model, covariance = load_camera_info(self.folder / each.camera_info)
+            cameras.append(
+                RigCamera(name=name, link=each.link, model=model, refine=each.refine, lens_covariance=covariance)
             )
-            for name, each in self.setup.cameras.items()
-        )
         boards = tuple(
-            RigBoard(board=each.board, link=each.link, known=_known(each.known)) for each in self.setup.boards.values()
+            RigBoard(board=replace(each.board, name=name), link=each.link, known=_known(each.known))
+            for name, each in self.setup.boards.items()
         )
-        return Rig(profile=profile, cameras=cameras, boards=boards, joints=self.setup.joints)
+        return Rig(profile=profile, cameras=tuple(cameras), boards=boards, joints=self.setup.joints)
 
     def views(
         self, rig: Rig, skip: Callable[[Shot, str], None] | None = None, step: Callable[[], None] | None = None
@@ -200,11 +195,11 @@ class Session:
                 raise CalibrationError(
                     f"{shot.picture}: joints lack {', '.join(missing)}: record them with the picture"
                 )
-            reasons = []
+            reasons, pixels = [], self.pixels(shot.picture)
             seen = 0
             for board in rig.boards:
                 try:
-                    corners = detect(board.board, self.pixels(shot), shot.picture)
+                    corners = detect(board.board, pixels, shot.picture)
                 except CalibrationError as error:
                     reasons.append(str(error))
                     continue

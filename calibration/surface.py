@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from tendon.calibration.transforms import Pose
 from tendon.core.errors import CalibrationError, ConfigError
-from tendon.core.files import set_aside
+from tendon.core.files import replace_file, set_aside
 from tendon.core.types import Array, freeze
 
+HEADING = "# Made by `tendon calibrate plane`: what is behind the plane is not entered.\n"
 LEAST_POINTS = 4
 LEAST_WIDTH_M = 0.05
 """Of the points, in the direction in which they are narrowest."""
@@ -29,7 +32,7 @@ class Surface:
         rms_m: of the distances of points that count.
         kept: (k,) which points count.
         tilt_deg: how surely its tilt is known, a standard deviation.
-        height_m: likewise its height in the middle of the points.
+        height_m: likewise its height in the middle of the points, or at the board's corner.
     """
 
     normal: Array
@@ -94,21 +97,24 @@ def plane_through(points: Array, above: Array | None = None) -> Surface:
     )
 
 
-def plane_of_board(place: Pose, thickness_m: float = 0.0) -> Surface:
+def plane_of_board(place: Pose, covariance: Array, thickness_m: float = 0.0) -> Surface:
     """Returns the plane that a board lies on.
 
     Args:
         place: of the board in the base frame; it is seen from the free side.
+        covariance: (6, 6) of a change of that place.
         thickness_m: of the board.
     """
     normal = -place.rotation[:, 2]
+    across = np.eye(3) - np.outer(normal, normal)
+    tilt = np.linalg.eigvalsh(across @ covariance[3:, 3:] @ across)[-1]
     return Surface(
         normal=normal,
         offset=float(normal @ place.translation) - thickness_m,
         rms_m=0.0,
         kept=np.ones(0, bool),
-        tilt_deg=0.0,
-        height_m=0.0,
+        tilt_deg=math.degrees(math.sqrt(max(float(tilt), 0.0))),
+        height_m=math.sqrt(max(float(normal @ covariance[:3, :3] @ normal), 0.0)),
     )
 
 
@@ -118,15 +124,12 @@ def write_environment(surface: Surface, file: Path, body: str = "table") -> Path
     Raises:
         ConfigError: it cannot be written.
     """
-    normal = ", ".join(f"{value:.6f}" for value in surface.normal / np.linalg.norm(surface.normal))
-    text = (
-        "# Made by `tendon calibrate plane`: what is behind the plane is not entered.\n"
-        f"bodies:\n  {body}:\n    - {{normal: [{normal}], offset: {surface.offset:.5f}}}\n"
-    )
+    normal = surface.normal / np.linalg.norm(surface.normal)
+    plane = {"normal": [round(float(value), 6) for value in normal], "offset": round(surface.offset, 5)}
+    text = HEADING + yaml.safe_dump({"bodies": {body: [plane]}}, default_flow_style=None, allow_unicode=True)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         kept = set_aside(file)
-        file.write_text(text, encoding="utf-8")
+        replace_file(file, text.encode())
     except OSError as error:
         raise ConfigError(f"environment {file} cannot be written: {error.strerror}; choose another place") from error
     return kept

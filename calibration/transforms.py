@@ -6,8 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
+from tendon.core.errors import ConfigError
 from tendon.core.types import Array, freeze
+
+LEAST_LENGTH = 1e-9
+"""Of a quaternion."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,70 +61,43 @@ class Pose:
     @property
     def quaternion(self) -> tuple[float, float, float, float]:
         """x, y, z, w with w at least 0."""
-        x, y, z = log(self.rotation)
-        angle = math.sqrt(x * x + y * y + z * z)
-        scale = 0.5 if angle < 1e-9 else math.sin(angle / 2) / angle
-        return x * scale, y * scale, z * scale, math.cos(angle / 2)
-
-
-IDENTITY = Pose(rotation=np.eye(3), translation=np.zeros(3))
-
-
-def skew(vector: Array) -> Array:
-    """Returns (3, 3): the matrix whose product with a vector is the cross product."""
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        values = np.asarray(pin.Quaternion(np.array(self.rotation)).coeffs())
+        x, y, z, w = (values if values[3] >= 0 else -values).tolist()
+        return x, y, z, w
 
 
 def exp(vector: Array) -> Array:
-    """Returns the (3, 3) rotation of a (3,) rotation vector [rad] (Rodrigues)."""
-    angle = float(np.linalg.norm(vector))
-    matrix = skew(vector)
-    if angle < 1e-8:
-        return np.eye(3) + matrix
-    return np.asarray(
-        np.eye(3) + math.sin(angle) / angle * matrix + (1 - math.cos(angle)) / angle**2 * (matrix @ matrix)
-    )
+    """Returns the (3, 3) rotation of a (3,) rotation vector [rad]."""
+    return np.asarray(pin.exp3(vector))
 
 
 def log(rotation: Array) -> Array:
     """Returns the (3,) rotation vector [rad], at most pi long, of a (3, 3) rotation."""
-    twist = np.array(
-        [rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]]
-    )
-    sine, cosine = float(np.linalg.norm(twist)) / 2, (float(np.trace(rotation)) - 1) / 2
-    angle = math.atan2(sine, cosine)
-    if sine > 1e-6:
-        return np.asarray(twist * (angle / (2 * sine)))
-    if cosine > 0:
-        return twist / 2
-    # Half a turn: the axis is in the symmetric part.
-    outer = (rotation + np.eye(3)) / 2
-    column = outer[:, int(np.argmax(np.diag(outer)))]
-    return np.asarray(angle * column / np.linalg.norm(column))
+    return np.asarray(pin.log3(rotation))
 
 
 def from_quaternion(x: float, y: float, z: float, w: float) -> Array:
-    """Returns the (3, 3) rotation of a quaternion of any length but 0."""
-    vector, norm = np.array([x, y, z]), math.sqrt(x * x + y * y + z * z + w * w)
-    length = float(np.linalg.norm(vector))
-    if length < 1e-12 * norm:
-        return np.eye(3)
-    return exp(vector / length * (2 * math.atan2(length, w)))
+    """Returns the (3, 3) rotation of a quaternion of any length but 0.
+
+    Raises:
+        ConfigError: it is 0 long, or a number is not finite.
+    """
+    values = np.array([x, y, z, w])
+    length = float(np.linalg.norm(values))
+    if not (length > LEAST_LENGTH and math.isfinite(length)):
+        raise ConfigError(f"quaternion is {values.tolist()}, must have a length above 0: 0, 0, 0, 1 turns nothing")
+    return np.asarray(pin.Quaternion(values / length).matrix())
+
+
+def mm_and_deg(change: Array) -> tuple[float, float]:
+    """Returns how far a (6,) change of a pose goes [mm], and how far it turns [deg]."""
+    return 1000 * float(np.linalg.norm(change[:3])), math.degrees(float(np.linalg.norm(change[3:])))
 
 
 def nearest_rotation(matrix: Array) -> Array:
     """Returns the (3, 3) rotation nearest to a matrix (orthogonal Procrustes)."""
     u, _, vt = np.linalg.svd(matrix)
     return np.asarray(u @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(u @ vt)))]) @ vt)
-
-
-def mean_pose(poses: list[Pose]) -> Pose:
-    """Returns the pose in the middle: the mean of origins, and the rotation nearest to the mean of rotations."""
-    return Pose(
-        rotation=nearest_rotation(np.mean([pose.rotation for pose in poses], axis=0)),
-        translation=np.median([pose.translation for pose in poses], axis=0),
-    )
 
 
 def skews(vectors: Array) -> Array:

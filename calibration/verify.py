@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,8 +11,9 @@ from tendon.calibration.fitting import fit
 from tendon.calibration.results.record import CalibrationRecord
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.parts import Rig, View
-from tendon.calibration.rig.solve import first_guess
+from tendon.calibration.rig.solve import first_guess, views_that_tell
 from tendon.calibration.rig.state import RigState
+from tendon.calibration.transforms import mm_and_deg
 from tendon.calibration.words import survival_6, within
 from tendon.core.errors import CalibrationError, MismatchError
 
@@ -107,19 +107,22 @@ def verify(record: CalibrationRecord, rig: Rig, views: Sequence[View]) -> Verifi
 
     Raises:
         MismatchError: the calibration is of another robot, or lacks a camera.
-        CalibrationError: too few views.
+        CalibrationError: the robot moved in one, or too few views from different poses.
     """
     if record.robot != rig.profile.name:
         raise MismatchError(
             f"the calibration is of robot {record.robot}, the views are of {rig.profile.name}: take views of that robot"
         )
+    chain = Chain(rig.profile)
+    views = views_that_tell(rig, views, chain)
     for camera in rig.cameras:
         if camera.name not in record.cameras:
             raise MismatchError(f"the calibration has no camera {camera.name}: it has {', '.join(record.cameras)}")
         seen = sum(view.camera == camera.name for view in views)
         if seen < LEAST_VIEWS:
             raise CalibrationError(
-                f"camera {camera.name} has {seen} views with a board, needed are {LEAST_VIEWS}, better 8: take more"
+                f"camera {camera.name} has {seen} views with a board, from different poses, needed are {LEAST_VIEWS}, "
+                "better 8: take more"
             )
     cameras = tuple(replace(c, model=record.cameras[c.name].model, refine=False) for c in rig.cameras)
     # As sure as they were calibrated: taken for exact, what they are off by would be a drift of the camera.
@@ -135,7 +138,6 @@ def verify(record: CalibrationRecord, rig: Rig, views: Sequence[View]) -> Verifi
     names = rig.profile.joint_names
     zeros = np.array([record.joints[name].zero if name in record.joints else 0.0 for name in names])
     true = [replace(view, joints=view.joints - zeros) for view in views]
-    chain = Chain(rig.profile)
     places, boards = first_guess(fixed, true, chain, {c.name: record.cameras[c.name].place.pose for c in cameras})
     state = RigState(
         rig=fixed,
@@ -152,7 +154,7 @@ def verify(record: CalibrationRecord, rig: Rig, views: Sequence[View]) -> Verifi
         old = record.cameras[camera.name].place
         change = old.pose.change_to(found.state.cameras[camera.name])
         spot = spots["camera", camera.name]
-        covariance = found.covariance[spot, spot] + np.array(old.covariance)
+        covariance = found.covariance[spot, spot] + old.spread
         if joints:
             # Both places lean on the same zeros: what those are off by moves both, and is no drift.
             columns = [spots["joint", name].start for name in joints]
@@ -160,7 +162,7 @@ def verify(record: CalibrationRecord, rig: Rig, views: Sequence[View]) -> Verifi
             common = leaning @ np.array(record.cameras[camera.name].with_zeros).T
             covariance = covariance - common - common.T
         doubt = survival_6(float(change @ np.linalg.solve(covariance, change)))
-        away, turned = 1000 * float(np.linalg.norm(change[:3])), math.degrees(float(np.linalg.norm(change[3:])))
+        away, turned = mm_and_deg(change)
         mm, deg = within(covariance)
         drifts.append(
             CameraDrift(

@@ -21,7 +21,7 @@ from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
 from tendon.calibration.rig.solve import RigCalibration, solve
 from tendon.calibration.rig.state import RigState
-from tendon.calibration.transforms import Pose, exp
+from tendon.calibration.transforms import Pose, exp, mm_and_deg
 from tendon.calibration.verify import Verification, verify
 from tendon.core.errors import CalibrationError
 from tendon.demo.calibration.lens import Flaws
@@ -61,16 +61,14 @@ class Trial:
 
     def error(self, found: RigCalibration) -> tuple[float, float]:
         """Returns how far the camera is off, mm and deg."""
-        change = found.state.cameras[CAMERA].change_to(self.camera)
-        return 1000 * float(np.linalg.norm(change[:3])), float(np.degrees(np.linalg.norm(change[3:])))
+        return mm_and_deg(found.state.cameras[CAMERA].change_to(self.camera))
 
     def error_of(self, values: list[float]) -> tuple[float, float]:
         """Returns the same of a row-major 4 x 4 pose."""
         pose = np.array(values).reshape(4, 4)
         if not np.isfinite(pose).all():
             return 1e3, 180.0
-        change = Pose(rotation=pose[:3, :3], translation=pose[:3, 3]).change_to(self.camera)
-        return 1000 * float(np.linalg.norm(change[:3])), float(np.degrees(np.linalg.norm(change[3:])))
+        return mm_and_deg(Pose(rotation=pose[:3, :3], translation=pose[:3, 3]).change_to(self.camera))
 
     def zero_error(self, found: RigCalibration) -> float:
         """Returns the largest error of a zero [deg]; one that was held counts in full."""

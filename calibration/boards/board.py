@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
@@ -22,7 +21,6 @@ DICTIONARIES = {
 """OpenCV's dictionaries of markers, by name."""
 QUIET_SHARE = 0.5
 """White round a board, in squares: a detector needs it."""
-Cells = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,13 +124,3 @@ class Board:
                 for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
             ]
         return runs
-
-    def picture(self, pixels_per_m: float) -> npt.NDArray[np.uint8]:
-        """Returns (height, width) of it with white around, 0 or 255, `QUIET_SHARE` squares wide."""
-        quiet = QUIET_SHARE * self.square_m
-        width, height = (round((side + 2 * quiet) * pixels_per_m) for side in self.size_m)
-        drawn = np.full((height, width), 255, np.uint8)
-        for x, y, wide, high in self.black():
-            left, top, right, bottom = (round((value + quiet) * pixels_per_m) for value in (x, y, x + wide, y + high))
-            drawn[top:bottom, left:right] = 0
-        return drawn

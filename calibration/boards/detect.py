@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.calibration.boards.board import DICTIONARIES, Board
-from tendon.calibration.boards.sharpness import Sharpness, measure_sharpness
+from tendon.calibration.boards.sharpness import measure_sharpness
 from tendon.core.errors import CalibrationError
 from tendon.core.types import Array, freeze
 
@@ -34,7 +34,6 @@ class Detection:
         pixels: (k, 2) column and row, the centre of the first pixel at 0, 0.
         width: of the picture [px].
         height: likewise.
-        sharpness: of its edges; `None` where the pixels were not seen, as in a test.
         rejected: corners that did not fit the others.
     """
 
@@ -42,7 +41,6 @@ class Detection:
     pixels: Array
     width: int
     height: int
-    sharpness: Sharpness | None = None
     rejected: int = 0
 
     def __post_init__(self) -> None:
@@ -58,7 +56,6 @@ class Detection:
             pixels=self.pixels[kept],
             width=self.width,
             height=self.height,
-            sharpness=self.sharpness,
             rejected=self.rejected + int((~kept).sum()),
         )
 
@@ -98,9 +95,7 @@ def detect(board: Board, picture: Pixels, where: str = "picture") -> Detection:
                 f"{where}: edges of board {board.name} are blurred by {sharpness.blur_px:.1f} px, at most "
                 f"{MAX_BLUR_PX:.0f}: focus the lens, wait until the robot is at rest, shorten the exposure"
             )
-    return Detection(
-        ids=found.ids, pixels=found.pixels, width=width, height=height, sharpness=sharpness, rejected=found.rejected
-    )
+    return found
 
 
 def fits_plane(board: Board, ids: npt.NDArray[np.int64], pixels: Array) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""How sharp and how bright a board is in a picture, measured at the edges of its squares."""
+"""How sharp and how full of contrast a board is in a picture, measured at the edges of its squares."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ class Sharpness:
     Attributes:
         blur_px: standard deviation of a Gaussian that blurs a step as much as its edges are [px].
         contrast: between its black and white, of 255.
-        brightness: of its white, of 255.
     """
 
     blur_px: float
     contrast: float
-    brightness: float
 
 
 def measure_sharpness(
@@ -49,7 +47,7 @@ def measure_sharpness(
         pairs = [(k, k - k % 4 + (k + 1) % 4) for k in found if k - k % 4 + (k + 1) % 4 in found]
         cells = board.opencv().getDictionary().markerSize + 2
         reach = 0.9 * min(1.0 / cells, (board.square_m - board.marker_m) / board.marker_m / 2)
-    widths, contrasts, whites = [], [], []
+    widths, contrasts = [], []
     for one, other in pairs:
         a, b = found[one], found[other]
         across = np.array([a[1] - b[1], b[0] - a[0]])
@@ -65,9 +63,6 @@ def measure_sharpness(
         slope = np.abs(np.diff(profile)).max() / (2 * np.linalg.norm(half) / (SAMPLES - 1))
         widths.append((high - low) / slope / np.sqrt(2 * np.pi))
         contrasts.append(high - low)
-        whites.append(high)
     if len(widths) < MIN_EDGES:
         return None
-    return Sharpness(
-        blur_px=float(np.median(widths)), contrast=float(np.median(contrasts)), brightness=float(np.median(whites))
-    )
+    return Sharpness(blur_px=float(np.median(widths)), contrast=float(np.median(contrasts)))

@@ -10,7 +10,7 @@ import yaml
 
 from tendon.calibration.cameras.model import ROS_NAMES, CameraModel
 from tendon.core.errors import ConfigError
-from tendon.core.files import set_aside
+from tendon.core.files import replace_file, set_aside
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
 
@@ -44,33 +44,15 @@ def write_camera_info(model: CameraModel, name: str, file: Path, covariance: Arr
     if covariance is not None:
         values[COVARIANCE] = [[float(f"{value:.9g}") for value in row] for row in covariance]
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         kept = set_aside(file)
-        file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+        replace_file(file, yaml.safe_dump(values, sort_keys=False).encode())
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}; choose another place") from error
     return kept
 
 
-def load_covariance(file: Path) -> Array | None:
-    """Returns the covariance of intrinsics that a file has, `None` where it has none.
-
-    Raises:
-        ConfigError: it is none of the file's model.
-    """
-    model = load_camera_info(file)
-    values = parse_yaml(file.read_bytes(), str(file)).get(COVARIANCE)
-    if values is None:
-        return None
-    count = len(model.values)
-    try:
-        return freeze(COVARIANCE, values, (count, count))
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{file} {COVARIANCE} must be {count} x {count} numbers: {error}") from error
-
-
-def load_camera_info(file: Path) -> CameraModel:
-    """Returns the intrinsics of a file.
+def load_camera_info(file: Path) -> tuple[CameraModel, Array | None]:
+    """Returns the intrinsics of a file and their covariance, `None` where it has none.
 
     Raises:
         ConfigError: it cannot be read, or is none.
@@ -83,7 +65,7 @@ def load_camera_info(file: Path) -> CameraModel:
         lens = {ros: lens for lens, ros in ROS_NAMES.items()}[values["distortion_model"]]
         matrix = np.array(values["camera_matrix"]["data"], dtype=np.float64).reshape(3, 3)
         bent = np.array(values["distortion_coefficients"]["data"], dtype=np.float64)
-        return CameraModel(
+        model = CameraModel(
             lens=lens,  # type: ignore[arg-type]
             width=int(values["image_width"]),
             height=int(values["image_height"]),
@@ -96,6 +78,13 @@ def load_camera_info(file: Path) -> CameraModel:
             f"{file} is no camera_info of a plumb_bob or equidistant camera ({type(error).__name__}: {error}); "
             "`tendon calibrate intrinsics` makes one"
         ) from error
+    if values.get(COVARIANCE) is None:
+        return model, None
+    count = len(model.values)
+    try:
+        return model, freeze(COVARIANCE, values[COVARIANCE], (count, count))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{file} {COVARIANCE} must be {count} x {count} numbers: {error}") from error
 
 
 def _matrix(values: np.ndarray) -> dict[str, Any]:

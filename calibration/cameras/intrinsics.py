@@ -29,8 +29,7 @@ class Intrinsics:
     Attributes:
         model: the camera.
         covariance: (4 + d, 4 + d) of `model.values`.
-        views: numbers of the pictures that were used.
-        view_rms_px: of the reprojection error, of each of them.
+        view_rms_px: of the reprojection error, of each view.
         rms_px: of all corners that count, a column and a row each.
         corners: how many count.
         rejected: how many do not.
@@ -39,7 +38,6 @@ class Intrinsics:
 
     model: CameraModel
     covariance: Array
-    views: tuple[int, ...]
     view_rms_px: tuple[float, ...]
     rms_px: float
     corners: int
@@ -85,7 +83,6 @@ def calibrate_intrinsics(
     return Intrinsics(
         model=refined.model,
         covariance=refined.covariance,
-        views=tuple(range(len(views))),
         view_rms_px=refined.view_rms_px,
         rms_px=refined.rms_px,
         corners=int(sum(kept.sum() for kept in refined.kept)),

@@ -15,7 +15,7 @@ from tendon.control.homing.planner import HomePlanner
 from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import StoppedError
-from tendon.core.types import Array, Command, Observation
+from tendon.core.types import ActionChunk, Array, Command, Observation
 from tendon.robots.profile import RobotProfile
 
 NEAR = 2e-3
@@ -104,6 +104,19 @@ class Guide:
                 )
         return self._joints()
 
+    def play(self, rows: Array, step_ns: int, watch: Callable[[Observation, Tick], None]) -> None:
+        """Follows (k, n) rows, one each `step_ns`, and calls `watch` with joints and answer of every tick.
+
+        Raises:
+            StoppedError: it was stopped; the message says why.
+        """
+        now_ns = self._robot.now_ns
+        start_ns = now_ns + self._controller.lead_ns
+        chunk = ActionChunk(actions=rows, start_ns=start_ns, step_ns=step_ns, observation_stamp_ns=now_ns)
+        self._controller.submit(chunk, now_ns)
+        while self._robot.now_ns < chunk.end_ns + SETTLE_NS:
+            self._tick(watch)
+
     def stop(self, why: str) -> None:
         """Stops the robot and waits until it rests: the first thing to do after Ctrl-C."""
         self._controller.stop(Reason(Cause.REQUESTED, why))
@@ -120,14 +133,16 @@ class Guide:
         position, velocity = self._robot.observe_joints()
         return Observation(stamp_ns=self._robot.now_ns, joint_position=position, joint_velocity=velocity)
 
-    def _tick(self) -> Tick:
-        tick = self._controller.tick(self._robot.now_ns, self._joints())
+    def _tick(self, watch: Callable[[Observation, Tick], None] | None = None) -> Tick:
+        joints = self._joints()
+        tick = self._controller.tick(self._robot.now_ns, joints)
+        if watch is not None:
+            watch(joints, tick)
         self._send(tick)
         if not tick.mode.moving:
             raise StoppedError(
-                f"the robot was stopped: {'; '.join(tick.reasons) or tick.mode.value}; see to the cause, then go "
-                "on with the "
-                "same folder: views that are there are kept"
+                f"the robot was stopped: {'; '.join(tick.reasons) or tick.mode.value}; see to the cause, then lead it "
+                "with another guide: this one arms it no more"
             )
         return tick
 

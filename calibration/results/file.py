@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,8 +11,9 @@ import yaml
 
 from tendon.calibration.results.record import CalibrationRecord
 from tendon.core.config import build
-from tendon.core.errors import ConfigError, IntegrityError
-from tendon.robots.calibration import read_calibration, values_digest
+from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file, set_aside
+from tendon.robots.calibration import check_made, read_calibration, values_digest
 
 HEADING = "# Made by `tendon calibrate`. Lengths in m, angles in rad, images in px. Changed by hand, it is refused.\n"
 
@@ -27,14 +25,9 @@ def load_record(file: Path) -> CalibrationRecord:
         ConfigError: it cannot be read, is of another format, or a value is missing or wrong.
         IntegrityError: its values are not those it was written with.
     """
-    values = dict(read_calibration(file))
-    record = build(CalibrationRecord, f"calibration {file}", values)
-    said = values.pop("sha256", "")
-    if values_digest(values, f"calibration {file}") != said:
-        raise IntegrityError(
-            f"calibration {file} was changed after it was written: take the backup beside it, or calibrate again"
-        )
-    return record
+    values = read_calibration(file)
+    check_made(values, f"calibration {file}")
+    return build(CalibrationRecord, f"calibration {file}", values)
 
 
 def write_record(record: CalibrationRecord, file: Path) -> Path | None:
@@ -47,34 +40,20 @@ def write_record(record: CalibrationRecord, file: Path) -> Path | None:
     values.pop("sha256")
     values["sha256"] = values_digest(values, f"calibration {file}")
     text = HEADING + yaml.dump(values, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    kept = None
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        if file.exists():
-            kept = _backup(file)
-            shutil.copy2(file, kept)
-        beside.replace(file)
+        kept = set_aside(file, f"-{_date(file)}")
+        replace_file(file, text.encode())
     except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
         raise ConfigError(f"calibration {file} cannot be written: {error.strerror}; choose another place") from error
     return kept
 
 
-def _backup(file: Path) -> Path:
-    """Returns a name beside a file that is not taken."""
+def _date(file: Path) -> str:
+    """Returns the date of what is there, as a name of a file may have it."""
     try:
-        date = str(read_calibration(file).get("date", "")).replace(":", "").replace(" ", "T")
+        return str(read_calibration(file).get("date", "before")).replace(":", "").replace(" ", "T")
     except ConfigError:
-        date = ""
-    stem = f"{file.stem}-{date or 'before'}"
-    for number in range(1, 10_000):
-        kept = file.with_name(f"{stem}{'' if number == 1 else f'-{number}'}{file.suffix}")
-        if not kept.exists():
-            return kept
-    raise ConfigError(f"{file.parent} has 10000 backups of {file.name}: move some away")
+        return "before"
 
 
 class _Dumper(yaml.SafeDumper):

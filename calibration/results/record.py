@@ -9,11 +9,13 @@ from datetime import datetime, timezone
 import numpy as np
 
 from tendon.calibration.cameras.model import CameraModel, Lens
-from tendon.calibration.rig.solve import RigCalibration, model_of
+from tendon.calibration.rig.solve import RigCalibration
 from tendon.calibration.transforms import Pose, from_quaternion
+from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
+from tendon.core.types import Array
+from tendon.robots.calibration import FORMAT
 
-FORMAT = 1
 Numbers = tuple[float, ...]
 
 
@@ -37,6 +39,11 @@ class Place:
     def pose(self) -> Pose:
         """The same as a pose."""
         return Pose(rotation=from_quaternion(*self.rotation), translation=np.array(self.translation))
+
+    @property
+    def spread(self) -> Array:
+        """(6, 6) the covariance."""
+        return np.array(self.covariance)
 
     def __post_init__(self) -> None:
         if len(self.translation) != 3 or len(self.rotation) != 4 or np.shape(self.covariance) != (6, 6):
@@ -135,8 +142,6 @@ class CalibrationRecord:
     sha256: str = ""
 
     def __post_init__(self) -> None:
-        if self.format != FORMAT:
-            raise ConfigError(f"format is {self.format}, this Tendon reads {FORMAT}: calibrate again")
         object.__setattr__(self, "zero_covariance", tuple(tuple(row) for row in self.zero_covariance))
         count = len(self.joints)
         if np.shape(self.zero_covariance) != ((count, count) if count else (0,)):
@@ -145,15 +150,37 @@ class CalibrationRecord:
             if count and np.shape(camera.with_zeros) != (6, count):
                 raise ConfigError(f"camera {name} with_zeros must have 6 rows of {count}: calibrate again")
 
+    def board(self, name: str, link: str) -> Place:
+        """Returns where a board lies on a link.
 
-def record_of(found: RigCalibration, verdict: str, date: datetime | None = None) -> CalibrationRecord:
+        Raises:
+            ConfigError: it is none of the calibration, or on another link.
+        """
+        if name not in self.boards:
+            raise ConfigError(f"the calibration has no board {name}{closest(name, tuple(self.boards))}")
+        if self.boards[name].link != link:
+            raise ConfigError(
+                f"board {name} is on link {self.boards[name].link}, must be on {link}: take one that lies still"
+            )
+        return self.boards[name]
+
+
+def without_cameras(robot: str, zeros: Mapping[str, JointRecord]) -> CalibrationRecord:
+    """Returns a calibration of joints alone, whose zeros were found one by one."""
+    rows = tuple(tuple(zeros[one].deviation ** 2 if one == other else 0.0 for other in zeros) for one in zeros)
+    return CalibrationRecord(
+        robot=robot, date=_now(), cameras={}, joints=dict(zeros), zero_covariance=rows, sigma_px=0.0
+    )
+
+
+def record_of(found: RigCalibration, verdict: str) -> CalibrationRecord:
     """Returns what is kept of a calibration."""
     state, fit = found.state, found.fit
     rig, cameras, places = state.rig, {}, state.places()
     columns = [places["joint", joint].start for joint in rig.joints]
     square, groups = np.mean(fit.residuals**2, axis=1), state.groups
     for camera in rig.cameras:
-        model = model_of(found, camera.name)
+        model = state.models[camera.name]
         mine = np.array([view.camera == camera.name for view in state.views])
         counted = mine[groups] & fit.kept
         cameras[camera.name] = CameraRecord(
@@ -175,11 +202,12 @@ def record_of(found: RigCalibration, verdict: str, date: datetime | None = None)
         for board in rig.boards
     }
     joints = {
-        name: JointRecord(zero=_rounded(zero), deviation=_rounded(spread)) for name, (zero, spread) in _zeros(found)
+        name: JointRecord(zero=_rounded(zero), deviation=_rounded(spread))
+        for name, (zero, spread) in ((joint, found.zero(joint)) for joint in rig.joints)
     }
     return CalibrationRecord(
         robot=rig.profile.name,
-        date=(date or datetime.now(timezone.utc)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        date=_now(),
         cameras=cameras,
         boards=boards,
         joints=joints,
@@ -191,8 +219,8 @@ def record_of(found: RigCalibration, verdict: str, date: datetime | None = None)
     )
 
 
-def _zeros(found: RigCalibration) -> list[tuple[str, tuple[float, float]]]:
-    return [(joint, found.zero(joint)) for joint in found.state.rig.joints]
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _place(link: str, pose: Pose, covariance: np.ndarray) -> Place:

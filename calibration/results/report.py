@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from tendon.calibration.results.drawing import bars, coverage, scatter, with_corners
-from tendon.calibration.rig.diagnosis import diagnose
+from tendon.calibration.rig.diagnosis import diagnose, zeros_too_far
 from tendon.calibration.rig.solve import RigCalibration
 from tendon.calibration.words import GOOD_DEG, GOOD_MM, describe_place, within
 from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file
 
 PICTURES = 6
 STYLE = """
@@ -53,9 +54,9 @@ def sentences(found: RigCalibration) -> list[str]:
     return said
 
 
-def verdict(found: RigCalibration) -> tuple[bool, list[str]]:
-    """Returns whether a calibration is good, and what is wrong with it, each with the fix."""
-    wrong = diagnose(found)
+def faults(found: RigCalibration) -> list[str]:
+    """Returns what is wrong with a calibration, each with the fix; nothing where it is good."""
+    wrong = [*zeros_too_far(found), *diagnose(found)]
     for camera in found.state.rig.cameras:
         mm, deg = within(found.covariance("camera", camera.name))
         if mm > 2 * GOOD_MM or deg > 2 * GOOD_DEG:
@@ -64,31 +65,32 @@ def verdict(found: RigCalibration) -> tuple[bool, list[str]]:
                 f"{GOOD_MM:g} and "
                 f"{GOOD_DEG:g}: take more views, nearer to the board, turned further"
             )
-    return not wrong, wrong
+    return wrong
 
 
 def write_report(
     found: RigCalibration,
+    wrong: Sequence[str],
     file: Path,
-    pictures: Mapping[str, npt.NDArray[np.uint8]] | None = None,
+    pixels_of: Callable[[str], npt.NDArray[np.uint8]] | None = None,
     notes: Sequence[str] = (),
 ) -> None:
     """Writes the page.
 
     Args:
         found: the calibration.
+        wrong: with it, see `faults`.
         file: to write.
-        pictures: of views, by their name; a few are shown, the worst first.
+        pixels_of: returns the picture of a view by its name; a few are shown, the worst first.
         notes: further sentences, such as of latencies.
 
     Raises:
         ConfigError: it cannot be written.
     """
     state, fit = found.state, found.fit
-    good, wrong = verdict(found)
     parts = [f"<h1>Calibration of {html.escape(state.rig.profile.name)}</h1>"]
-    said = "Good: use it." if good else "Not to be used: " + "; ".join(wrong) + "."
-    parts.append(f'<p class="verdict {"good" if good else "bad"}">{html.escape(said)}</p>')
+    said = "Not to be used: " + "; ".join(wrong) + "." if wrong else "Good: use it."
+    parts.append(f'<p class="verdict {"bad" if wrong else "good"}">{html.escape(said)}</p>')
     parts.append("<h2>What was found, and how sure</h2><ul>")
     parts += [f"<li>{html.escape(text)}.</li>" for text in (*sentences(found), *notes)]
     parts.append(
@@ -119,21 +121,19 @@ def write_report(
         parts.append(scatter(fit.residuals[mine], fit.kept[mine], max(fit.sigma_px, 0.05)))
         parts.append(bars(rms[owners == camera.name].tolist(), [view.name for view in views], "px"))
         parts.append(coverage([view.found for view in views]))
-    if pictures:
+    if pixels_of is not None:
         parts.append("<h2>Views, the worst first</h2><div>")
         for k in np.argsort(-np.nan_to_num(rms))[:PICTURES].tolist():
             view = state.views[k]
-            if view.name in pictures:
-                shown = with_corners(pictures[view.name], view.found, fit.kept[groups == k])
-                text = f"{view.name}: camera {view.camera}, board {view.board}, {rms[k]:.2f} px"
-                parts.append(f"<figure>{shown}<figcaption>{html.escape(text)}</figcaption></figure>")
+            shown = with_corners(pixels_of(view.name), view.found, fit.kept[groups == k])
+            text = f"{view.name}: camera {view.camera}, board {view.board}, {rms[k]:.2f} px"
+            parts.append(f"<figure>{shown}<figcaption>{html.escape(text)}</figcaption></figure>")
         parts.append("</div>")
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>Calibration</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>"
     )
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(page, encoding="utf-8")
+        replace_file(file, page.encode())
     except OSError as error:
         raise ConfigError(f"report {file} cannot be written: {error.strerror}; choose another place") from error

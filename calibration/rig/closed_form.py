@@ -26,7 +26,8 @@ def check_turns(between: Sequence[Pose], what: str) -> None:
     """
     if len(between) < LEAST_VIEWS:
         raise CalibrationError(
-            f"{what}: {len(between)} views, needed are {LEAST_VIEWS}, better 15: take more, turned differently"
+            f"{what}: {len(between)} views from different poses, needed are {LEAST_VIEWS}, better 15: take more, the "
+            "hand turned by 30 deg and more, about two axes"
         )
     middle = nearest_rotation(np.mean([pose.rotation for pose in between], axis=0))
     turns = np.array([log(middle.T @ pose.rotation) for pose in between])

@@ -10,8 +10,10 @@ from tendon.calibration.cameras.locate import locate
 from tendon.calibration.fitting import Fit, fit
 from tendon.calibration.rig.solve import RigCalibration
 from tendon.calibration.rig.state import RigState
+from tendon.calibration.transforms import mm_and_deg
 from tendon.core.errors import CalibrationError
 from tendon.core.types import Array
+from tendon.robots.calibration import MAX_ZERO
 
 BAD_SIGMA_PX = 0.6
 """Of a corner: a sharp picture gives 0.05 to 0.3."""
@@ -46,6 +48,18 @@ def diagnose(found: RigCalibration) -> list[str]:
         f"corners left out, the robot {1000 * fit_.shared_rad:.1f} mrad off view by view; worst are "
         f"{', '.join(worst)}: look at "
         "them, check links of cameras and boards and the intrinsics, tighten what is loose, take the views again"
+    ]
+
+
+def zeros_too_far(found: RigCalibration) -> list[str]:
+    """Returns sentences about zeros with which no robot is loaded: a calibration with one is of no use to anybody."""
+    zeros = {joint: found.zero(joint)[0] for joint in found.state.rig.joints}
+    return [
+        f"joint {joint} is said to be {zero:+.3f} larger than it is, rad or m, at most {MAX_ZERO} is taken for a zero: "
+        "look whether its link is assembled as the URDF has it and whether the driver counts from there, then take the "
+        "views again"
+        for joint, zero in zeros.items()
+        if abs(zero) > MAX_ZERO
     ]
 
 
@@ -100,7 +114,7 @@ def _moved(found: RigCalibration) -> list[str]:
         if halves[where][0] > 0.7 * _cost(found.fit):
             continue  # two places fit hardly better than one
         step = halves[where][1]
-        away_mm, away_deg = 1000 * float(np.linalg.norm(step[:3])), float(np.degrees(np.linalg.norm(step[3:])))
+        away_mm, away_deg = mm_and_deg(step)
         if away_mm > 1.0 or away_deg > 0.15:
             said.append(
                 f"camera {camera.name}, or what it looks at, was moved between views {names[where - 1]} and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -156,7 +157,7 @@ MAX_SPEED = 0.01
 """Of a joint that rests, rad/s or m/s: at 0.1 m and 10 ms of exposure that is 0.01 mm."""
 
 
-def check_at_rest(views: list[View]) -> None:
+def check_at_rest(views: Sequence[View]) -> None:
     """Checks that the robot rested in every view.
 
     Raises:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tendon.calibration.cameras.locate import locate
-from tendon.calibration.cameras.model import CameraModel
-from tendon.calibration.fitting import Fit, fit
+from tendon.calibration.fitting import Fit, fit, invert
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.closed_form import check_turns, guess
 from tendon.calibration.rig.parts import Rig, View, check_at_rest
@@ -21,6 +20,8 @@ from tendon.core.types import Array
 MAX_ZERO_RAD = np.radians(0.3)
 """A zero that the views tell no better than this, a standard deviation, is left as it is."""
 
+SAME = 2e-4
+"""m or rad: between links of two views that are one."""
 SHARP_PX = 0.3
 """Of a corner in a picture that is good enough."""
 
@@ -30,15 +31,17 @@ class RigCalibration:
     """What the views tell.
 
     Attributes:
-        state: where everything is.
-        fit: the same with its residuals.
+        fit: where everything is, and what is left of each corner.
         held: joints whose zero the views do not tell: why, in words.
-        places: where in `fit.covariance` what is, see `RigState.places`.
     """
 
-    state: RigState
     fit: Fit[RigState]
     held: Mapping[str, str]
+
+    @property
+    def state(self) -> RigState:
+        """Where everything is."""
+        return self.fit.state
 
     def covariance(self, kind: str, name: str) -> Array:
         """Returns the covariance of a camera's or board's (6,) change, a joint's zero or a model's values."""
@@ -73,9 +76,8 @@ def solve(
         CalibrationError: the robot moved, views turn too little, or do not fit together; with the fix.
         ConfigError: a view names a camera or board that is not there.
     """
-    check_at_rest(list(views))
-    views = _without_repeats(rig, views)
     chain = Chain(rig.profile)
+    views = views_that_tell(rig, views, chain)
     cameras, boards = first_guess(rig, views, chain, dict(start or {}))
     state = RigState(
         rig=rig,
@@ -98,20 +100,26 @@ def solve(
     if more:
         found = fit(state, tell)
         held |= more
-    return RigCalibration(state=found.state, fit=found, held=held)
+    return RigCalibration(fit=found, held=held)
 
 
-def _without_repeats(rig: Rig, views: Sequence[View]) -> list[View]:
-    """Returns the views without all but the first of a board that does not move before a camera.
+def views_that_tell(rig: Rig, views: Sequence[View], chain: Chain) -> list[View]:
+    """Returns the views without those of a board that is before a camera as it was in one before.
 
     What a detector is off by is the same in each of them: they are one view, not many.
+
+    Raises:
+        CalibrationError: the robot moved in one.
+        ConfigError: a view names a camera or board that is not there.
     """
-    seen, kept = set[tuple[str, str]](), []
+    check_at_rest(views)
+    seen, kept = dict[tuple[str, str], list[Pose]](), []
     for view in views:
-        pair = (view.camera, view.board)
-        if rig.camera(view.camera).link != rig.board(view.board).link or pair not in seen:
+        place = chain.between(view.joints, rig.camera(view.camera).link, rig.board(view.board).link)
+        before = seen.setdefault((view.camera, view.board), [])
+        if all(np.abs(other.change_to(place)).max() > SAME for other in before):
             kept.append(view)
-        seen.add(pair)
+            before.append(place)
     return kept
 
 
@@ -175,7 +183,7 @@ def _without_unseen(state: RigState, sigma: float) -> tuple[RigState, dict[str, 
         design = jacobian.reshape(-1, state.size) / sigma
         _, known = state.prior()
         information = design.T @ design + known.T @ known
-        deviations = np.sqrt(np.maximum(np.diag(_inverse(information)), 0.0))
+        deviations = np.sqrt(np.maximum(np.diag(invert(information)), 0.0))
         places = state.places()
         spread = {joint: float(deviations[places["joint", joint]][0]) for joint in state.rig.joints}
         worst = max(spread, key=lambda joint: spread[joint])
@@ -185,12 +193,6 @@ def _without_unseen(state: RigState, sigma: float) -> tuple[RigState, dict[str, 
         rest = tuple(joint for joint in state.rig.joints if joint != worst)
         state = replace(state, rig=replace(state.rig, joints=rest))
     return state, held
-
-
-def _inverse(information: Array) -> Array:
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(information), 1e-24))
-    values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
-    return np.asarray(scale[:, None] * ((vectors / np.maximum(values, 1e-13)) @ vectors.T) * scale)
 
 
 def _twin(state: RigState, design: Array, known: Array, column: int) -> str:
@@ -211,8 +213,3 @@ def _twin(state: RigState, design: Array, known: Array, column: int) -> str:
     }
     kind, name = max(strength, key=lambda key: strength[key])
     return f"in these views it looks the same as {names[kind].format(name)}"
-
-
-def model_of(calibration: RigCalibration, camera: str) -> CameraModel:
-    """Returns the intrinsics of a camera, refined or as they were given."""
-    return calibration.state.models[camera]

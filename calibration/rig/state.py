@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -54,9 +55,7 @@ class RigState:
     @property
     def size(self) -> int:
         """m: how long a change is."""
-        rig = self.rig
-        refined = sum(len(self.models[camera.name].values) for camera in rig.cameras if camera.refine)
-        return 6 * len(rig.cameras) + 6 * len(rig.boards) + len(rig.joints) + refined + bool(self.scale_of)
+        return max(place.stop for place in self.places().values()) + bool(self.scale_of)
 
     def places(self) -> dict[tuple[str, str], slice]:
         """Returns where in a change what is: ("camera", name), ("board", name), ("joint", name), ("model", name)."""
@@ -72,12 +71,12 @@ class RigState:
 
     def linearise(self) -> tuple[Array, Array]:
         """See `State`."""
-        residuals, jacobian, _ = self._derive()
+        residuals, jacobian, _ = self._derived
         return residuals, jacobian
 
     def shared(self) -> Array | None:
         """See `State`: what the robot's joints would do to a view."""
-        return self._derive()[2] if self.shares_joints else None
+        return self._derived[2] if self.shares_joints else None
 
     def prior(self) -> tuple[Array, Array]:
         """See `State`: boards whose place is known, zeros and lenses that were calibrated before."""
@@ -124,8 +123,9 @@ class RigState:
         scale = self.scale + (change[-1] if self.scale_of else 0.0)
         return replace(self, cameras=cameras, boards=boards, zeros=zeros, models=models, scale=scale)
 
-    def _derive(self) -> tuple[Array, Array, Array]:
-        """Returns residuals, derivatives by a change, and those by the joints of the view's arm."""
+    @cached_property
+    def _derived(self) -> tuple[Array, Array, Array]:
+        """Residuals, derivatives by a change, and those by the joints of the view's arm."""
         groups, places = self.groups, self.places()
         names = self.rig.profile.joint_names
         columns = [names.index(joint) for joint in self.rig.joints]

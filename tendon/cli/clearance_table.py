@@ -52,7 +52,7 @@ def _report(profile: RobotProfile, environment: Environment | None, home: Array)
     clearance = Clearance(profile, environment)
     distances = clearance.distances(home)
     table = Table(title=f"{profile.name} at home", title_justify="left")
-    for column in ("between", "distance [mm]", "margin [mm]"):
+    for column in ("between", "distance, mm", "margin, mm"):
         table.add_column(column, justify="left" if column == "between" else "right")
     order = sorted(range(len(distances)), key=lambda k: float(distances[k] - clearance.margin[k]))
     for k in order[:SHOWN_ROWS]:

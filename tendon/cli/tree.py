@@ -139,6 +139,9 @@ def _load(module: str, name: str) -> Command:
     single.command(name, cls=Command, help=text, context_settings=settings)(imported.command)
     loaded = get_command(single)
     assert isinstance(loaded, Command)
+    for parameter in loaded.params:
+        if getattr(parameter, "help", None):
+            parameter.help = _as_markup(parameter.help)  # type: ignore[attr-defined]
     loaded.examples = examples
     if hasattr(imported, "notes"):
         loaded.notes = imported.notes()
@@ -153,11 +156,16 @@ def _docstring(module: ModuleType) -> tuple[str, str]:
         if heading in ("Example:", "Examples:"):
             examples = rest
         else:
-            prose.append(paragraph.replace("\n", " ").replace("[", "\\["))
+            prose.append(_as_markup(paragraph.replace("\n", " ")))
     return "\n\n".join(prose), examples
 
 
 def _first_line(source: Path) -> str:
     """Returns the first line of a file's docstring, as rich markup."""
     with source.open(encoding="utf-8") as file:
-        return file.readline().strip().lstrip("r").strip('"').replace("[", "\\[")
+        return _as_markup(file.readline().strip().lstrip("r").strip('"'))
+
+
+def _as_markup(text: str) -> str:
+    """Returns text as rich markup that prints it: a unit in brackets, such as [mm], is no style."""
+    return text.replace("[", "\\[")

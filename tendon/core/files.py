@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 from pathlib import Path
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file in one go, so that it survives a loss of power; its folder is made.
+    """Writes a file in one go, so that it survives a loss of power; its folder is made, its permissions stay.
+
+    A symbolic link stays one: what it leads to is replaced.
 
     Raises:
         OSError: it cannot be written; what was there stays.
     """
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.part")
-    with fresh.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    try:
+        with fresh.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, fresh)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
     _sync(path.parent)
 
 
@@ -35,17 +45,21 @@ def rename_durably(source: Path, target: Path) -> None:
     _sync(target.parent)
 
 
-def set_aside(path: Path) -> Path | None:
-    """Renames a file to NAME.before, or NAME.before2 and so on; returns where it is now, `None` where there was none.
+def set_aside(path: Path, mark: str = ".before") -> Path | None:
+    """Copies a file to NAME.before, or NAME.before2 and so on; returns where, `None` where there is none.
+
+    Args:
+        path: that is to be replaced; it stays until then.
+        mark: after its stem.
 
     Raises:
-        OSError: it cannot be renamed.
+        OSError: it cannot be copied.
     """
     if not path.exists():
         return None
-    names = (f"{path.stem}.before{number if number > 1 else ''}{path.suffix}" for number in itertools.count(1))
+    names = (f"{path.stem}{mark}{number if number > 1 else ''}{path.suffix}" for number in itertools.count(1))
     kept = next(each for name in names if not (each := path.with_name(name)).exists())
-    path.rename(kept)
+    shutil.copy2(path, kept)
     return kept
 
 

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tendon.core.checks import check_number, closest
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.yaml_text import parse_yaml
 
+FORMAT = 1
+"""Of the files that `tendon calibrate` writes, under `format`; a file without one is none of them."""
 MAX_ZERO = 0.35
 """Of a joint, rad or m: an arm that is further off is not calibrated but assembled wrongly."""
 
@@ -53,29 +55,54 @@ def values_digest(values: Mapping[str, Any], where: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def joint_zeros(file: Path, names: Sequence[str]) -> list[float]:
+def check_made(values: Mapping[str, Any], where: str) -> None:
+    """Checks that values are of `tendon calibrate`, of a format that this version reads, and as they were written.
+
+    Raises:
+        ConfigError: they are of another format.
+        IntegrityError: they were changed after they were written.
+    """
+    said = values.get("format")
+    if said != FORMAT or isinstance(said, bool):
+        raise ConfigError(f"{where} format is {said!r}, this Tendon reads {FORMAT}: calibrate again")
+    if values_digest({key: value for key, value in values.items() if key != "sha256"}, where) != values.get("sha256"):
+        raise IntegrityError(f"{where} was changed after it was written: take the backup beside it, or calibrate again")
+
+
+def joint_zeros(file: Path, robot: str, names: Sequence[str]) -> list[float]:
     """Returns how much larger each joint is said to be than it is, rad or m: 0 where the calibration says nothing.
 
     Args:
         file: of the calibration. One that is not of `tendon calibrate` (it has no `format`) says nothing.
+        robot: name of its profile.
         names: of the joints.
 
     Raises:
-        ConfigError: it cannot be read, names an unknown joint, or a zero is no number within `MAX_ZERO`.
+        ConfigError: it cannot be read, is of another format, names an unknown joint, or a zero is no number within
+            `MAX_ZERO`.
+        MismatchError: it is of another robot.
+        IntegrityError: it was changed after it was written.
     """
-    values = read_calibration(file)
-    joints = values.get("joints") if "format" in values else None
-    if joints is None:
+    values, where = read_calibration(file), f"calibration {file}"
+    if "format" not in values:
         return [0.0] * len(names)
+    check_made(values, where)
+    if values.get("robot") != robot:
+        raise MismatchError(
+            f"{where} is of robot {values.get('robot')}, the profile is {robot}: name the calibration of this robot"
+        )
+    joints = values.get("joints", {})
     if not isinstance(joints, Mapping):
-        raise ConfigError(f"calibration {file} joints is {joints!r}, must be a mapping; calibrate again")
-    for joint in joints:
-        if joint not in names:
-            raise ConfigError(f"calibration {file} joints names {joint}{closest(str(joint), tuple(names))}")
-    zeros = [joints[name].get("zero") if isinstance(joints.get(name), Mapping) else 0.0 for name in names]
-    for name, zero in zip(names, zeros, strict=True):
-        check_number(f"calibration {file} joints {name} zero", zero, least=-MAX_ZERO, most=MAX_ZERO)
-    return [float(zero) for zero in zeros]
+        raise ConfigError(f"{where} joints is {joints!r}, must be a mapping; calibrate again")
+    zeros = dict.fromkeys(names, 0.0)
+    for joint, said in joints.items():
+        if joint not in zeros:
+            raise ConfigError(f"{where} joints names {joint}{closest(str(joint), tuple(names))}")
+        if not isinstance(said, Mapping):
+            raise ConfigError(f"{where} joints {joint} is {said!r}, must be a mapping with its zero; calibrate again")
+        check_number(f"{where} joints {joint} zero", said.get("zero"), least=-MAX_ZERO, most=MAX_ZERO)
+        zeros[joint] = float(said["zero"])
+    return list(zeros.values())
 
 
 def _canonical(value: Any, where: str) -> Any:

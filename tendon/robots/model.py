@@ -42,7 +42,8 @@ def load_model(profile: RobotProfile) -> RobotModel:
     """Returns the model of a profile's robot.
 
     Raises:
-        ConfigError: the URDF is none.
+        ConfigError: the URDF is none, or the calibration is not this robot's, see `joint_zeros`.
+        IntegrityError: the calibration was changed after it was written.
     """
     model = build_model(profile.urdf)
     offset, spread = np.zeros(model.nq), np.zeros((model.nq, len(profile.joints)))
@@ -54,7 +55,7 @@ def load_model(profile: RobotProfile) -> RobotModel:
         if mimic.leader in profile.joint_names:
             spread[row, profile.joint_names.index(mimic.leader)] = mimic.multiplier
     if profile.calibration is not None:
-        offset -= spread @ np.array(joint_zeros(profile.calibration, profile.joint_names))
+        offset -= spread @ np.array(joint_zeros(profile.calibration, profile.name, profile.joint_names))
     _move_origin(model, profile.base_frame, offset)
     for array in (offset, spread):
         array.setflags(write=False)

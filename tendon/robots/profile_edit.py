@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
 
 from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file
 from tendon.core.yaml_text import parse_yaml
 
 
@@ -68,7 +68,10 @@ def name_file(profile: Path, key: str, file: str) -> None:
         understood = False
     if not understood:
         raise ConfigError(f"{profile} is not written one key a line: add `{key}: {quoted}` to it by hand")
-    _replace(profile, changed)
+    try:
+        replace_file(profile, changed.encode())
+    except OSError as error:
+        raise ConfigError(f"cannot write {profile}: {error}") from error
 
 
 def _read(profile: Path) -> tuple[str, Mapping[str, object]]:
@@ -80,16 +83,3 @@ def _read(profile: Path) -> tuple[str, Mapping[str, object]]:
     if not isinstance(values, Mapping):
         raise ConfigError(f"{profile} must hold a mapping")
     return raw.decode("utf-8"), values
-
-
-def _replace(profile: Path, text: str) -> None:
-    """Writes beside the file and renames: a full disk or a loss of power leaves the old one."""
-    target = profile.resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(text.encode("utf-8"))
-        beside.chmod(target.stat().st_mode)
-        beside.replace(target)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise ConfigError(f"cannot write {profile}: {error}") from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from tendon.calibration.boards.board import Board
+from tendon.calibration.boards.board import QUIET_SHARE, Board
 from tendon.calibration.boards.detect import Detection
 from tendon.calibration.cameras.model import CameraModel
 from tendon.calibration.rig.chain import Chain
@@ -111,3 +112,14 @@ def known_rig(
 def without_zeros(known: KnownRig) -> Rig:
     """Returns its rig with no zero asked for."""
     return replace(known.rig, joints=())
+
+
+def drawn(board: Board, pixels_per_m: float) -> npt.NDArray[np.uint8]:
+    """Returns (height, width) of a board with white around, 0 or 255, `QUIET_SHARE` squares wide."""
+    quiet = QUIET_SHARE * board.square_m
+    width, height = (round((side + 2 * quiet) * pixels_per_m) for side in board.size_m)
+    picture = np.full((height, width), 255, np.uint8)
+    for x, y, wide, high in board.black():
+        left, top, right, bottom = (round((value + quiet) * pixels_per_m) for value in (x, y, x + wide, y + high))
+        picture[top:bottom, left:right] = 0
+    return picture

@@ -14,6 +14,7 @@ from tendon.calibration.boards.detect import Pixels, detect
 from tendon.calibration.boards.pdf import POINTS_PER_M, paper_for, write_pdf
 from tendon.calibration.boards.shapes import write_black
 from tendon.core.errors import CalibrationError, ConfigError
+from tests.calibration.rigs import drawn
 
 CHARUCO = Board()
 TAGS = Board(kind="aprilgrid", dictionary="APRILTAG_36H11", columns=4, rows=3)
@@ -22,17 +23,17 @@ PX_PER_M = 3000.0
 
 @pytest.mark.parametrize("board", [CHARUCO, TAGS], ids=["charuco", "aprilgrid"])
 def test_every_corner_is_found_where_it_was_drawn(board: Board) -> None:
-    found = detect(board, board.picture(PX_PER_M))
+    found = detect(board, drawn(board, PX_PER_M))
     assert len(found.ids) == len(board.points) and found.rejected == 0
     quiet = board.square_m / 2
-    drawn = (board.points[found.ids][:, :2] + quiet) * PX_PER_M - 0.5
-    assert np.abs(found.pixels - drawn).max() < 0.6
+    where = (board.points[found.ids][:, :2] + quiet) * PX_PER_M - 0.5
+    assert np.abs(found.pixels - where).max() < 0.6
     homography, _ = cv2.findHomography(board.points[found.ids][:, :2], found.pixels)
     np.testing.assert_allclose(homography / homography[2, 2], np.diag([PX_PER_M, PX_PER_M, 1]), atol=60)
 
 
 def test_a_wrong_corner_is_left_out() -> None:
-    picture = CHARUCO.picture(PX_PER_M)
+    picture = drawn(CHARUCO, PX_PER_M)
     found = detect(CHARUCO, picture)
     x, y = (int(value) for value in found.pixels[7])
     picture[y - 25 : y + 6, x - 25 : x + 6] = 0
@@ -59,19 +60,19 @@ def blurred(picture: Pixels) -> Pixels:
 )
 def test_why_a_board_is_not_seen_is_said_with_the_fix(spoil: object, words: str) -> None:
     with pytest.raises(CalibrationError, match=words) as refused:
-        detect(CHARUCO, spoil(CHARUCO.picture(PX_PER_M)), "003.png")  # type: ignore[operator]
+        detect(CHARUCO, spoil(drawn(CHARUCO, PX_PER_M)), "003.png")  # type: ignore[operator]
     assert str(refused.value).startswith("003.png: ") and "\n" not in str(refused.value)
 
 
 def test_another_dictionary_is_named() -> None:
     with pytest.raises(CalibrationError, match="markers of 5X5 are seen"):
-        detect(Board(dictionary="4X4_50"), CHARUCO.picture(PX_PER_M))
+        detect(Board(dictionary="4X4_50"), drawn(CHARUCO, PX_PER_M))
 
 
 def test_another_size_of_board_is_named() -> None:
     small = Board(columns=3, rows=3, square_m=0.03, marker_m=0.022)
     with pytest.raises(CalibrationError, match="columns and rows right"):
-        detect(Board(columns=20, rows=4), small.picture(PX_PER_M))
+        detect(Board(columns=20, rows=4), drawn(small, PX_PER_M))
 
 
 @pytest.mark.parametrize(
@@ -113,5 +114,5 @@ def test_the_mesh_for_simulators_covers_what_is_black(tmp_path: Path) -> None:
     lines = (tmp_path / "board.obj").read_text().splitlines()
     assert sum(line.startswith("f ") for line in lines) == 12 * len(CHARUCO.black())
     area = sum(width * height for _, _, width, height in CHARUCO.black())
-    black = (CHARUCO.picture(PX_PER_M) == 0).sum() / PX_PER_M**2
+    black = (drawn(CHARUCO, PX_PER_M) == 0).sum() / PX_PER_M**2
     assert abs(area - black) < 0.01 * area

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -13,7 +15,10 @@ from tendon.calibration.cameras.camera_info import load_camera_info, write_camer
 from tendon.calibration.session import Session, SessionBoard, SessionCamera, Setup
 from tendon.cli.root import run
 from tendon.core.errors import ConfigError
-from tests.calibration.rigs import HAND, HOME, MODEL, PANDA
+from tendon.robots.environment import load_environment
+from tendon.robots.kinematics import Kinematics
+from tendon.robots.profile import load_profile, profile_file
+from tests.calibration.rigs import HAND, HOME, MODEL, PANDA, drawn
 
 
 def test_a_board_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,14 +29,14 @@ def test_a_board_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def held(rng: np.random.Generator) -> np.ndarray:
     """Returns a picture of a board that is held before a camera with a focal length of 700 px."""
     board, scale = Board(), 4000.0
-    drawn, quiet = board.picture(scale), board.square_m / 2
+    quiet = board.square_m / 2
     wide, high = board.size_m
     turn = np.asarray(cv2.Rodrigues(np.array([*rng.uniform(-0.5, 0.5, 2), rng.uniform(-0.3, 0.3)]))[0])
     middle = np.array([*rng.uniform(-0.03, 0.03, 2), rng.uniform(0.33, 0.45)])
     matrix = np.array([[700.0, 0, 319.5], [0, 700.0, 239.5], [0, 0, 1.0]])
     to_board = np.array([[1 / scale, 0, -quiet - wide / 2], [0, 1 / scale, -quiet - high / 2], [0, 0, 1.0]])
     plane = np.column_stack([turn[:, 0], turn[:, 1], middle])
-    return np.asarray(cv2.warpPerspective(drawn, matrix @ plane @ to_board, (640, 480), borderValue=150))
+    return np.asarray(cv2.warpPerspective(drawn(board, scale), matrix @ plane @ to_board, (640, 480), borderValue=150))
 
 
 def test_intrinsics_come_from_a_folder_of_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,7 +48,7 @@ def test_intrinsics_come_from_a_folder_of_pictures(tmp_path: Path, capsys: pytes
     out = tmp_path / "wrist.yaml"
     assert run(["calibrate", "intrinsics", str(tmp_path / "pictures"), "--out", str(out), "--name", "wrist"]) == 0
     assert "left out: nothing.png: board board is not seen" in capsys.readouterr().out
-    np.testing.assert_allclose(load_camera_info(out).focal, 700.0, rtol=0.03)
+    np.testing.assert_allclose(load_camera_info(out)[0].focal, 700.0, rtol=0.03)
 
 
 def test_a_table_comes_from_touch_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,6 +56,13 @@ def test_a_table_comes_from_touch_points(tmp_path: Path, capsys: pytest.CaptureF
     points.write_text("x, y, z\n" + "".join(f"{x}, {y}, 0.01\n" for x in (0.3, 0.6) for y in (-0.2, 0.0, 0.2)))
     assert run(["calibrate", "plane", str(points), "--out", str(tmp_path / "table.yaml")]) == 0
     assert "6 points within 0.00 mm" in capsys.readouterr().out
+
+
+def test_a_table_with_any_name_is_an_environment(tmp_path: Path) -> None:
+    points, out = tmp_path / "touched.csv", tmp_path / "table.yaml"
+    points.write_text("".join(f"{x}, {y}, 0.01\n" for x in (0.3, 0.6) for y in (-0.2, 0.0, 0.2)))
+    assert run(["calibrate", "plane", str(points), "--out", str(out), "--body", "my: table"]) == 0
+    assert set(load_environment(out).bodies) == {"my: table"}
 
 
 def test_a_delay_comes_from_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,6 +79,39 @@ def test_a_joint_at_its_stops_is_one_line(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.startswith("shoulder_pan: zero +0.045")
 
 
+def test_a_motion_tells_the_direction_and_a_gripper_its_range(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["calibrate", "joint", "so101", "elbow_flex", "--moved", "0.2", "--seen=-0.19"]) == 0
+    assert "the wrong way" in capsys.readouterr().out
+    assert run(["calibrate", "joint", "so101", "gripper", "--open", "1.52", "--closed=-0.15"]) == 0
+    assert "open: 1.52, closed: -0.15" in capsys.readouterr().out
+
+
+@pytest.fixture
+def own_arm(tmp_path: Path) -> Path:
+    """The profile of an SO-101 of its own."""
+    shutil.copytree(profile_file("so101").parent, tmp_path / "so101")
+    return tmp_path / "so101" / "profile.yaml"
+
+
+def test_a_joints_zero_counts_in_the_robots_kinematics(own_arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Joint by joint, for an arm without a camera or an absolute encoder."""
+    for joint, said in (("shoulder_lift", "0.05"), ("elbow_flex", "-0.03"), ("shoulder_lift", "0.04")):
+        assert run(["calibrate", "joint", str(own_arm), joint, f"--said={said}", "--true", "0", "--write"]) == 0
+    assert "the one before" in capsys.readouterr().out
+    plain, mine = load_profile("so101"), load_profile(own_arm)
+    home = plain.vector("home")
+    zeros = np.array([{"shoulder_lift": 0.04, "elbow_flex": -0.03}.get(name, 0.0) for name in plain.joint_names])
+    np.testing.assert_allclose(
+        Kinematics(mine).tool_pose(home)[0], Kinematics(plain).tool_pose(home - zeros)[0], atol=1e-9
+    )
+
+
+def test_a_zero_that_no_robot_is_loaded_with_is_not_written(own_arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["calibrate", "joint", str(own_arm), "elbow_flex", "--said", "0.5", "--true", "0", "--write"]) == 2
+    assert "up to 0.35" in capsys.readouterr().err
+    assert load_profile(own_arm).calibration is None
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -79,7 +124,10 @@ def test_a_joint_at_its_stops_is_one_line(capsys: pytest.CaptureFixture[str]) ->
         ("latency a.csv b.csv", "a.csv cannot be read"),
         ("plane a.csv --out b.yaml", "a.csv cannot be read"),
         ("joint so101 shoulder_pann --said 0 --true 0", "did you mean shoulder_pan?"),
+        ("plane --out b.yaml", "give a file of touch points, or --robot and --board"),
+        ("plane --robot panda --out b.yaml", "names no calibration"),
         ("joint so101 shoulder_pan", "give --at-lower and --at-upper, or --said and --true"),
+        ("joint so101 shoulder_pan --open 1 --closed 0", "no gripper that joint shoulder_pan drives"),
     ],
 )
 def test_what_is_wrong_is_one_line(
@@ -115,6 +163,21 @@ def test_a_session_comes_back(tmp_path: Path) -> None:
     assert (view.camera, view.board, view.speed) == ("wrist", "board", 0.001) and len(view.found.ids) > 20
 
 
+def test_a_board_has_the_name_that_the_session_gives_it(tmp_path: Path) -> None:
+    session(tmp_path)
+    setup = (tmp_path / "session.yaml").read_text().replace("  board:\n    link", "  desk:\n    link")
+    (tmp_path / "session.yaml").write_text(setup)
+    (board,) = Session(tmp_path).rig(PANDA).boards
+    assert board.name == "desk"
+
+
+def test_a_board_that_is_turned_by_no_quaternion_is_refused(tmp_path: Path) -> None:
+    opened = session(tmp_path)
+    setup = replace(opened.setup, boards={"board": SessionBoard(link="panda_link0", known=(0.5, 0, 0, 0, 0, 0, 0))})
+    with pytest.raises(ConfigError, match="must have a length above 0"):
+        Session(tmp_path, setup).rig(PANDA)
+
+
 def test_a_session_with_a_wrong_line_is_refused(tmp_path: Path) -> None:
     opened = session(tmp_path)
     (tmp_path / "views.jsonl").write_text("{not json\n")
@@ -130,8 +193,8 @@ def test_solve_leaves_the_profile_alone_when_views_do_not_tell(
 ) -> None:
     opened, picture = session(tmp_path), np.stack([held(np.random.default_rng(0))] * 3, axis=2)
     joints = dict(zip(PANDA.joint_names, HOME.tolist(), strict=True))
-    for _ in range(4):
-        opened.add("wrist", picture, joints, 0.0, 5)
+    for k in range(4):
+        opened.add("wrist", picture, {**joints, "panda_joint1": 0.001 * k}, 0.0, 5)
     target = tmp_path / "calibration.yaml"
     assert run(["calibrate", "solve", str(tmp_path), "--out", str(target)]) == 2
     assert "turn the hand by 30 deg" in capsys.readouterr().err and not target.exists()

@@ -82,9 +82,10 @@ def test_touches_that_tell_no_plane_are_refused() -> None:
 
 def test_a_board_on_the_table_is_the_table() -> None:
     flat = Pose(rotation=exp(np.array([np.pi, 0.0, 0.0])), translation=np.array([0.5, 0.1, 0.012]))
-    found = plane_of_board(flat, 0.012)
+    found = plane_of_board(flat, np.diag([1.0, 1.0, 1e-6, 4e-6, 1e-6, 1.0]), 0.012)
     np.testing.assert_allclose(found.normal, [0, 0, 1], atol=1e-9)
     assert abs(found.offset) < 1e-9
+    assert found.height_m == pytest.approx(1e-3) and found.tilt_deg == pytest.approx(np.degrees(2e-3))
 
 
 def test_a_joint_at_its_stops_tells_zero_and_sign() -> None:

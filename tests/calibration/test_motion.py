@@ -77,7 +77,7 @@ def test_an_arm_that_is_held_stops_the_guide_and_another_one_goes_on() -> None:
     robot = FollowingRobot()
     guide = Guide(PANDA, robot, CLEARANCE)
     robot.held = HOME
-    with pytest.raises(StoppedError, match="go on with the same folder"):
+    with pytest.raises(StoppedError, match="lead it with another guide"):
         guide.go(HOME + np.array([0.5, 0, 0, 0, 0, 0, 0, 0]))
     robot = FollowingRobot()
     goal = HOME + np.array([0.1, 0, 0, 0, 0, 0, 0, 0])

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import stat
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
+from tendon.calibration.cameras.camera_info import write_camera_info
 from tendon.calibration.results.file import load_record, write_record
 from tendon.calibration.results.record import CalibrationRecord, record_of
-from tendon.calibration.results.report import verdict, write_report
+from tendon.calibration.results.report import faults, write_report
 from tendon.calibration.rig.solve import RigCalibration, solve
+from tendon.calibration.surface import plane_through, write_environment
 from tendon.calibration.verify import verify
 from tendon.control.clearance.model import Clearance
+from tendon.core import files
 from tendon.core.errors import CalibrationError, ConfigError, IntegrityError, MismatchError
 from tendon.policies.adapter.matching import robot_digests
+from tendon.robots.calibration import values_digest
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import load_profile, profile_file
 from tendon.robots.profile_edit import name_calibration
@@ -62,7 +69,7 @@ def test_a_number_that_was_changed_by_hand_is_refused(record: CalibrationRecord,
     with pytest.raises(ConfigError, match="this Tendon reads 1"):
         load_record(file)
     file.write_text(text + "extra: 1\n")
-    with pytest.raises(ConfigError, match="unknown key extra"):
+    with pytest.raises(IntegrityError, match="was changed after it was written"):
         load_record(file)
 
 
@@ -112,11 +119,74 @@ def test_a_calibration_of_another_robot_is_refused(
         Kinematics(load_profile(own_profile))
 
 
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"format": 2}, ConfigError, "this Tendon reads 1"),
+        ({"verdict": "fine", "sha256": "0"}, IntegrityError, "was changed after it was written"),
+        ({"robot": "ur5e"}, MismatchError, "is of robot ur5e, the profile is panda"),
+        ({"joints": 3}, ConfigError, "joints is 3, must be a mapping"),
+        ({"joints": {"panda_joint2": 0.01}}, ConfigError, "must be a mapping with its zero"),
+        ({"joints": {"panda_joint2": {}}}, ConfigError, "panda_joint2 zero is None"),
+    ],
+)
+def test_the_filters_kinematics_check_the_calibration_as_verify_does(
+    change: dict[str, object], error: type[Exception], words: str, own_profile: Path
+) -> None:
+    """A number in place of a mapping was a zero of 0, and another robot's zeros were taken."""
+    file = own_profile.parent / "calibration.yaml"
+    values = yaml.safe_load(file.read_text()) | change
+    bare = {key: value for key, value in values.items() if key != "sha256"}
+    file.write_text(yaml.safe_dump({**bare, "sha256": change.get("sha256", values_digest(bare, "here"))}))
+    with pytest.raises(error, match=words):
+        Kinematics(load_profile(own_profile))
+
+
+def test_a_calibration_of_ones_own_format_binds_and_says_nothing_of_joints(own_profile: Path) -> None:
+    (own_profile.parent / "calibration.yaml").write_text("my_table_height: 0.71\njoints: 3\n")
+    profile = load_profile(own_profile)
+    np.testing.assert_array_equal(
+        Kinematics(profile).tool_pose(HOME)[0], Kinematics(load_profile("panda")).tool_pose(HOME)[0]
+    )
+    assert "calibration" in robot_digests(profile)
+
+
+def test_a_write_that_fails_leaves_the_file_and_its_permissions(
+    record: CalibrationRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, lens, table = (tmp_path / name for name in ("calibration.yaml", "wrist.yaml", "table.yaml"))
+    flat = plane_through(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]))
+
+    def write_all() -> None:
+        for write in (
+            lambda: write_record(record, file),
+            lambda: write_camera_info(record.cameras[CAMERA].model, CAMERA, lens),
+            lambda: write_environment(flat, table),
+        ):
+            with contextlib.suppress(ConfigError):
+                write()
+
+    write_all()
+    for each in (file, lens, table):
+        each.chmod(0o640)
+    write_all()
+    before = {each: each.read_bytes() for each in (file, lens, table)}
+    assert {stat.S_IMODE(each.stat().st_mode) for each in before} == {0o640}
+
+    def full(*_: object) -> None:
+        raise OSError(28, "no space left")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    write_all()
+    assert {each: each.read_bytes() for each in before} == before
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_the_report_is_one_file_that_loads_nothing(found: RigCalibration, tmp_path: Path) -> None:
-    good, wrong = verdict(found)
-    assert good and not wrong
-    pictures = {view.name: np.full((480, 640, 3), 120, np.uint8) for view in found.state.views}
-    write_report(found, tmp_path / "report.html", pictures, ["a note & more"])
+    wrong = faults(found)
+    assert not wrong
+    grey = np.full((480, 640, 3), 120, np.uint8)
+    write_report(found, wrong, tmp_path / "report.html", lambda _: grey, ["a note & more"])
     page = (tmp_path / "report.html").read_text()
     assert "Good: use it." in page and "a note &amp; more" in page and "data:image/jpeg;base64," in page
     assert not [word for word in ("http:", "https:", "<script", "<link") if word in page]
@@ -137,6 +207,13 @@ def test_a_camera_that_moved_by_two_millimetres_is_found(record: CalibrationReco
     said = verify(moved, known.rig, known.views[:8])
     assert not said.holds and "drifted by" in said.lines()[0] and "calibrate again" in said.lines()[0]
     assert said.cameras[0].away_mm == pytest.approx(2.0, abs=0.5) and said.cameras[0].confidence > 0.99
+
+
+def test_a_robot_that_moves_or_does_not_turn_verifies_nothing(record: CalibrationRecord, known: KnownRig) -> None:
+    with pytest.raises(CalibrationError, match="the robot moves"):
+        verify(record, known.rig, [replace(view, speed=0.5) for view in known.views])
+    with pytest.raises(CalibrationError, match="has 1 views"):
+        verify(record, known.rig, [known.views[0]] * 8)
 
 
 def test_what_does_not_fit_the_calibration_is_refused(record: CalibrationRecord, known: KnownRig) -> None:

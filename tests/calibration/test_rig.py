@@ -10,7 +10,7 @@ import pytest
 from tendon.calibration.boards.board import Board
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.closed_form import guess
-from tendon.calibration.rig.diagnosis import diagnose
+from tendon.calibration.rig.diagnosis import diagnose, zeros_too_far
 from tendon.calibration.rig.parts import RigBoard, View
 from tendon.calibration.rig.solve import solve
 from tendon.calibration.rig.state import RigState
@@ -190,8 +190,12 @@ def test_the_closed_form_is_exact_on_exact_poses() -> None:
 
 @pytest.mark.parametrize(
     ("moving", "spread", "words"),
-    [((6,), 0.5, "turned about one axis only"), ((), 0.3, "turned by 0 deg only")],
-    ids=["one axis", "no motion"],
+    [
+        ((6,), 0.5, "turned about one axis only"),
+        ((6,), 0.01, r"turned by \d deg only"),
+        ((), 0.3, "1 views from different poses"),
+    ],
+    ids=["one axis", "hardly a turn", "no motion"],
 )
 def test_views_that_turn_too_little_are_refused_with_the_fix(
     moving: tuple[int, ...], spread: float, words: str
@@ -204,7 +208,7 @@ def test_views_that_turn_too_little_are_refused_with_the_fix(
 
 def test_too_few_views_are_refused() -> None:
     known = known_rig(10, count=2)
-    with pytest.raises(CalibrationError, match="2 views, needed are 3"):
+    with pytest.raises(CalibrationError, match="2 views from different poses, needed are 3"):
         solve(known.rig, known.views)
 
 
@@ -213,6 +217,20 @@ def test_a_robot_that_moves_is_refused() -> None:
     views = [replace(known.views[0], speed=0.2), *known.views[1:]]
     with pytest.raises(CalibrationError, match=r"view 0: the robot moves, a joint at 0\.200"):
         solve(known.rig, views)
+
+
+def test_the_same_view_again_makes_nothing_surer() -> None:
+    known = known_rig(11)
+    one, twice = solve(known.rig, known.views), solve(known.rig, [*known.views, *known.views])
+    np.testing.assert_allclose(one.covariance("camera", CAMERA), twice.covariance("camera", CAMERA))
+
+
+def test_a_zero_that_no_robot_is_loaded_with_is_a_fault() -> None:
+    """Kinematics would refuse a profile that names such a calibration."""
+    known = known_rig(16)
+    turned = [replace(v, joints=v.joints + 0.4 * np.eye(len(HOME))[3]) for v in known.views]
+    said = zeros_too_far(solve(known.rig, turned))
+    assert len(said) == 1 and "panda_joint4" in said[0] and "at most 0.35" in said[0]
 
 
 def test_a_board_of_another_size_is_found_out() -> None:

@@ -52,6 +52,11 @@ def test_without_a_command_the_help_is_shown_and_names_each(
             assert f" {path[depth]} " in printed
 
 
+def test_a_unit_in_brackets_is_no_style_of_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calibrate", "board", "--help"]) == 0
+    assert "Side of a marker [mm]." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("path", COMMANDS, ids=NAMES)
 def test_every_command_has_an_example_of_itself(path: tuple[str, ...]) -> None:
     assert f"tendon {' '.join(path)}" in load_command(path).examples

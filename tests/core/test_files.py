@@ -30,6 +30,16 @@ def test_what_is_cut_short_leaves_the_old_one(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(OSError, match="no space"):
         replace_file(path, b"new")
     assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_link_stays_one_and_permissions_stay(tmp_path: Path) -> None:
+    path, link = tmp_path / "file", tmp_path / "link"
+    replace_file(path, b"old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    replace_file(link, b"new")
+    assert link.is_symlink() and path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_rename_takes_nobodys_place(tmp_path: Path) -> None:
@@ -51,5 +61,6 @@ def test_what_is_set_aside_gets_a_name_of_its_own(tmp_path: Path) -> None:
     for content in ("a", "b", "c"):
         path.write_text(content)
         kept.append(set_aside(path))
+    assert path.read_text() == "c"  # until it is replaced
     assert [each.name for each in kept if each] == ["wrist.before.yaml", "wrist.before2.yaml", "wrist.before3.yaml"]
     assert [each.read_text() for each in kept if each] == ["a", "b", "c"]

@@ -1,9 +1,11 @@
-"""Fit the table to touch points and write it as an environment, which the safety filter keeps clear of.
+"""Write the table as an environment, which the safety filter keeps clear of: through touch points, or below a board.
 
-The file has x, y, z [m] of the tool in the base frame in each line, where it touched: eight points, far apart.
+A file of touch points has x, y, z [m] of the tool in the base frame in each line, where it touched: eight points, far
+apart. A board is one that the robot's calibration saw lying on the table.
 
 Examples:
   tendon calibrate plane touched.csv --out environments/my_table.yaml
+  tendon calibrate plane --robot robots/mine/profile.yaml --thickness-mm 3 --out environments/my_table.yaml
 """
 
 from __future__ import annotations
@@ -15,29 +17,43 @@ import typer
 
 
 def command(
-    points: Annotated[Path, typer.Argument(metavar="POINTS", help="A .csv with x, y, z [m].")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="A .yaml to write.")],
-    body: Annotated[str, typer.Option(help="What it is called.")] = "table",
+    points: Annotated[Path | None, typer.Argument(metavar="POINTS", help="A .csv with x, y, z [m].")] = None,
+    robot: Annotated[str, typer.Option(help="In place of points: whose calibration has the board.")] = "",
+    board: Annotated[str, typer.Option(help="That lies on the table.")] = "table",
+    thickness_mm: Annotated[float, typer.Option(min=0, max=100, help="Of the board [mm].")] = 0.0,
+    body: Annotated[str, typer.Option(help="What the plane is called.")] = "table",
 ) -> int:
     """Writes it and says how flat it is.
 
     Raises:
-        TendonError: points cannot be read, are too few, or lie on a line.
+        TendonError: points cannot be read, are too few, or lie on a line; or the board's place is not known.
     """
     from tendon.calibration.columns import read_columns
-    from tendon.calibration.surface import plane_through, write_environment
+    from tendon.calibration.results.file import load_record
+    from tendon.calibration.surface import plane_of_board, plane_through, write_environment
     from tendon.cli.outputs import require_file
+    from tendon.core.errors import ConfigError
     from tendon.robots.environment import load_environment
+    from tendon.robots.profile import load_profile
 
     require_file(out)
-    found = plane_through(read_columns(points, 3))
-    left_out = int((~found.kept).sum())
+    if (points is None) == (not robot):
+        raise ConfigError("give a file of touch points, or --robot and --board")
+    if points is not None:
+        found = plane_through(read_columns(points, 3))
+        said = (
+            f"{found.kept.sum()} points within {1000 * found.rms_m:.2f} mm, {int((~found.kept).sum())} left out; height"
+        )
+    else:
+        profile = load_profile(robot)
+        if profile.calibration is None:
+            raise ConfigError(f"profile {profile.name} names no calibration: make one with `tendon calibrate solve`")
+        place = load_record(profile.calibration).board(board, profile.base_frame)
+        found = plane_of_board(place.pose, place.spread, thickness_mm / 1000)
+        said = f"below board {board}; height"
     kept = write_environment(found, out, body)
     load_environment(out)
-    print(
-        f"{found.kept.sum()} points within {1000 * found.rms_m:.2f} mm, {left_out} left out; height "
-        f"+-{1960 * found.height_m:.2f} mm, "
-        f"tilt +-{1.96 * found.tilt_deg:.3f} deg (95 %)"
-    )
+    print(f"{said} +-{1960 * found.height_m:.2f} mm, tilt +-{1.96 * found.tilt_deg:.3f} deg (95 %)")
     print(f"{out}" + (f" (the one before: {kept})" if kept else ""))
     return 0

@@ -1,7 +1,7 @@
 """Calibrate a rig from a session: where cameras are and how joints are off, with a report; the profile names it then.
 
 A session is a folder of pictures with the joints they were taken at (docs/how-to/calibrate.md). A calibration that is
-not good is not written, unless --anyway; the one before is kept beside the new one.
+not good is not written, unless --anyway and a robot can be loaded with it; the one before is kept beside the new one.
 
 Examples:
   tendon calibrate solve outputs/calibration/session
@@ -32,7 +32,8 @@ def command(
     """
     from tendon.calibration.results.file import write_record
     from tendon.calibration.results.record import record_of
-    from tendon.calibration.results.report import sentences, verdict, write_report
+    from tendon.calibration.results.report import faults, sentences, write_report
+    from tendon.calibration.rig.diagnosis import zeros_too_far
     from tendon.calibration.rig.solve import solve
     from tendon.calibration.session import Session
     from tendon.cli.outputs import require_file
@@ -54,19 +55,19 @@ def command(
     for line in skipped:
         print(f"left out: {line}")
     found = solve(rig, views)
-    write_report(found, page, {shot.picture: opened.pixels(shot) for shot in shots})
+    wrong = faults(found)
+    write_report(found, wrong, page, opened.pixels)
     for sentence in sentences(found):
         print(sentence)
-    good, wrong = verdict(found)
     for sentence in wrong:
         print(f"not good: {sentence}")
     print(f"report: {page}")
-    if dry_run or not (good or anyway):
+    if dry_run or zeros_too_far(found) or (wrong and not anyway):
         print("nothing else was written")
-        return int(not good)
-    kept = write_record(record_of(found, "good" if good else "; ".join(wrong)), target)
+        return int(bool(wrong))
+    kept = write_record(record_of(found, "; ".join(wrong) or "good"), target)
     print(f"calibration: {target}" + (f" (the one before: {kept})" if kept else ""))
     if out is None:
         name_calibration(file, target.name)
         print(f"profile: {file} names it")
-    return int(not good)
+    return int(bool(wrong))

@@ -11,11 +11,11 @@ from tendon.calibration.boards.detect import detect
 from tendon.calibration.cameras.locate import locate
 from tendon.calibration.cameras.model import CameraModel
 from tendon.calibration.latency import Delay, find_delay
+from tendon.calibration.motion.guide import Guide
 from tendon.calibration.rig.solve import RigCalibration
-from tendon.control.clearance.model import Clearance
-from tendon.control.controller import Controller
+from tendon.control.tick import Tick
 from tendon.core.errors import CalibrationError
-from tendon.core.types import ActionChunk, Observation
+from tendon.core.types import Observation
 from tendon.demo.calibration.world import RigWorld
 
 WAVE_S, PICTURE_HZ = 6.0, 20.0
@@ -38,59 +38,39 @@ class Delays:
     command: Delay
 
 
-def measure_delays(
-    world: RigWorld, clearance: Clearance, models: Mapping[str, CameraModel], found: RigCalibration
-) -> Delays:
-    """Waves a joint through controller and filter, and compares what is said with what is seen."""
-    profile = world.profile
+def measure_delays(world: RigWorld, guide: Guide, models: Mapping[str, CameraModel], found: RigCalibration) -> Delays:
+    """Waves a joint through controller and filter, and compares what is said with what is seen.
+
+    Raises:
+        CalibrationError: the two are not one motion.
+        StoppedError: the robot was stopped.
+    """
     name = next(n for n, c in world.cameras.items() if found.state.chain.movers((c.link,)))
-    joint = profile.joint_names.index(found.state.rig.joints[-1])
-    begin = np.array(world.observe_joints()[0])
-    controller = Controller(profile, clearance=clearance, held=begin)
-    period_ns = controller.period_ns
-
-    def tick() -> None:
-        position, velocity = world.observe_joints()
-        now_ns = world.now_ns
-        said = Observation(stamp_ns=now_ns, joint_position=position, joint_velocity=velocity)
-        answer = controller.tick(now_ns, said)
-        if answer.command is not None:
-            world.apply(answer.command)
-            commanded.append((now_ns * 1e-9 - COMMAND_LATE_S, float(answer.command.trajectory.position[0][joint])))
-        measured.append((now_ns * 1e-9, float(position[joint])))
-        world.advance(now_ns + period_ns)
-
-    commanded: list[tuple[float, float]] = []
-    measured: list[tuple[float, float]] = []
-    tick()
-    controller.arm()
-    while world.now_ns * 1e-9 < measured[0][0] + profile.safety.arm_settle_s + 0.05:
-        tick()
+    joint = world.profile.joint_names.index(found.state.rig.joints[-1])
     step_ns = 50_000_000
     times = np.arange(0, WAVE_S, step_ns * 1e-9)
     fade = np.minimum(1.0, np.minimum(times, WAVE_S - times - step_ns * 1e-9) / 0.8)
-    rows = np.tile(begin, (len(times), 1))
+    rows = np.tile(world.observe_joints()[0], (len(times), 1))
     rows[:, joint] += SHARE * fade * (np.sin(4.1 * times) + 0.5 * np.sin(6.7 * times + 1.0) - 0.5 * np.sin(1.0))
-    start_ns = world.now_ns + controller.lead_ns
-    controller.submit(
-        ActionChunk(actions=rows, start_ns=start_ns, step_ns=step_ns, observation_stamp_ns=world.now_ns),
-        world.now_ns,
-    )
-    commanded.clear()
-    measured.clear()
-    seen: list[tuple[float, float]] = []
-    board, next_s = world.boards[0].board, world.now_ns * 1e-9
-    until_s = next_s + WAVE_S + 0.3
-    while world.now_ns * 1e-9 < until_s:
-        if world.now_ns * 1e-9 >= next_s:
-            next_s += 1.0 / PICTURE_HZ
-            try:
-                corners = detect(board, world.take(name), "a picture of the wave")
-                where = locate(board, corners, models[name])
-                seen.append((world.now_ns * 1e-9 + STAMP_LATE_S, float(where.apply(board.points.mean(axis=0))[1])))
-            except CalibrationError:
-                pass
-        tick()
+    commanded, measured, seen = list[tuple[float, float]](), list[tuple[float, float]](), list[tuple[float, float]]()
+    board, begin_s, tried = world.boards[0].board, world.now_ns * 1e-9, list[float]()
+
+    def watch(joints: Observation, tick: Tick) -> None:
+        now_s = joints.stamp_ns * 1e-9
+        measured.append((now_s, float(joints.joint_position[joint])))
+        if tick.command is not None:
+            commanded.append((now_s - COMMAND_LATE_S, float(tick.command.trajectory.position[0][joint])))
+        if now_s < begin_s + len(tried) / PICTURE_HZ:
+            return
+        tried.append(now_s)
+        try:
+            corners = detect(board, world.take(name), "a picture of the wave")
+            where = locate(board, corners, models[name])
+        except CalibrationError:
+            return
+        seen.append((now_s + STAMP_LATE_S, float(where.apply(board.points.mean(axis=0))[1])))
+
+    guide.play(rows, step_ns, watch)
     (command_s, command), (joint_s, joints), (picture_s, pictures) = (
         np.array(rows).T for rows in (commanded, measured, seen)
     )

@@ -17,12 +17,12 @@ from tendon.calibration.motion.guide import Guide, clear_of
 from tendon.calibration.motion.plan import plan_views
 from tendon.calibration.results.file import load_record, write_record
 from tendon.calibration.results.record import CalibrationRecord, record_of
-from tendon.calibration.results.report import sentences, verdict, write_report
+from tendon.calibration.results.report import faults, sentences, write_report
 from tendon.calibration.rig.parts import View
 from tendon.calibration.rig.solve import RigCalibration, solve
 from tendon.calibration.rig.state import RigState
 from tendon.calibration.session import Session, SessionBoard, SessionCamera, Setup
-from tendon.calibration.transforms import Pose, exp
+from tendon.calibration.transforms import Pose, exp, mm_and_deg
 from tendon.calibration.verify import Verification, verify
 from tendon.control.clearance.model import Clearance
 from tendon.core.errors import CalibrationError
@@ -171,11 +171,12 @@ def tell_story(
         nominal = _better(nominal, session, profile)
         poses += plan_views(nominal, clear, views - first, seed + 1)
         capture(world, poses, session, clearance, tell)
-        found, pictures = _solved(session, profile)
+        rig = session.rig(profile)
+        found = solve(rig, session.views(rig, skip=lambda *_: None))
         guide = Guide(profile, world, clearance)
         guide.go(poses[0])  # where all of the board is seen
-        guide.stop("in place")
-        delays = measure_delays(world, clearance, models, found)
+        delays = measure_delays(world, guide, models, found)
+        guide.stop("delays are measured")
         notes = [
             f"pictures of camera {name} are stamped {1000 * delay.seconds:.1f} ms late, "
             f"+-{1960 * delay.deviation_s:.1f} ms"
@@ -188,9 +189,9 @@ def tell_story(
     finally:
         world.close()
     report = out / "report.html"
-    write_report(found, report, pictures, notes)
-    good, wrong = verdict(found)
-    if not good:
+    wrong = faults(found)
+    write_report(found, wrong, report, session.pixels, notes)
+    if wrong:
         raise CalibrationError(f"not good, see {report}: {'; '.join(wrong)}")
     record = record_of(found, "good")
     cameras = {
@@ -218,13 +219,6 @@ def tell_story(
     )
 
 
-def _solved(session: Session, profile: RobotProfile) -> tuple[RigCalibration, dict[str, np.ndarray]]:
-    rig = session.rig(profile)
-    views = session.views(rig, skip=lambda *_: None)
-    pictures = {shot.picture: session.pixels(shot) for shot in session.shots()}
-    return solve(rig, views), pictures
-
-
 def _better(nominal: RigState, session: Session, profile: RobotProfile) -> RigState:
     """Returns the guess with what the views so far tell of it: a board that is in none stays where it was guessed."""
     rig = session.rig(profile)
@@ -247,11 +241,10 @@ def _better(nominal: RigState, session: Session, profile: RobotProfile) -> RigSt
 
 def errors(found: RigCalibration, true: TrueRig) -> tuple[dict[str, float], dict[str, float], float]:
     """Returns how far each camera is from the truth [mm] and [deg], and the largest error of a zero [deg]."""
-    changes = {name: found.state.cameras[name].change_to(camera.place) for name, camera in true.cameras.items()}
-    away = {name: 1000 * float(np.linalg.norm(change[:3])) for name, change in changes.items()}
-    turned = {name: float(np.degrees(np.linalg.norm(change[3:]))) for name, change in changes.items()}
+    off_by = {n: mm_and_deg(found.state.cameras[n].change_to(camera.place)) for n, camera in true.cameras.items()}
     names = found.state.rig.profile.joint_names
     off = [abs(found.zero(joint)[0] - true.zeros[names.index(joint)]) for joint in found.state.rig.joints]
+    away, turned = ({name: each[k] for name, each in off_by.items()} for k in (0, 1))
     return away, turned, float(np.degrees(max(off, default=0.0)))
 
 

@@ -225,14 +225,14 @@ class TestMadeFor:
     ) -> None:
         """A key in the profile, `tendon policy pin`, and the policy answers; on another calibration it does not."""
         own = shutil.copytree(profile.urdf.parent, tmp_path / "panda") / "profile.yaml"
-        (own.parent / "calibration.yaml").write_text("format: 1\nscene: {fx: 100.0}\n")
+        (own.parent / "calibration.yaml").write_text("maker: bench\nscene: {fx: 100.0}\n")
         own.write_text(own.read_text() + "calibration: calibration.yaml\n")
         folder = make_bundle().folder
         assert main(["policy", "pin", str(folder), "--robot", str(own)]) == 0
         bound = load_bundle(folder)
         assert "calibration" in bound.manifest.made_for
         BundlePolicy(bound, load_profile(own))
-        (own.parent / "calibration.yaml").write_text("format: 1\nscene: {fx: 100.1}\n")
+        (own.parent / "calibration.yaml").write_text("maker: bench\nscene: {fx: 100.1}\n")
         with pytest.raises(MismatchError, match="made_for calibration"):
             BundlePolicy(bound, load_profile(own))
 
