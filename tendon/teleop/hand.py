@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
+import numpy as np
+
 from tendon.core.types import Array
 from tendon.teleop.axis_map import AxisMap, Intent
 from tendon.teleop.device import Device, DeviceLostError, Reading
@@ -15,6 +17,11 @@ SPEEDS = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Parts of the map's speeds."""
 BEGIN_SPEED = 2
 """Which of them it starts with."""
+LEASH = 0.2
+"""How far a joint's target may be ahead of where the robot was told to rest [rad or m]."""
+NOT_FOLLOWED = "the robot does not follow: see its mode and filter"
+NOISE = 0.03
+"""A smaller change of an axis (part of its way) or of a joint [rad or m] is no sign of a hand."""
 LOOK_NS = 1_000_000_000
 """Between two tries to open a device that was lost."""
 
@@ -52,13 +59,14 @@ class Hand:
 
     def __init__(self, group: str, device: Device, axis_map: AxisMap, motion: Motion) -> None:
         self.group, self.device, self.motion = group, device, motion
-        self._map, self._hold = axis_map, Hold()
+        self.axis_map, self._hold = axis_map, Hold()
         self._speed = BEGIN_SPEED
         self._pressed: frozenset[str] = frozenset()
         self._grips = 0.0
         self._engaged_ns = 0
         self._open, self._looked_ns = False, -LOOK_NS
         self._intent: Intent | None = None
+        self._counted, self._note = Reading(), ""
 
     @property
     def press_ns(self) -> int:
@@ -87,6 +95,7 @@ class Hand:
             if not self._open:
                 if 0 <= now_ns - self._looked_ns < LOOK_NS:
                     return
+                self._looked_ns = now_ns
                 self.device.open()
                 self._open = True
             reading = self.device.read()
@@ -94,17 +103,20 @@ class Hand:
             self._open, self._looked_ns, self._pressed = False, now_ns, frozenset()
             self.lose(str(error))
             return
-        self._intent = intent = self._map.intent(reading)
-        self._hold.update(intent.held, _said(reading), now_ns)
+        self._intent = intent = self.axis_map.intent(reading)
+        alive = _changed(self._counted, reading)
+        if alive:
+            self._counted = reading
+        self._hold.update(intent.held, alive, now_ns)
         self._keys(reading.pressed)
 
     def _keys(self, pressed: frozenset[str]) -> None:
         new, self._pressed = pressed - self._pressed, pressed
-        if new.intersection(self._map.slower):
+        if new.intersection(self.axis_map.slower):
             self._speed = max(self._speed - 1, 0)
-        if new.intersection(self._map.faster):
+        if new.intersection(self.axis_map.faster):
             self._speed = min(self._speed + 1, len(SPEEDS) - 1)
-        if new.intersection(self._map.gripper_toggle):
+        if new.intersection(self.axis_map.gripper_toggle):
             self._grips = -1.0 if self._grips > 0 else 1.0
 
     def lose(self, why: str) -> None:
@@ -114,6 +126,9 @@ class Hand:
 
     def move(self, targets: Array, step_s: float, rest: Array) -> None:
         """Moves the targets of its joints on while it is held; at a press it begins where they are.
+
+        The targets run no further than `LEASH` ahead of the robot: one that is held back, by its filter or because it
+        is not armed, has nothing to make up for afterwards.
 
         Args:
             targets: (n,) of all joints, which is changed.
@@ -127,11 +142,17 @@ class Hand:
         if self._engaged_ns != self._hold.press_ns:
             self.motion.engage(targets, intent)
             self._engaged_ns = self._hold.press_ns
-        grip = intent.gripper * self.speed + self._map.gripper_speed * self._grips
+        grip = intent.gripper * self.speed + self.axis_map.gripper_speed * self._grips
         scaled = Intent(
             held=True, twist=intent.twist * self.speed, gripper=grip, joints=intent.joints, in_tool=intent.in_tool
         )
-        moved = self.motion.step(scaled, step_s, rest)
+        moved, arm = self.motion.step(scaled, step_s), self.motion.arm
+        ahead, before = np.abs(moved - rest)[arm], np.abs(targets - rest)[arm]
+        self._note = self.motion.note
+        if ((ahead > LEASH) & (ahead > before)).any():
+            moved[arm] = targets[arm]
+            self.motion.stay(moved)
+            self._note = NOT_FOLLOWED
         targets[self.motion.columns] = moved[self.motion.columns]
 
     def state(self) -> HandState:
@@ -141,7 +162,7 @@ class Hand:
             device=self.device.name,
             held=self._hold.held,
             waits=self._hold.lost,
-            note=self.motion.note if self._hold.held else "",
+            note=self._note if self._hold.held else "",
             speed=self.speed,
         )
 
@@ -150,8 +171,9 @@ class Hand:
         self.device.close()
 
 
-def _said(reading: Reading) -> tuple[object, ...]:
-    """Returns what has to change while a hand holds: noise of an arm or a stick is no change."""
-    axes = tuple(sorted((name, round(value, 2)) for name, value in reading.axes.items()))
-    joints = tuple(sorted((name, round(value, 2)) for name, value in reading.joints.items()))
-    return (reading.pressed, axes, joints)
+def _changed(before: Reading, now: Reading) -> bool:
+    """Returns whether a hand did something between two readings: noise of an arm or a stick is nothing."""
+    pairs = ((before.axes, now.axes), (before.joints, now.joints))
+    return before.pressed != now.pressed or any(
+        abs(new.get(name, 0.0) - old.get(name, 0.0)) > NOISE for old, new in pairs for name in {*old, *new}
+    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 STUCK_NS = 10_000_000_000
 """How long a hold may last while nothing of the device changes. At 0.1 m/s that is a metre, further than any arm here
 reaches in one line: a key held for longer is stuck, or lies under something."""
@@ -16,33 +14,33 @@ class Hold:
     def __init__(self) -> None:
         self.press_ns = 0
         self.lost = FIRST
-        self._unchanged: tuple[Hashable, int] | None = None
+        self._alive_ns = 0
 
     @property
     def held(self) -> bool:
         """Whether it is held, and counts."""
         return self.press_ns != 0
 
-    def update(self, pressed: bool, now: Hashable, now_ns: int) -> None:
+    def update(self, pressed: bool, changed: bool, now_ns: int) -> None:
         """Takes what is so now.
 
         Args:
             pressed: whether the key is down.
-            now: all that the device says; a change of it is a sign of life.
+            changed: whether the device says something else than before: a sign of life.
             now_ns: the time, later than at any press before.
         """
         if not pressed:
-            self.press_ns, self.lost, self._unchanged = 0, "", None
+            self.press_ns, self.lost = 0, ""
             return
         if self.lost:
             return
         if not self.held:
-            self.press_ns = now_ns
-        if self._unchanged is None or self._unchanged[0] != now:
-            self._unchanged = now, now_ns
-        elif now_ns - self._unchanged[1] >= STUCK_NS:
+            self.press_ns = self._alive_ns = now_ns
+        elif changed:
+            self._alive_ns = now_ns
+        elif now_ns - self._alive_ns >= STUCK_NS:
             self.lose(f"held without a change for {STUCK_NS // 1_000_000_000} s: release, then press again")
 
     def lose(self, why: str) -> None:
         """Ends the hold; the key has to be released before it counts again."""
-        self.press_ns, self.lost, self._unchanged = 0, why, None
+        self.press_ns, self.lost = 0, why

@@ -24,8 +24,6 @@ ACCELERATION = np.array([1.0] * 3 + [5.0] * 3)
 """Of the tool that is led [m/s^2, rad/s^2]: keys are pressed at once, an arm is not in motion at once."""
 BRAKING = 4.0
 """How many times that when the hand wants less: what is let go of should not roll on."""
-LEASH = 0.2
-"""How far a joint's target may be ahead of where the robot was told to rest [rad or m]."""
 BEHIND_M, BEHIND_RAD = 0.01, 0.05
 """How far the tool may fall behind where it is led; beyond that it is led from where it is."""
 LOST_TURN = 0.5
@@ -38,6 +36,7 @@ class Fingers:
     def __init__(self, profile: RobotProfile, gripper: Gripper | None) -> None:
         self._gripper = gripper
         self.column = None if gripper is None else profile.joint_names.index(gripper.joint)
+        self.columns = () if self.column is None else (self.column,)
         self._velocity = 0.0 if self.column is None else float(profile.vector("velocity")[self.column])
 
     def move(self, target: Array, strokes: float, step_s: float) -> None:
@@ -61,29 +60,30 @@ class Motion(Protocol):
     """What a hand drives.
 
     Attributes:
-        columns: of its joints, the gripper's too, in the joint vector.
+        arm: columns of its joints in the joint vector, without the gripper.
+        columns: with it.
         fingers: its gripper.
         note: why it does not go as the hand wants; empty when it does.
     """
 
+    arm: list[int]
     columns: list[int]
     fingers: Fingers
     note: str
 
-    def pose(self, joint_position: Array) -> tuple[Array, Array]:
-        """Returns the tool's position (3,) [m] and rotation (3, 3) in the base frame."""
-
     def engage(self, position: Array, intent: Intent) -> None:
         """Begins at (n,) `position`, whatever the device says."""
 
-    def step(self, intent: Intent, step_s: float, rest: Array) -> Array:
+    def step(self, intent: Intent, step_s: float) -> Array:
         """Returns the (n,) target after a time; joints that are not its own stay.
 
         Args:
             intent: what the hand wants.
             step_s: since the last step.
-            rest: (n,) where the robot was told to come to rest.
         """
+
+    def stay(self, position: Array) -> None:
+        """Goes on from (n,) `position` instead of the last target, and from rest."""
 
 
 class ToolMotion:
@@ -95,17 +95,15 @@ class ToolMotion:
     """
 
     def __init__(self, profile: RobotProfile, group: str) -> None:
-        gripper = next((each for each in profile.grippers if each.group == group), None)
-        if gripper is None and group == "arm" and len(profile.grippers) == 1:
-            gripper = profile.grippers[0]
+        gripper = _gripper_of(profile, group)
         own = gripper is None or _same(profile, group, "arm")
         frame = profile.tool_frame if own else gripper.frame  # type: ignore[union-attr]
         self._kinematics = Kinematics(profile, frame, group)
         self.fingers = Fingers(profile, gripper)
-        self._arm = profile.group_indices(group)
-        self.columns = [*self._arm, *(() if self.fingers.column is None else (self.fingers.column,))]
+        self.arm = list(profile.group_indices(group))
+        self.columns = [*self.arm, *self.fingers.columns]
         self._most = SPEED_SHARE * profile.vector("velocity")
-        self._few = len(self._arm) < 6
+        self._few = len(self.arm) < 6
         self._workspace = profile.workspace if own else None
         self._target = profile.vector("home")
         self._twist = np.zeros(6)
@@ -124,33 +122,34 @@ class ToolMotion:
     def engage(self, position: Array, intent: Intent) -> None:
         """See `Motion`."""
         del intent
-        self._target, self._twist, self.note = np.array(position, dtype=np.float64), np.zeros(6), ""
+        self.note = ""
+        self.stay(position)
+
+    def stay(self, position: Array) -> None:
+        """See `Motion`."""
+        self._target, self._twist = np.array(position, dtype=np.float64), np.zeros(6)
         self._position, self._rotation = self._kinematics.tool_pose(self._target)
 
-    def step(self, intent: Intent, step_s: float, rest: Array) -> Array:
+    def step(self, intent: Intent, step_s: float) -> Array:
         """See `Motion`."""
         brakes = (np.abs(intent.twist) < np.abs(self._twist)) | (intent.twist * self._twist < 0.0)
         most = ACCELERATION * np.where(brakes, BRAKING, 1.0) * step_s
         self._twist += np.clip(intent.twist - self._twist, -most, most)
-        target = self._lead(intent.in_tool, step_s, rest) if self._twist.any() else self._target.copy()
+        target = self._lead(intent.in_tool, step_s) if self._twist.any() else self._target.copy()
         self.fingers.move(target, intent.gripper * step_s, step_s)
         self._target = target
         return target.copy()
 
-    def _lead(self, in_tool: bool, step_s: float, rest: Array) -> Array:
+    def _lead(self, in_tool: bool, step_s: float) -> Array:
         turn = self._rotation if in_tool else np.eye(3)
         way, angle = turn @ self._twist[:3] * step_s, turn @ self._twist[3:] * step_s
         position, rotation = self._inside(self._position + way), pin.exp3(angle) @ self._rotation
         target, before = self._kinematics.toward(self._target, position, rotation), self._target
-        fastest = np.abs(target - before)[self._arm] / (self._most[self._arm] * step_s)
+        fastest = np.abs(target - before)[self.arm] / (self._most[self.arm] * step_s)
         self.note = ""
         if (share := float(fastest.max(initial=0.0))) > 1.0:
             target = before + (target - before) / share
             self.note = "as fast as the joints go"
-        ahead = np.abs(target - rest)
-        if ((ahead > LEASH) & (ahead > np.abs(before - rest)))[self._arm].any():
-            target, self.note = before.copy(), "the robot does not follow: see its mode and filter"
-            self._twist[:] = 0.0
         here, turned = self._kinematics.tool_pose(target)
         behind = float(np.linalg.norm(position - here))
         missed = float(np.linalg.norm(pin.log3(rotation @ turned.T)))
@@ -188,19 +187,14 @@ class ArmMotion:
         leader: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         self._profile, self._joints, self._leader = profile, joints, dict(leader or {})
-        self._arm = profile.group_indices(group)
-        tool = ToolMotion(profile, group)
-        self.fingers, self._tool = tool.fingers, tool
-        self.columns = tool.columns
+        self.arm = list(profile.group_indices(group))
+        self.fingers = Fingers(profile, _gripper_of(profile, group))
+        self.columns = [*self.arm, *self.fingers.columns]
         self._most = SPEED_SHARE * profile.vector("velocity")
         self._lower, self._upper = profile.vector("lower"), profile.vector("upper")
         self._target, self._reference = profile.vector("home"), profile.vector("home")
         self._pairs: list[tuple[int, str, float, float]] = []
         self.note = ""
-
-    def pose(self, joint_position: Array) -> tuple[Array, Array]:
-        """See `ToolMotion.pose`."""
-        return self._tool.pose(joint_position)
 
     def engage(self, position: Array, intent: Intent) -> None:
         """See `Motion`.
@@ -212,11 +206,11 @@ class ArmMotion:
         self._pairs = [(column, name, sign, intent.joints[name]) for column, name, sign in self._pairing(intent.joints)]
 
     def _pairing(self, given: Mapping[str, float]) -> list[tuple[int, str, float]]:
-        names = [self._profile.joint_names[column] for column in self._arm]
+        names = [self._profile.joint_names[column] for column in self.arm]
         others = [name for name in given if name not in self._leader]
         in_order = dict(zip(names, others, strict=False)) if len(others) == len(names) else {}
         pairs = []
-        for column, name in zip(self._arm, names, strict=True):
+        for column, name in zip(self.arm, names, strict=True):
             named = self._joints.get(name) or (name if name in given else in_order.get(name, ""))
             sign, leader = (-1.0, named[1:]) if named.startswith("-") else (1.0, named)
             if leader not in given:
@@ -227,9 +221,12 @@ class ArmMotion:
             pairs.append((column, leader, sign))
         return pairs
 
-    def step(self, intent: Intent, step_s: float, rest: Array) -> Array:
+    def stay(self, position: Array) -> None:
         """See `Motion`."""
-        del rest
+        self._target = np.array(position)
+
+    def step(self, intent: Intent, step_s: float) -> Array:
+        """See `Motion`."""
         wanted = self._target.copy()
         for column, name, sign, reference in self._pairs:
             wanted[column] = self._reference[column] + sign * (intent.joints.get(name, reference) - reference)
@@ -249,6 +246,12 @@ class ArmMotion:
             if name in intent.joints:
                 return min(max((intent.joints[name] - closed) / (open_ - closed), 0.0), 1.0)
         return None
+
+
+def _gripper_of(profile: RobotProfile, group: str) -> Gripper | None:
+    """Returns the gripper of a group: its own, or the only one of a robot with one arm."""
+    own = next((each for each in profile.grippers if each.group == group), None)
+    return profile.grippers[0] if own is None and group == "arm" and len(profile.grippers) == 1 else own
 
 
 def _same(profile: RobotProfile, one: str, other: str) -> bool:

@@ -29,7 +29,7 @@ class Wish:
 
     Attributes:
         chunk: where to go.
-        hold_ns: when the deadman was pressed that is held; `RELEASED` when nobody holds.
+        hold_ns: when the first hand pressed since nobody held; `RELEASED` when nobody holds.
     """
 
     chunk: ActionChunk
@@ -38,6 +38,9 @@ class Wish:
 
 class Session:
     """Not thread-safe.
+
+    All hands have one hold: from the first press until nobody holds. When the robot ends it, no hand can take it up
+    again by itself: a later press would move the arm of the other hand too, whose hold is over.
 
     Args:
         hands: each with joints of its own.
@@ -48,6 +51,7 @@ class Session:
         self._targets: deque[Array] = deque(maxlen=PAST)
         self._before_ns: int | None = None
         self._releases = 0
+        self._hold_ns = RELEASED
 
     @property
     def held(self) -> bool:
@@ -71,12 +75,13 @@ class Session:
             return self._release(now_ns)
         if self._releases != RELEASES:  # a new hold begins where the robot rests
             self._targets.extend(np.array(rest, dtype=np.float64) for _ in range(PAST))
+            self._hold_ns = now_ns
         target = self._targets[-1].copy()
         for hand in self.hands:
             hand.move(target, gap_ns * 1e-9, rest)
         self._targets.append(target)
         self._releases = RELEASES
-        return Wish(chunk=self._chunk(now_ns), hold_ns=max(hand.press_ns for hand in self.hands))
+        return Wish(chunk=self._chunk(now_ns), hold_ns=self._hold_ns)
 
     def _release(self, now_ns: int) -> Wish | None:
         if not self._releases:

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.control.deadman import RELEASED, SILENCE_NS
+from tendon.control.deadman import RELEASED, SILENCE_NS, Deadman
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.profile import load_profile
 from tendon.teleop.axis_map import read_map
 from tendon.teleop.device import DeviceLostError, Reading
-from tendon.teleop.hand import LOOK_NS, Hand
+from tendon.teleop.hand import LEASH, LOOK_NS, Hand
 from tendon.teleop.hold import FIRST, STUCK_NS, Hold
 from tendon.teleop.maps import MAPS
-from tendon.teleop.motion import ToolMotion
+from tendon.teleop.motion import ArmMotion, ToolMotion
 from tendon.teleop.opening import parse_device, parse_devices
 from tendon.teleop.session import CYCLE_NS, PAST, RELEASES, Session, Wish
 from tests.laws import law_settings
@@ -172,13 +172,13 @@ def test_two_hands_hold_on_their_own() -> None:
     assert (wish.chunk.actions[-1][right] == PAIR.vector("home")[right]).all()
     first_ns = wish.hold_ns
     both = person.does(keys("w"), keys("r"))
-    assert both is not None and both.hold_ns == person.now_ns > first_ns
+    assert both is not None and both.hold_ns == first_ns, "one hold of both, from the first press"
     for _ in range(10):
         wish = person.does(keys("w"), keys("r"))
     assert wish is not None
     here = wish.chunk.actions[-1][left]
     one = person.does(None, keys("r"))
-    assert one is not None and one.hold_ns == both.hold_ns, "the other hand goes on"
+    assert one is not None and one.hold_ns == first_ns, "the other hand goes on"
     assert (one.chunk.actions[-1][left] == here).all(), "and this arm comes to rest"
 
 
@@ -217,24 +217,93 @@ def test_rows_never_step_faster_than_the_joints_may_go_whatever_a_person_does(
 
 def test_a_hold_begins_released_counts_presses_and_gives_up_a_key_that_never_changes() -> None:
     hold = Hold()
-    hold.update(True, "a", 1)
+    hold.update(True, True, 1)
     assert not hold.held and hold.lost == FIRST, "held from the start"
-    hold.update(False, "", 2)
-    hold.update(True, "a", 3)
+    hold.update(False, True, 2)
+    hold.update(True, True, 3)
     assert hold.held and hold.press_ns == 3
     for k in range(5):
-        hold.update(True, k, 3 + k * (STUCK_NS - 1))
+        hold.update(True, True, 3 + k * (STUCK_NS - 1))
         assert hold.press_ns == 3, "what changes is a hand"
     last_ns = 3 + 4 * (STUCK_NS - 1)
-    hold.update(True, 4, last_ns + STUCK_NS - 1)
+    hold.update(True, False, last_ns + STUCK_NS - 1)
     assert hold.held
-    hold.update(True, 4, last_ns + STUCK_NS)
+    hold.update(True, False, last_ns + STUCK_NS)
     assert not hold.held and "held without a change for 10 s" in hold.lost
-    hold.update(True, 5, last_ns + STUCK_NS + 1)
+    hold.update(True, True, last_ns + STUCK_NS + 1)
     assert not hold.held, "it has to be released"
-    hold.update(False, "", last_ns + STUCK_NS + 2)
-    hold.update(True, 5, last_ns + STUCK_NS + 3)
+    hold.update(False, True, last_ns + STUCK_NS + 2)
+    hold.update(True, True, last_ns + STUCK_NS + 3)
     assert hold.held
+
+
+@pytest.mark.parametrize("rests_at", [0.5, 0.505, -0.995])
+def test_a_stick_that_rattles_is_no_hand_and_one_that_is_moved_is(rests_at: float) -> None:
+    """Wherever it rests: a gamepad with a brick on it says another number all the time."""
+    device = PlayedDevice()
+    pad = Hand("arm", device, read_map(MAPS["gamepad"], "gamepad"), ToolMotion(PANDA, "arm"))
+    pad.look(BEGIN_NS)
+
+    def held_after(cycles: int, begin: int, sway: float) -> bool:
+        for k in range(begin, begin + cycles):
+            device.reading = Reading(axes={"ABS_Y": rests_at + sway * (-1) ** k}, pressed=frozenset({"BTN_TL"}))
+            pad.look(BEGIN_NS + (k + 1) * CYCLE_NS)
+        return pad.state().held
+
+    cycles = STUCK_NS // CYCLE_NS
+    assert held_after(cycles, 0, 0.005)
+    assert held_after(cycles, cycles, 0.05), "a hand"
+    assert not held_after(cycles + 2, 2 * cycles, 0.005)
+    assert "held without a change" in pad.state().waits
+
+
+def test_an_arm_that_is_followed_runs_no_further_ahead_of_a_robot_that_stands_than_a_tool() -> None:
+    """The leader goes on while the robot is held back: the target waits, and comes back with it."""
+    so101, device = load_profile("so101"), PlayedDevice()
+    names, home = so101.joint_names[:5], so101.vector("home")
+    hand = Hand("arm", device, read_map(MAPS["leader"], "leader"), ArmMotion(so101, "arm", {}))
+    target = home.copy()
+
+    def lead(cycle: int, pan: float) -> None:
+        device.reading = Reading(joints={**dict.fromkeys(names, 0.0), names[0]: pan}, pressed=frozenset({"space"}))
+        hand.look(BEGIN_NS + (cycle + 1) * CYCLE_NS)
+        hand.move(target, CYCLE_NS * 1e-9, home)
+
+    hand.look(BEGIN_NS)
+    for cycle in range(100):
+        lead(cycle, 0.015 * cycle)
+    assert 0.15 < target[0] - home[0] <= LEASH
+    assert "does not follow" in hand.state().note
+    lead(100, 0.0)
+    assert target[0] - home[0] < LEASH - 0.01 and not hand.state().note.startswith("the robot")
+
+
+def test_what_does_not_follow_is_not_run_away_from() -> None:
+    """A robot that is held back, by the filter or because it is not armed, rests where it rests."""
+    person = Person()
+    for _ in range(400):
+        wish = person.does(keys("a"), follows=False)
+    assert wish is not None and np.abs(wish.chunk.actions[-1] - HOME).max() <= LEASH
+    assert "does not follow" in person.hands[0].state().note
+
+
+def test_a_press_of_one_hand_does_not_take_up_what_the_robot_has_ended_for_the_other() -> None:
+    """Both have to let go after a stop; then each may begin, alone or with the other."""
+    person, robot = Person(("left_arm", "right_arm"), PAIR), Deadman()
+
+    def follows(*readings: Reading) -> bool:
+        wish = person.does(*readings)
+        return wish is not None and robot.take(wish.hold_ns, wish.chunk.observation_stamp_ns, person.now_ns)
+
+    person.does(keys(), keys())
+    assert follows(keys("w"), keys())
+    robot.end(person.now_ns)  # the safety monitor held it, or it was armed
+    assert not follows(keys("w"), keys()), "a press from before counts no more"
+    assert not follows(keys("w"), keys("r")), "the other hand presses, and this one holds on"
+    assert not follows(keys(), keys("r")), "the left arm is on its way to where nobody led it"
+    assert not follows(keys(), keys())
+    assert follows(keys(), keys("r"))
+    assert follows(keys("w"), keys("r")) and follows(keys("w"), keys())
 
 
 @pytest.mark.parametrize(
