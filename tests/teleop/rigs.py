@@ -92,10 +92,13 @@ class FakeTeleoperator:
     def __init__(self) -> None:
         self.action = {"shoulder_pan.pos": 0.0, "shoulder_lift.pos": -90.0, "gripper.pos": 50.0}
         self.gone = False
+        self.is_calibrated = True
 
     def connect(self, calibrate: bool = True) -> None:
         if self.gone:
             raise ConnectionError("could not connect on port /dev/ttyACM0")
+        if calibrate and not self.is_calibrated:
+            raise EOFError("it asks on the terminal, and writes to the motors")
 
     def get_action(self) -> dict[str, float]:
         if self.gone:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 GAMEPAD_KEYS = ("BTN_SOUTH", "BTN_TRIGGER")
 """One of these is on every gamepad and joystick."""
+READS = 64
+"""Of what waits, in one look: more than any hand does, and than the kernel keeps."""
 TRIGGER_SHARE = 0.25
 """An axis that rests in this part of its range is a trigger."""
 
@@ -62,9 +64,15 @@ class EvdevDevice:
         if device is None:
             raise DeviceLostError(f"{self.name} is not open")
         try:
-            for event in device.read():
-                self._take(event.type, event.code, event.value)
-        except BlockingIOError:
+            for _ in range(READS):
+                events = list(device.read())  # 64 of them at most
+                for event in events:
+                    self._take(event.type, event.code, event.value)
+                if not events:
+                    break
+            else:
+                self._forget()
+        except BlockingIOError:  # that was all
             pass
         except (OSError, ValueError) as error:
             self.close()
@@ -74,9 +82,8 @@ class EvdevDevice:
     def _take(self, kind: int, code: int, value: int) -> None:
         from evdev import ecodes
 
-        if kind == ecodes.EV_SYN and code == ecodes.SYN_DROPPED:  # the kernel lost some: who knows what is down
-            self._pressed.clear()
-            self._axes.clear()
+        if kind == ecodes.EV_SYN and code == ecodes.SYN_DROPPED:
+            self._forget()
         elif kind == ecodes.EV_KEY:
             for name in _names(ecodes.bytype[kind].get(code, f"KEY_{code}")):
                 (self._pressed.add if value else self._pressed.discard)(name)
@@ -84,6 +91,11 @@ class EvdevDevice:
             lower, upper, rest = self._ranges.get(code, (-32768, 32767, 0))
             for name in _names(ecodes.bytype[kind].get(code, f"ABS_{code}")):
                 self._axes[name] = _deflection(value, lower, upper, rest)
+
+    def _forget(self) -> None:
+        """Takes everything for released: events are lost, or still to come, and who knows what is down."""
+        self._pressed.clear()
+        self._axes.clear()
 
     def close(self) -> None:
         """See `Device`."""

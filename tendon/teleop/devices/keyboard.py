@@ -12,9 +12,12 @@ from typing import Any
 from tendon.core.errors import ConfigError
 from tendon.teleop.device import DeviceLostError, Reading
 
-REPEAT_S = 0.06
-"""How long a key counts as down after its last repeat. Terminals repeat every 30 to 40 ms; with the cycle of the node
-(20 ms), a control tick (10 ms) and what is committed (40 ms) braking begins 130 ms after the last repeat at most."""
+REPEAT_S = 0.05
+"""How long a key counts as down after a look has seen it; terminals repeat every 30 to 40 ms.
+
+That look comes up to 20 ms after the repeat; the third one after it, 60 ms later, finds the key up. A multiple of the
+20 ms between looks would leave it to chance whether the fourth does. With a control tick (10 ms) and what is committed
+(40 ms) braking begins at most 130 ms after the last repeat."""
 BURST = 4
 """Keys in one look that no hand types: a paste, or what a link has queued up."""
 QUIET_S = 0.3

@@ -48,11 +48,22 @@ class LeRobotDevice:
                 f"{self.name} gives {', '.join(names) or 'nothing'}: only arms, whose actions are joint positions such "
                 f"as shoulder_pan{ENDING}, can be followed"
             )
+        grippers = [name for name in teleoperator.action_features if name.removesuffix(ENDING).endswith(f"_{GRIPPER}")]
+        if grippers:
+            raise ConfigError(
+                f"{self.name} gives {', '.join(grippers)}: name one arm for each hand, not several at once"
+            )
         try:
-            teleoperator.connect()
+            teleoperator.connect(calibrate=False)  # which would ask on this terminal, and write to the motors
+            calibrated = teleoperator.is_calibrated
         except Exception as error:  # each of LeRobot's devices has errors of its own
             raise DeviceLostError(f"{self.name} cannot be reached: {error}") from error
         self._teleoperator = teleoperator
+        if not calibrated:
+            self.close()
+            raise ConfigError(
+                f"{self.name} is not calibrated, or otherwise than its file says: run `lerobot-calibrate`"
+            )
 
     def read(self) -> Reading:
         """See `Device`."""
@@ -84,7 +95,7 @@ def make_teleoperator(file: Path) -> Any:
     """Returns the LeRobot `Teleoperator` that a YAML file describes: `type: so101_leader`, `port: ...`, `id: ...`.
 
     Raises:
-        ConfigError: the file does not say a teleoperator that LeRobot has, or one that cannot give degrees.
+        ConfigError: the file does not say a teleoperator that LeRobot has, or one that does not give degrees.
         MissingDependencyError: LeRobot is not installed.
     """
     if not file.is_file():
@@ -107,8 +118,13 @@ def make_teleoperator(file: Path) -> Any:
         raise ConfigError(f"{file}: LeRobot has no teleoperator {wanted}{closest(wanted, tuple(kinds))}")
     kind = kinds[wanted]
     fields = {field.name for field in dataclasses.fields(kind)}
-    if DEGREES in fields:
-        values[DEGREES] = True
+    if DEGREES not in fields:
+        able = [name for name, each in kinds.items() if DEGREES in {field.name for field in dataclasses.fields(each)}]
+        raise ConfigError(
+            f"{file}: {wanted} has no `{DEGREES}`, so its positions may be shares of a range; one of {', '.join(able)}"
+        )
+    if values.setdefault(DEGREES, True) is not True:
+        raise ConfigError(f"{file}: {DEGREES} is {values[DEGREES]}: leave it out, positions are read as degrees")
     try:
         return make_teleoperator_from_config(kind(**values))
     except TendonError:
