@@ -28,6 +28,7 @@ from tendon.data.recording.session import RecordingSession, Settings
 from tendon.data.recording.writer import Sample
 from tendon.graph import topics
 from tendon.graph.recorded import recorded_topics, roles
+from tendon.graph.running.state import RECORDER_NODE
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.recorder.inputs import RecordedInputs
@@ -51,7 +52,7 @@ class RecorderNode(NodeShell):
     """Hands what comes to a `RecordingSession`."""
 
     def __init__(self) -> None:
-        super().__init__("recorder_node", batched=True)
+        super().__init__(RECORDER_NODE, batched=True)
         folder = Path(self.setting("recordings", "outputs/recordings")).expanduser()
         jpeg = self.setting("images", "raw") == "jpeg"
         try:

@@ -8,6 +8,7 @@ On a terminal it shows a panel.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -48,7 +49,7 @@ class TeleopNode(NodeShell):
 
     def __init__(self) -> None:
         super().__init__("teleop_node")
-        devices, maps = (self.setting(name, "").split() for name in ("devices", "maps"))
+        devices, maps = (self._listed(name) for name in ("devices", "maps"))
         names = parse_devices(devices, self.profile)
         if len(maps) > len(names):
             raise ConfigError(f"{len(maps)} maps for {len(names)} devices: give one each, in their order")
@@ -80,6 +81,14 @@ class TeleopNode(NodeShell):
         self._say_lost_axes()
         self._display = Display(self) if sys.stdout.isatty() else None
         self.every(CYCLE_NS * 1e-9, self._cycle)
+
+    def _listed(self, name: str) -> list[str]:
+        """Returns the parts of a parameter, as a shell reads them: a path may have blanks."""
+        text = self.setting(name, "")
+        try:
+            return shlex.split(text)
+        except ValueError as error:
+            raise ConfigError(f"parameter {name} is {text!r}: {error}") from error
 
     def _listen(self, device: LeaderDevice) -> None:
         """Follows the joint states of another graph, in its own namespace."""
@@ -166,11 +175,12 @@ class TeleopNode(NodeShell):
             self._source.publish(String(data=Source.TELEOP.value))
 
     def finish(self, spin: Callable[[], None]) -> None:
-        """Lets go, and leaves the robot to nobody."""
+        """Lets go, and leaves the robot to nobody, unless somebody else leads it by now."""
         wish = self._session.last(self.time.now_ns())
         if wish is not None:
             self._send(wish)
-        if self._took_over:
+        control = self.reports.newest(ControlState)
+        if self._took_over and (control is None or control.source is Source.TELEOP):
             self._source.publish(String(data=Source.HOLD.value))
             spin()
 

@@ -14,21 +14,17 @@ from rich.live import Live
 from tendon.core.types import Array
 from tendon.graph.domain import domain_id
 from tendon.graph.running.display import short
+from tendon.graph.running.state import RECORDER_NODE
 from tendon.safety.latch import state_folder
 from tendon.safety.reports import ControlState, MonitorState
 from tendon.teleop.hand import Hand
 from tendon.teleop.motion import ToolMotion
-from tendon.teleop.panel import HandView, View, draw
+from tendon.teleop.panel import HandView, View, draw, keys_of
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.teleop_node import TeleopNode
 
 PERIOD_S = 0.1
-RECORDER = "recorder_node"
-KEYS = (
-    "w/s forward, back   a/d left, right   r/f up, down   u/o roll   i/k pitch   j/l yaw   v/c open, close",
-    "- + speed   any other key lets go   Ctrl-C ends",
-)
 
 
 class Display:
@@ -42,7 +38,7 @@ class Display:
         self._node = node
         # The session's hands move in another thread, and kinematics have scratch memory: these are the panel's own.
         self._tools = {hand.group: ToolMotion(node.profile, hand.group) for hand in node.hands}
-        self._keyboard = any("keyboard" in hand.device.name for hand in node.hands)
+        self._keys = tuple(dict.fromkeys(line for hand in node.hands for line in keys_of(hand.axis_map)))
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="display", daemon=True)
         self._stderr = -1
@@ -82,7 +78,7 @@ class Display:
 
     def _view(self) -> View:
         node, reports = self._node, self._node.reports
-        monitor, recorder = reports.newest(MonitorState), reports.status(RECORDER)
+        monitor, recorder = reports.newest(MonitorState), reports.status(RECORDER_NODE)
         silent_s = reports.age_s(ControlState.node)
         return View(
             title=f"tendon teleop · {node.profile.name} · domain {domain_id()}",
@@ -91,7 +87,7 @@ class Display:
             silent_s=0.0 if silent_s is None else silent_s,
             permission="" if monitor is None else monitor.permission.reason,
             recorder="" if recorder is None else recorder.text,
-            keys=KEYS if self._keyboard else (),
+            keys=self._keys,
             log=self._log,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -182,8 +183,8 @@ def teleop_process(
             "robot": robot,
             "backend": backend,
             "use_sim_time": simulated_time,
-            "devices": " ".join(devices),
-            "maps": " ".join(maps),
+            "devices": shlex.join(devices),
+            "maps": shlex.join(maps),
         },
         namespace=namespace,
         remappings=(CLOCK_REMAPPING,) if simulated_time else (),

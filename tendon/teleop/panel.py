@@ -11,6 +11,7 @@ from rich.text import Text
 from tendon.core.modes import Mode, Source
 from tendon.core.types import Array
 from tendon.safety.reports import ControlState
+from tendon.teleop.axis_map import ANY, GRIPPER, AxisMap
 from tendon.teleop.hand import HandState
 from tendon.teleop.motion import rotation_degrees
 
@@ -19,6 +20,7 @@ _HELD = Style(bold=True, reverse=True, color="green")
 _FREE = Style(bold=True, reverse=True, color="cyan")
 _LOST = Style(bold=True, reverse=True, color="red")
 LABEL = 10
+ALONG_THE_BASE = {"x": "forward, back", "y": "left, right", "z": "up, down"}
 LITTLE_MARGIN = 0.1
 """From here on the filter has little room left."""
 
@@ -63,6 +65,30 @@ class View:
     recorder: str
     keys: Sequence[str]
     log: str
+
+
+def keys_of(axis_map: AxisMap) -> tuple[str, ...]:
+    """Returns what may be pressed at a device, for a person, by its map."""
+    words = {**(ALONG_THE_BASE if axis_map.frame == "base" else {}), GRIPPER: "open, close"}
+    moves = [f"{_sides(names)} {words.get(axis, axis)}" for axis, names in axis_map.axes.items() if names]
+    holds = [name for name in axis_map.hold if name != ANY]
+    rest = [
+        f"{' '.join(names)} {does}"
+        for names, does in (
+            (axis_map.gripper_toggle, "open or close"),
+            ((*axis_map.slower[:1], *axis_map.faster[:1]), "speed"),
+        )
+        if names
+    ]
+    hold = f"{' or '.join(holds)} {'holds' if ANY in axis_map.hold else 'has to be held'}" if holds else ""
+    return tuple(filter(None, ("   ".join(moves), "   ".join(filter(None, (*rest, hold, "Ctrl-C ends"))))))
+
+
+def _sides(names: Sequence[str]) -> str:
+    """Returns what drives an axis, and what drives it back behind a stroke: w/s."""
+    back = [name[1:] for name in names if len(name) > 1 and name[0] == "-"]
+    there = [name for name in names if len(name) == 1 or name[0] != "-"]
+    return "/".join(" or ".join(side) for side in (there, back) if side)
 
 
 def draw(view: View, width: int) -> list[Text]:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from tendon.core.modes import Mode, Source
 from tendon.safety.reports import ControlState
+from tendon.teleop.axis_map import read_map
 from tendon.teleop.hand import HandState
-from tendon.teleop.panel import HandView, View, draw
+from tendon.teleop.maps import MAPS
+from tendon.teleop.panel import HandView, View, draw, keys_of
 
 HAND = HandState(group="arm", device="keyboard", held=True, waits="", note="", speed=0.5)
 CONTROL = ControlState(
@@ -79,3 +81,25 @@ def test_what_a_person_has_to_know_is_in_a_line(view: View, said: str) -> None:
 def test_no_line_is_wider_than_the_terminal(width: int, text: str) -> None:
     hand = HandView(state=replace(HAND, device=text, held=False, waits=text))
     assert all(line.cell_len <= width for line in draw(replace(VIEW, hands=[hand], recorder=text), width))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            MAPS["keyboard"],
+            (
+                "w/s forward, back   a/d left, right   r/f up, down   u/o roll   i/k pitch   j/l yaw   v/c open, close",
+                "- + speed   space holds   Ctrl-C ends",
+            ),
+        ),
+        (MAPS["leader"], ("space or BTN_TL or KEY_SPACE has to be held   Ctrl-C ends",)),
+        (
+            "hold: [h]\naxes: {x: [t, up, -g], gripper: [-ABS_Z]}\nframe: tool\ngripper_toggle: [n]",
+            ("t or up/g x   ABS_Z open, close", "n open or close   h has to be held   Ctrl-C ends"),
+        ),
+    ],
+)
+def test_keys_are_those_of_the_map(text: str, said: tuple[str, ...]) -> None:
+    """A map of one's own and a leader arm have others than the keyboard that comes with Tendon."""
+    assert keys_of(read_map(text, "map")) == said
