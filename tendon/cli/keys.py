@@ -15,13 +15,16 @@ from tendon.core.errors import ConfigError
 class Keys:
     """Reads keys while it is entered; Ctrl-C stays what it is.
 
+    Args:
+        otherwise: what to do where there is no terminal.
+
     Raises:
         ConfigError: there is no terminal.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, otherwise: str = "") -> None:
         if not sys.stdin.isatty():
-            raise ConfigError("this asks for keys: run it in a terminal")
+            raise ConfigError("; ".join(filter(None, ("this asks for keys: run it in a terminal", otherwise))))
         self._file = sys.stdin.fileno()
         self._before = termios.tcgetattr(self._file)
 

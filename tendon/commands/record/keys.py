@@ -9,16 +9,14 @@ Example:
 
 from __future__ import annotations
 
-import select
-import sys
-import termios
+import contextlib
 import time
-import tty
 from typing import TYPE_CHECKING
 
+from tendon.cli.keys import Keys
 from tendon.cli.operator import ask
 from tendon.cli.recording import call
-from tendon.core.errors import ConfigError, StoppedError
+from tendon.core.errors import StoppedError
 from tendon.core.node_status import RecorderStatus
 from tendon.graph import topics
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from tendon.ros2_nodes.clients.operator import Operator
 
 KEYS = {"s": topics.RECORD_SUCCESS, "f": topics.RECORD_FAILURE, "d": topics.RECORD_DISCARD}
-LEAVE = ("q", "\x03", "\x04")
+LEAVE = ("q", "\x04")
 LOOK_S = 0.2
 
 
@@ -38,32 +36,20 @@ def command() -> int:
         StoppedError: there is no graph.
         MissingDependencyError: ROS is not installed.
     """
-    if not sys.stdin.isatty():
-        raise ConfigError("keys need a terminal: in a script take tendon record start, success, failure, discard")
-    ask("tendon_record", _listen)
+    keys = Keys("in a script take tendon record start, success, failure, discard")
+    ask("tendon_record", lambda operator: _listen(operator, keys))
     return 0
 
 
-def _listen(operator: Operator) -> None:
-    before = termios.tcgetattr(sys.stdin)
-    tty.setcbreak(sys.stdin)
+def _listen(operator: Operator, keys: Keys) -> None:
     print("space starts and keeps, s success, f failure, d discards, q leaves")
-    try:
-        while (key := _key()) not in LEAVE:
+    with keys, contextlib.suppress(KeyboardInterrupt, EOFError):
+        while (key := keys.read(LOOK_S)) not in LEAVE:
             status = operator.reports.newest(RecorderStatus)
             if key:
                 _do(operator, key, status)
             print(f"\r\x1b[K{line_of(status)}", end="", flush=True)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-        print()
-
-
-def _key() -> str:
-    ready, _, _ = select.select([sys.stdin], [], [], LOOK_S)
-    return sys.stdin.read(1) if ready else ""
+    print()
 
 
 def _do(operator: Operator, key: str, status: RecorderStatus | None) -> None:
