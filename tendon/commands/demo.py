@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ROBOT = "panda"
 BUNDLE = "bundles/tabletop"
 """Of that robot; others are led by the expert."""
-SEED = 100779
+SEED = 100780
 FIRST_SEED, END_SEED = 100_000, 200_000
 OUT = Path("outputs/demo")
 LIMIT_S = 15.0
