@@ -20,8 +20,7 @@ from tendon.core.paths import share_folder
 from tendon.robots.environment import read_yaml
 from tendon.robots.packages import resolve
 from tendon.sim.bodies import Part, Rgb, Vector
-from tendon.sim.mesh_bounds import mesh_bounds
-from tendon.sim.robot_urdf import DRAWN_BY_ALL
+from tendon.sim.scenes.mesh_part import measured
 from tendon.sim.scenes.urdf_thing import urdf_parts
 
 Span = tuple[float, float]
@@ -221,23 +220,3 @@ def built(thing: Thing, near: Path) -> Thing:
         return replace(thing, parts=tuple(measured(part, near) for part in thing.parts))
     parts, mass = urdf_parts(resolve(thing.urdf, near))
     return replace(thing, parts=parts, urdf="", mass=thing.mass if any(thing.mass) else (mass, mass))
-
-
-def measured(part: Part, near: Path) -> Part:
-    """Returns a part; of a mesh, with the path of its file and how large it is.
-
-    Args:
-        part: as the suite's file has it.
-        near: that file.
-
-    Raises:
-        ConfigError: there is no such mesh, or it cannot be read.
-    """
-    if part.kind != "mesh":
-        return part
-    file = resolve(part.file, near)
-    if file.suffix.lower() not in DRAWN_BY_ALL:
-        raise ConfigError(f"{near} names {part.file}: simulators read {' and '.join(DRAWN_BY_ALL)}")
-    low, high = (part.unit * corner for corner in mesh_bounds(file))
-    half, middle = ((high - low) / 2).tolist(), ((high + low) / 2).tolist()
-    return replace(part, file=str(file), half=tuple(half), middle=tuple(middle))

@@ -14,8 +14,7 @@ from tendon.core.errors import ConfigError
 from tendon.robots.packages import resolve
 from tendon.robots.urdf import parse_xml, read_urdf
 from tendon.sim.bodies import Part
-from tendon.sim.mesh_bounds import mesh_bounds
-from tendon.sim.robot_urdf import DRAWN_BY_ALL
+from tendon.sim.scenes.mesh_part import measured
 
 UPRIGHT = 1e-6
 """Largest difference of a shape's z axis from that of the thing."""
@@ -68,20 +67,11 @@ def _part(file: Path, shape: pin.GeometryObject) -> Part:
 
 
 def _mesh(file: Path, shape: pin.GeometryObject, origin: np.ndarray, yaw: float) -> Part:
-    path, scale = Path(shape.meshPath), np.array(shape.meshScale)
-    if path.suffix.lower() not in DRAWN_BY_ALL:
-        raise ConfigError(f"{file} names {path.name}: simulators read {' and '.join(DRAWN_BY_ALL)}")
+    scale = np.array(shape.meshScale)
     if np.ptp(scale) > 0 or scale[0] <= 0:
-        raise ConfigError(f"{file}: mesh {path.name} has scale {scale.tolist()}; all three have to be equal, above 0")
-    low, high = (scale[0] * corner for corner in mesh_bounds(path))
-    part = Part(
-        kind="mesh",
-        half=_three((high - low) / 2),
-        middle=_three((high + low) / 2),
-        yaw=yaw,
-        file=str(path),
-        unit=float(scale[0]),
-    )
+        name = Path(shape.meshPath).name
+        raise ConfigError(f"{file}: mesh {name} has scale {scale.tolist()}; all three have to be equal, above 0")
+    part = measured(Part(kind="mesh", file=shape.meshPath, unit=float(scale[0]), yaw=yaw), file)
     return replace(part, centre=_three(origin - np.array(part.origin)))
 
 

@@ -13,7 +13,7 @@ from tendon.core.errors import ConfigError
 from tendon.evaluation.suites import load_suite
 from tendon.robots.profile import load_profile
 from tendon.sim.bodies import Part
-from tendon.sim.scenes.description import measured
+from tendon.sim.scenes.mesh_part import measured
 from tendon.sim.scenes.scene import DescribedScene
 from tendon.sim.scenes.world import DescribedWorld
 from tendon.sim.simulators import SIMULATORS
