@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from tendon.core.pace import Pace
+from tendon.sim.perturbation import Perturbation
 
 HOLD_CHECKS = 3
 """A task is done when it is found done so often in a row."""
@@ -63,6 +64,10 @@ class Setting:
     synchronous_rows: int = 8
     perturbations: tuple[tuple[str, float], ...] = ()
     switch: Switch | None = None
+
+    def under(self, perturbation: Perturbation) -> Setting:
+        """Returns it with the delay that a perturbation adds."""
+        return replace(self, delay_ns=self.delay_ns + perturbation.delay_ns)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,10 +105,9 @@ class Tools:
     def begin(self, seed: int, setting: Setting) -> Rollout:
         """Returns an episode at its start."""
         perturbation = self._suite.harder(dict(setting.perturbations))
-        setting = replace(setting, delay_ns=setting.delay_ns + perturbation.delay_ns)
         scene = self._policy.begin(perturbation, self._suite.scene(self._runner.profile, seed))
         self._backend.joint_zero = self._policy.joint_zero
-        return self._runner.begin(scene, setting)
+        return self._runner.begin(scene, setting.under(perturbation))
 
     def close(self) -> None:
         """Frees the world."""
@@ -140,9 +139,28 @@ def _tools(suite: str, policy: Path | str, robot: str, timing: Timing, simulator
     return Tools(load_suite(suite), policy, robot, timing, simulator, residual)
 
 
-def open_tools(job: Job) -> Tools:
-    """Returns what runs a job in this process; whoever asks closes it."""
-    return Tools(load_suite(job.suite), job.bundle, job.robot, job.setting.timing, job.simulator, job.residual)
+class OpenTools:
+    """Worlds and policies of jobs, one for all jobs that can share them, until it is left."""
+
+    def __init__(self) -> None:
+        self._open: dict[Job, Tools] = {}
+
+    def __enter__(self) -> OpenTools:
+        """Opens nothing yet."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes all that were opened."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def of(self, job: Job) -> Tools:
+        """Returns what runs a job."""
+        shared = replace(job, seed=0, setting=Setting(timing=job.setting.timing))
+        if shared not in self._open:
+            suite = load_suite(job.suite)
+            self._open[shared] = Tools(suite, job.bundle, job.robot, job.setting.timing, job.simulator, job.residual)
+        return self._open[shared]
 
 
 def run_job(job: Job) -> tuple[Job, Episode]:

@@ -75,8 +75,9 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         simulator: str = AUTO,
     ) -> None:
         self._suite, self._profile = suite, profile
-        self._setting = setting or Setting(delay_ns=round(suite.difficulty.delay_s * 1e9))
-        self._perturbation = suite.harder(dict(self._setting.perturbations))
+        setting = setting or Setting(delay_ns=round(suite.difficulty.delay_s * 1e9))
+        self._perturbation = suite.harder(dict(setting.perturbations))
+        self._setting = setting.under(self._perturbation)
         self._backend: SimBackend[World] = SimBackend(suite.world(profile, simulator))
         policy = base(self._backend.world)
         self._policy = PerturbedPolicy(policy, self._backend.world, suite.difficulty.arm)

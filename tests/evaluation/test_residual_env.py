@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -13,12 +14,17 @@ import pytest
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import InvalidDataError
 from tendon.evaluation.episode import Episode, Setting
-from tendon.evaluation.pool import Job, run_jobs
+from tendon.evaluation.pool import Job, Tools, run_jobs
 from tendon.evaluation.residual_env import FACTS, ResidualEnv
 from tendon.evaluation.residual_rollouts import Experience, Exploration, Task, Workers, run_episode
+from tendon.evaluation.runner import Runner
+from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import find_bundle
+from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.residual.graph import ResidualGraph
+from tendon.robots.profile import load_profile
+from tendon.sim.suite import World
 from tests.policies.residual.tiny import constant_graph, write_constant
 
 SPACE = ResidualSpace(embedding=512, points=2)
@@ -97,3 +103,32 @@ def test_a_step_without_an_episode_or_with_nonsense_is_named(env: ResidualEnv) -
     with pytest.raises(InvalidDataError, match="action"):
         env.step(np.full(4, np.nan))
     assert env.reset(seed=SEED)[1][FACTS].shape == (24,)
+
+
+def test_the_delay_of_a_suite_delays_the_base_here_as_in_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    suite, profile = load_suite(TASK.suite), load_profile(TASK.robot)
+    difficulty = replace(suite.difficulty, perturbations={**suite.difficulty.perturbations, "delay": 2.0})
+    slow = replace(suite, difficulty=difficulty)
+    asked: list[Setting] = []
+
+    def begin(runner: Runner, scene: object, setting: Setting) -> None:
+        asked.append(setting)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Runner, "begin", begin)
+
+    def base(world: World) -> BundlePolicy:
+        return BundlePolicy(load_bundle(TASK.bundle), profile, threads=1)
+
+    env = ResidualEnv(slow, profile, base, SPACE)
+    setting = Setting(delay_ns=round(suite.difficulty.delay_s * 1e9))
+    tools = Tools(slow, TASK.bundle, TASK.robot, setting.timing, "auto")
+    try:
+        for run in (lambda: env.reset(seed=SEED), lambda: tools.run(SEED, setting)):
+            with pytest.raises(KeyboardInterrupt):
+                run()
+    finally:
+        env.close()
+        tools.close()
+    assert asked[0].delay_ns == asked[1].delay_ns == setting.delay_ns + slow.harder({}).delay_ns
+    assert slow.harder({}).delay_ns > 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from tendon.evaluation.episode import Episode
-from tendon.evaluation.pool import Job, open_tools
+from tendon.evaluation.pool import Job, OpenTools, Tools
 from tendon.sim.cameras import Pixels
 from tendon.sim.engine_world import EngineWorld
 
@@ -35,36 +35,33 @@ def films(runs: Sequence[tuple[Job, Episode]], done: Callable[[], None] = lambda
         runs: as `worth_seeing` returns them.
         done: called after each.
     """
-    for job, episode in runs:
-        film = _film(job)
-        done()
-        if film:
-            yield film, f"{episode.family}/{job.seed}: {episode.instruction}. {episode.outcome}"
+    with OpenTools() as opened:
+        for job, episode in runs:
+            film = _film(job, opened.of(job))
+            done()
+            if film:
+                yield film, f"{episode.family}/{job.seed}: {episode.instruction}. {episode.outcome}"
 
 
-def _film(job: Job) -> bytes:
-    tools = open_tools(job)
-    try:
-        world = tools.world
-        if not isinstance(world, EngineWorld) or not world.profile.cameras:
-            return b""
-        states, rollout = [], tools.begin(job.seed, job.setting)
-        due_ns = 0
-        while not rollout.over:
-            rollout.tick()
-            if world.time_ns >= due_ns:
-                states.append(world.state())
-                due_ns += 1_000_000_000 // RATE_HZ
-        camera = world.profile.cameras[0].name
+def _film(job: Job, tools: Tools) -> bytes:
+    world = tools.world
+    if not isinstance(world, EngineWorld) or not world.profile.cameras:
+        return b""
+    states, rollout = [], tools.begin(job.seed, job.setting)
+    due_ns = 0
+    while not rollout.over:
+        rollout.tick()
+        if world.time_ns >= due_ns:
+            states.append(world.state())
+            due_ns += 1_000_000_000 // RATE_HZ
+    camera = world.profile.cameras[0].name
 
-        def frames() -> Iterator[Pixels]:
-            for state in states:  # drawn when all is over: no picture more was taken while it ran
-                world.set_state(state)
-                yield world.render(camera, SIDE, SIDE)
+    def frames() -> Iterator[Pixels]:
+        for state in states:  # drawn when all is over: no picture more was taken while it ran
+            world.set_state(state)
+            yield world.render(camera, SIDE, SIDE)
 
-        return _encoded(frames())
-    finally:
-        tools.close()
+    return _encoded(frames())
 
 
 def _encoded(frames: Iterator[Pixels]) -> bytes:
