@@ -14,6 +14,7 @@ import numpy as np
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
 from tendon.core.fields import Range, check_fields
+from tendon.core.json_lines import read_json_lines
 
 SIDES = "A", "B"
 
@@ -62,6 +63,7 @@ class Turn:
         progress: how much of it.
         duration_s: until the operator judged it.
         stop: why the robot stopped; empty when it did not.
+        robot: its profile, as the graph said; empty in old files.
     """
 
     number: int
@@ -73,6 +75,7 @@ class Turn:
     progress: Annotated[float, Range(least=0, most=1)]
     duration_s: float
     stop: str = ""
+    robot: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self, "turn")
@@ -100,9 +103,9 @@ class Session:
 
     def _read(self) -> None:
         try:
-            lines = [json.loads(line) for line in self._file.read_text(encoding="utf-8").splitlines()]
+            lines = read_json_lines(self._file)
             said = dict(lines[0]["session"])
-        except (ValueError, KeyError, IndexError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{self._file} is no session: move it away, or take another --session") from error
         mine = json.loads(json.dumps(asdict(self.settings)))
         for key, value in mine.items():
@@ -122,6 +125,11 @@ class Session:
         """The next turn: its number, pair, side and instruction; `None` when all are over."""
         planned, number = self.settings.turns(), len(self.turns)
         return None if number >= len(planned) else (number, *planned[number])
+
+    @property
+    def robot(self) -> str:
+        """The profile of the robot that had the turns, as the graph said; empty before any."""
+        return self.turns[0].robot if self.turns else ""
 
     def take(self, turn: Turn) -> None:
         """Writes a turn down."""

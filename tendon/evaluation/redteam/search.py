@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tendon.core.errors import ConfigError, MissingDependencyError
+from tendon.core.json_lines import read_json_lines
 from tendon.core.types import Array
 from tendon.evaluation.pool import Job
 from tendon.evaluation.redteam.attack import Attack, Space, judged, try_attack
@@ -117,28 +118,12 @@ def _read(log: Path, head: dict[str, Any]) -> dict[int, Attack]:
     """Returns what was tried, by number."""
     if not log.exists():
         return {}
-    lines = log.read_text(encoding="utf-8").splitlines()
     try:
-        told = json.loads(lines[0])
-        rows = [json.loads(line) for line in lines[1:]]
-    except (IndexError, ValueError) as error:
-        if not _mended(log, lines):
-            raise ConfigError(f"{log} is no log of a search: move it away, or take another --out") from error
-        return _read(log, head)
+        told, *rows = read_json_lines(log)
+        told = dict(told)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{log} is no log of a search: move it away, or take another --out") from error
     for key in sorted(set(head) | set(told)):
         if head.get(key) != told.get(key):
             raise ConfigError(f"{log} is of a search whose {key} is {told.get(key)!r}, this one's is {head.get(key)!r}")
     return {row.pop("number"): Attack(**{**row, "point": tuple(row["point"])}) for row in rows}
-
-
-def _mended(log: Path, lines: list[str]) -> bool:
-    """Takes away a last line that was cut in the middle of writing; returns whether that was all there was to mend."""
-    if len(lines) < 2:
-        return False
-    try:
-        for line in lines[:-1]:
-            json.loads(line)
-    except ValueError:
-        return False
-    log.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
-    return True

@@ -97,3 +97,25 @@ def test_tasks_are_wanted() -> None:
     for tasks in ([], [" "], ["left", ""]):
         with pytest.raises(ConfigError, match="name the tasks"):
             check_tasks(tasks)
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_a_turn_that_was_cut_while_it_was_written_is_played_again(cut: int, tmp_path: Path) -> None:
+    """The machine lost its power: what was judged before is there."""
+    file = tmp_path / "s.jsonl"
+    session = Session(file, SETTINGS)
+    for _ in range(2):
+        session.take(turn(session))
+    file.write_bytes(file.read_bytes()[:-cut])
+    again = Session(file, SETTINGS)
+    assert len(again.turns) == 1
+    again.take(turn(again))
+    assert len(Session(file, SETTINGS).turns) == 2
+
+
+def test_a_session_says_which_robot_had_its_turns(tmp_path: Path) -> None:
+    """As the graph said, not as an option was left at its default."""
+    session = Session(tmp_path / "s.jsonl", SETTINGS)
+    assert session.robot == ""
+    session.take(replace(turn(session), robot="so101"))
+    assert Session(tmp_path / "s.jsonl", SETTINGS).robot == "so101"

@@ -1,0 +1,35 @@
+"""Lines that grow while something runs: a last one that was cut costs itself, and nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tendon.core.json_lines import read_json_lines
+
+LINES = [{"head": 1}, {"number": 0, "text": "ä\u2028"}, [1, 2]]
+WHOLE = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in LINES)
+
+
+@given(cut=st.integers(len(b'{"head": 1}\n'), len(WHOLE)))
+def test_a_file_that_was_cut_anywhere_goes_on_behind_its_last_whole_line(cut: int, tmp_path_factory: object) -> None:
+    file = tmp_path_factory.mktemp("lines") / "log"  # type: ignore[attr-defined]
+    file.write_bytes(WHOLE[:cut])
+    found = read_json_lines(file)
+    assert found == LINES[: len(found)] and len(found) == WHOLE[:cut].count(b"\n")
+    with file.open("ab") as more:
+        more.write(b'{"more": 1}\n')
+    assert read_json_lines(file) == [*found, {"more": 1}]
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"a": 1}\nno json\n{}\n', b"\xff\n", b'{"a": 1}\n\n'])
+def test_what_is_damaged_elsewhere_is_refused_and_kept(data: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    file.write_bytes(data)
+    with pytest.raises(ValueError):
+        read_json_lines(file)
+    assert file.read_bytes() == data
