@@ -22,12 +22,12 @@ from rich.progress import track
 from tendon.cli.seeds import parse_seeds
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
-from tendon.evaluation.paired import mcnemar
+from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.redteam.attack import Attack, Space
 from tendon.evaluation.redteam.search import Search
 from tendon.evaluation.redteam.worst import worst_of
-from tendon.evaluation.statistics import paired_difference, wilson
+from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import find_bundle
@@ -47,16 +47,15 @@ def axes(bench: harness.Bench, bundle: Path, seeds: range, workers: int) -> None
     plain = found[settings[""]]
     for name in names:
         episodes = found[settings[name]]
-        change = paired_difference([plain[k].success for k in seeds], [episodes[k].success for k in seeds])
-        success = wilson(sum(each.success for each in episodes.values()), len(episodes))
+        compared = compare([plain[k].success for k in seeds], [episodes[k].success for k in seeds])
         broken = Number(sum(each.broken > 0 for each in episodes.values()))
         beside: dict[str, harness.Value] = {
-            "difference": str(change),
-            "p (McNemar)": Number(mcnemar(change.first, change.second)),
+            "difference": str(compared.change),
+            "p (McNemar)": Number(compared.p_value),
         }
         bench.add(
             {"axis": name.replace("_", " ") or "none"},
-            {"success": success, **(beside if name else {}), "episodes that break a limit": broken},
+            {"success": compared.second, **(beside if name else {}), "episodes that break a limit": broken},
             claim=AXES,
         )
 

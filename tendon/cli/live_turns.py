@@ -29,11 +29,13 @@ class Turns:
         operator: of the graph.
         keys: of whoever looks on.
         session: whose turns.
+        robot: its profile.
         limit_s: a turn that takes longer is over, and is judged then.
     """
 
-    def __init__(self, operator: Operator, keys: Keys, session: Session, limit_s: float) -> None:
-        self._operator, self._keys, self._session, self._limit_s = operator, keys, session, limit_s
+    def __init__(self, operator: Operator, keys: Keys, session: Session, robot: str, limit_s: float) -> None:
+        self._operator, self._keys, self._session = operator, keys, session
+        self._robot, self._limit_s = robot, limit_s
 
     def play(self) -> bool:
         """Plays all that are left; returns whether none is. On Ctrl-C the robot is stopped first."""
@@ -120,6 +122,7 @@ class Turns:
             progress=progress,
             duration_s=round(duration_s, 2),
             stop=stop,
+            robot=self._robot,
         )
 
     def _rest(self) -> None:

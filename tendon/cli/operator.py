@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from tendon.core.errors import StoppedError
-from tendon.core.node_status import PolicyStatus
+from tendon.core.node_status import ControlStatus, PolicyStatus
+from tendon.safety.reports import ControlState
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.clients.operator import Operator
 
 Answer = TypeVar("Answer")
-POLICY_PATIENCE_S = 5.0
+POLICY_PATIENCE_S, ROBOT_PATIENCE_S = 5.0, 10.0
 
 
 def ask(name: str, question: Callable[[Operator], Answer]) -> Answer:
@@ -37,6 +38,19 @@ def ask(name: str, question: Callable[[Operator], Answer]) -> Answer:
         return question(operator)
     finally:
         operator.close()
+
+
+def robot_of(operator: Operator) -> str:
+    """Returns the profile of the robot that the graph runs, as its control node says.
+
+    Raises:
+        StoppedError: it does not say.
+    """
+    operator.wait(lambda: operator.reports.newest(ControlStatus) is not None, ROBOT_PATIENCE_S)
+    status = operator.reports.newest(ControlStatus)
+    if status is None:
+        raise StoppedError(f"{ControlState.node} does not say which robot it runs: look at `tendon status`")
+    return status.robot
 
 
 def wait_for_policy(operator: Operator, answered: Callable[[PolicyStatus], bool], silence: str) -> PolicyStatus:

@@ -26,14 +26,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tendon.cli.operator import ask
+from tendon.cli.operator import ask, robot_of
 from tendon.core.errors import ConfigError, StoppedError
 
 if TYPE_CHECKING:
     from tendon.graph.description import Process
     from tendon.ros2_nodes.clients.operator import Operator
 
-PATIENCE_S = 10.0
 NODE = "teleop_node"
 
 
@@ -78,25 +77,20 @@ def command(
 
 def _process(operator: Operator, devices: list[str], maps: list[Path]) -> Process:
     """Returns the node that fits the running graph."""
-    from tendon.core.node_status import ControlStatus
     from tendon.graph.description import teleop_process
     from tendon.graph.running.state import STAND_INS
     from tendon.robots.profile import load_profile
-    from tendon.safety.reports import ControlState
     from tendon.teleop.opening import parse_devices
 
-    operator.wait(lambda: operator.reports.newest(ControlStatus) is not None, PATIENCE_S)
-    status = operator.reports.newest(ControlStatus)
-    if status is None:
-        raise StoppedError(f"{ControlState.node} does not say which robot it runs: look at `tendon status`")
-    parse_devices(devices, load_profile(status.robot))
+    robot = robot_of(operator)
+    parse_devices(devices, load_profile(robot))
     if NODE in operator.nodes():
         raise StoppedError(f"{NODE} runs in this graph already: only one may lead the robot")
     stand_in = next((name for name in STAND_INS if name in operator.nodes()), "")
     backend = {"sim_node": "sim", "mock_node": "mock"}.get(stand_in, "hardware")
     simulated = operator.simulated_graph()
     return teleop_process(
-        robot=status.robot,
+        robot=robot,
         backend=backend,
         simulated_time=simulated,
         devices=devices,

@@ -9,13 +9,18 @@ he looks (Ville 1939; Ramdas, Grunwald, Vovk and Shafer 2023).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import betaincc, betaln
 from scipy.stats import binomtest, norm
 
+from tendon.evaluation.statistics import Difference, Proportion, paired_difference, wilson
+
 ALPHA, POWER = 0.05, 0.8
+ALL = "all"
+"""All families together."""
 LARGEST_BET = 0.75
 """Share of the stake that a bet on progress risks at most."""
 TINY = 1e-300
@@ -32,6 +37,52 @@ def mcnemar(first: int, second: int) -> float:
         second: scenes that only the second one did.
     """
     return 1.0 if first + second == 0 else float(binomtest(second, first + second).pvalue)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What two ways did on the same scenes, a number of them that was fixed beforehand.
+
+    Attributes:
+        first, second: how often each succeeded.
+        change: from the first to the second.
+    """
+
+    first: Proportion
+    second: Proportion
+    change: Difference
+
+    @property
+    def p_value(self) -> float:
+        """Of McNemar's exact test."""
+        return mcnemar(self.change.first, self.change.second)
+
+
+def compare(first: Sequence[bool], second: Sequence[bool]) -> Comparison:
+    """Returns how the second of two ways compares on the same scenes.
+
+    Raises:
+        ValueError: they have not the same number of scenes, or none.
+    """
+    change = paired_difference(first, second)
+    return Comparison(first=wilson(sum(first), len(first)), second=wilson(sum(second), len(second)), change=change)
+
+
+def compare_families(
+    pairs: Iterable[tuple[str, bool, bool]], families: Sequence[str] | None = None
+) -> dict[str, Comparison]:
+    """Returns how two ways compare in each family of tasks, and in "all".
+
+    Args:
+        pairs: of each scene its family, and whether the first and the second did it.
+        families: in the order wanted, those without a scene are left out; by default by name.
+    """
+    found: dict[str, list[tuple[bool, bool]]] = {}
+    for family, first, second in pairs:
+        for name in (family, ALL):
+            found.setdefault(name, []).append((first, second))
+    names = sorted(found.keys() - {ALL}) if families is None else families
+    return {name: compare(*map(list, zip(*found[name], strict=True))) for name in (*names, ALL) if name in found}
 
 
 def log_evidence(wins: int, losses: int) -> float:

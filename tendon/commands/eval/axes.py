@@ -84,19 +84,19 @@ def command(
     for name, strength in cells[1:]:
         known.harder({name: strength})
     contender = find_contender(bundle, robot)
-    jobs = [
-        job
-        for name, strength in cells
-        for job in replace(asked, perturbations=((name, strength),) if name else ()).jobs(contender)
-    ]
+    # A scene whose own perturbations are those of a cell is the same episode there and without any: it is run once.
+    jobs: dict[Job, list[Cell]] = {}
+    for name, strength in cells:
+        for job in replace(asked, perturbations=((name, strength),) if name else ()).jobs(contender):
+            jobs.setdefault(job, []).append((name, strength))
     found: dict[Cell, dict[int, Episode]] = {cell: {} for cell in cells}
 
     def take(job: Job, episode: Episode) -> bool:
-        asked_for = job.setting.perturbations
-        found[asked_for[-1] if asked_for and asked_for[-1] in found else NOMINAL][job.seed] = episode
+        for cell in jobs[job]:
+            found[cell][job.seed] = episode
         return False
 
-    gathered = gather("axes", jobs, workers, engine, take)
+    gathered = gather("axes", list(jobs), workers, engine, take)
     if not found[NOMINAL]:
         gathered.raise_error()
     nominal, table = _measured(found)
@@ -134,8 +134,8 @@ def _measured(found: Mapping[Cell, Mapping[int, Episode]]) -> tuple[dict[str, An
     """Returns success without any axis, and of each axis at each strength, beside that on the same scenes."""
     from dataclasses import asdict
 
-    from tendon.evaluation.paired import mcnemar
-    from tendon.evaluation.statistics import paired_difference, wilson
+    from tendon.evaluation.paired import compare
+    from tendon.evaluation.statistics import wilson
 
     plain = found[NOMINAL]
     table: dict[str, dict[str, Any]] = {}
@@ -143,11 +143,11 @@ def _measured(found: Mapping[Cell, Mapping[int, Episode]]) -> tuple[dict[str, An
         seeds = sorted(set(episodes) & set(plain))
         if not name or not seeds:
             continue
-        change = paired_difference([plain[k].success for k in seeds], [episodes[k].success for k in seeds])
+        beside = compare([plain[k].success for k in seeds], [episodes[k].success for k in seeds])
         table.setdefault(name, {})[f"{strength:g}"] = {
             "success": asdict(wilson(sum(each.success for each in episodes.values()), len(episodes))),
-            "difference": str(change),
-            "p": mcnemar(change.first, change.second),
+            "difference": str(beside.change),
+            "p": beside.p_value,
         }
     return asdict(wilson(sum(each.success for each in plain.values()), len(plain))), table
 

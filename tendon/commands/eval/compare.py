@@ -10,7 +10,6 @@ Examples:
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +38,7 @@ from tendon.cli.eval_results import (
     write_results,
 )
 from tendon.cli.options import RobotOption, WorkersOption
-from tendon.cli.pair_table import pair_table, verdict
+from tendon.cli.pairs import Pairs
 from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
 
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from tendon.evaluation.episode import Episode
     from tendon.evaluation.pool import Job
 
-Pair = tuple["Episode", "Episode"]
 DISCORDANT = (0.1, 0.2, 0.3, 0.4)
 """Shares of scenes in which policies differ, for a plan."""
 
@@ -76,8 +74,8 @@ def command(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the tests and every episode.")] = None,
 ) -> int:
     """Compares and prints what is shown."""
+    from tendon.evaluation.episode import Episode
     from tendon.evaluation.page.origin import origin
-    from tendon.evaluation.paired import PairedTest
 
     if plan is not None:
         return _plan(plan)
@@ -100,50 +98,37 @@ def command(
             f"{first} and {second} are the same policy, {shortened(one.digest)}: there is nothing to compare"
         )
     jobs = [job for pair in zip(asked.jobs(one), asked.jobs(other), strict=True) for job in pair]
-    test, pairs, p_values = PairedTest(), list[Pair](), list[float]()
+    found = Pairs[Episode]()
     waiting: dict[int, dict[bool, Episode]] = defaultdict(dict)
 
     def take(job: Job, episode: Episode) -> bool:
         waiting[job.seed][(job.bundle, job.residual) == (other.bundle, other.residual)] = episode
         # In the order of seeds: a good episode ends sooner, so the order in which they end is not fair.
-        while len(pairs) < len(asked.scenes) and len(waiting[seed := asked.scenes[len(pairs)]]) == 2:
-            pair = waiting[seed][False], waiting[seed][True]
-            pairs.append(pair)
-            test.take(pair[0].success, pair[1].success, pair[1].progress - pair[0].progress)
-            p_values.append(test.p_value)
-        return until_shown and bool(test.better)
+        while (done := len(found.pairs)) < len(asked.scenes) and len(waiting[seed := asked.scenes[done]]) == 2:
+            found.take(waiting[seed][False], waiting[seed][True])
+        return until_shown and bool(found.test.better)
 
     def note() -> str:
+        test = found.test
         return f"only A {test.first}, only B {test.second}, p {test.p_value:.3g} at any time"
 
     gathered = gather("compare", jobs, workers, engine, take, note)
-    if not pairs:
+    if not found.pairs:
         gathered.raise_error()
     print(f"A {first} ({shortened(one.digest)})\nB {second} ({shortened(other.digest)})\n{asked}")
-    Console().print(pair_table(pairs, asked.families))
-    print("\n".join(verdict(test)))
+    Console().print(found.table(asked.families))
+    print("\n".join(found.verdict()))
     if out or report:
-        rows = [{"a": asdict(a), "b": asdict(b)} for a, b in pairs]
         said = {"a": one.digest, "b": other.digest, "robot": robot, "suite": asked.suite, "simulator": asked.simulator}
-        found = {
-            "scenes": test.count,
-            "only_a": test.first,
-            "only_b": test.second,
-            "p_any_time": test.p_value,
-            "progress_p_any_time": test.progress_p_value,
-        }
         how = {"timing": asked.timing.value, "delay_ms": asked.delay_ms, "perturb": perturb}
         whole = {
             **said,
             **how,
-            **found,
+            **found.found(),
             "policies": {"A": first, "B": second},
             "described": str(asked),
             "ended_early": gathered.ended_early,
-            "verdict": verdict(test),
-            "p_values": p_values,
             "origin": origin(policies={"A": one.digest, "B": other.digest}, robot=robot, suite=asked.suite),
-            "episodes": rows,
         }
         from tendon.evaluation.page.pages import compare_page
 

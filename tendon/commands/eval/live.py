@@ -12,7 +12,6 @@ Examples:
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,10 +20,9 @@ from rich.console import Console
 
 from tendon.cli.eval_results import ReportOption, require_report, write_report
 from tendon.cli.keys import Keys
-from tendon.cli.operator import ask, wait_for_policy
-from tendon.cli.options import RobotOption
+from tendon.cli.operator import ask, robot_of, wait_for_policy
 from tendon.cli.outputs import require_folder
-from tendon.cli.pair_table import pair_table, verdict
+from tendon.cli.pairs import Pairs
 from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError, StoppedError
 
@@ -44,7 +42,6 @@ def command(
     ] = Path("outputs/live.jsonl"),
     seed: Annotated[int, typer.Option(min=0, help="Of the order.")] = 0,
     report: ReportOption = None,
-    robot: RobotOption = "panda",
 ) -> int:
     """Plays the turns that are left, and reports.
 
@@ -68,7 +65,7 @@ def command(
         if played.next is not None:
             ask("tendon_live", lambda operator: _play(operator, keys, played, limit_s))
     finally:
-        _report(played, report, robot, {"A": a_digest, "B": b_digest})
+        _report(played, report, {"A": a_digest, "B": b_digest})
         left = len(settings.turns()) - len(played.turns)
         print(f"{left} turns are left; the same command goes on" if left else f"all turns are in {session}")
     return 0
@@ -84,9 +81,17 @@ def _play(operator: Operator, keys: Keys, session: Session, limit_s: float) -> N
         raise StoppedError(
             f"the graph has no policy {missing[0]}, it has: {known}; start it with `tendon run policy:=A standby:=B`"
         )
+    from tendon.robots.profile import profile_file
+
+    robot = robot_of(operator)
+    profile_file(robot)  # the report says which one it was
+    if session.robot not in ("", robot):
+        raise ConfigError(
+            f"the graph runs {robot}, the turns of this session were on {session.robot}: take another --session"
+        )
     operator.at_rest()  # from here on it listens to joint states
     with keys:
-        Turns(operator, keys, session, limit_s).play()
+        Turns(operator, keys, session, robot, limit_s).play()
 
 
 def _named(policy: str) -> tuple[str, str]:
@@ -101,40 +106,32 @@ def _named(policy: str) -> tuple[str, str]:
     return bundle.manifest.name, bundle.digest
 
 
-def _report(session: Session, report: Path | None, robot: str, digests: dict[str, str]) -> None:
+def _report(session: Session, report: Path | None, digests: dict[str, str]) -> None:
     """Prints what is shown by the pairs that are complete, and writes the report; names are told from here on."""
+    from tendon.evaluation.live.session import Turn
     from tendon.evaluation.page.origin import origin
-    from tendon.evaluation.paired import PairedTest
 
-    found = session.pairs()
-    if not found:
+    found = Pairs[Turn]()
+    for one, other in session.pairs():
+        found.take(one, other)
+    if not found.pairs:
         return
-    test, p_values = PairedTest(), list[float]()
-    for one, other in found:
-        test.take(one.success, other.success, other.progress - one.progress)
-        p_values.append(test.p_value)
     if session.next is not None and report is None:
         return  # who goes on stays blind
     settings = session.settings
     print(f"A {settings.a}\nB {settings.b}")
-    Console().print(pair_table(found, tuple(dict.fromkeys(settings.tasks))))
-    print("\n".join(verdict(test)))
+    Console().print(found.table(tuple(dict.fromkeys(settings.tasks))))
+    print("\n".join(found.verdict()))
     if report is None:
         return
-    left = len(settings.turns()) - len(session.turns)
+    left, robot = len(settings.turns()) - len(session.turns), session.robot
     whole = {
         "policies": {"A": settings.a, "B": settings.b},
-        "described": f"{robot}, {len(found)} pairs on the running graph, judged by an operator who was not told which",
+        "described": f"{robot or 'a robot'}, {len(found.pairs)} pairs on the running graph, "
+        "judged by an operator who was not told which",
         "ended_early": f"{left} turns are left" if left else "",
-        "verdict": verdict(test),
-        "p_values": p_values,
-        "scenes": test.count,
-        "only_a": test.first,
-        "only_b": test.second,
-        "p_any_time": test.p_value,
-        "progress_p_any_time": test.progress_p_value,
+        **found.found(),
         "origin": origin(policies=digests, robot=robot, suite=""),
-        "episodes": [{"a": asdict(one), "b": asdict(other)} for one, other in found],
     }
     from tendon.evaluation.page.pages import compare_page
 

@@ -21,11 +21,12 @@ def origin(*, policies: Mapping[str, str], robot: str, suite: str) -> dict[str, 
 
     Args:
         policies: their digests, by what they are called.
-        robot: profile.
+        robot: profile; empty when it is not known.
         suite: name or file.
     """
     hashes = {f"policy {name}": digest for name, digest in policies.items()}
-    hashes["profile"] = _hash(profile_file(robot))
+    if robot:
+        hashes["profile"] = _hash(profile_file(robot))
     file = Path(suite) if is_suite_file(suite) else share_folder() / "suites" / f"{suite}.yaml"
     if file.is_file():
         hashes["suite"] = _hash(file)

@@ -7,8 +7,8 @@ from typing import Any
 
 from tendon.evaluation.page import charts
 from tendon.evaluation.page.document import Document
-from tendon.evaluation.paired import ALPHA, mcnemar
-from tendon.evaluation.statistics import Proportion, paired_difference, wilson
+from tendon.evaluation.paired import ALPHA, compare_families
+from tendon.evaluation.statistics import Proportion
 
 Found = Mapping[str, Any]
 Films = Sequence[tuple[bytes, str]]
@@ -48,18 +48,14 @@ def compare_page(found: Found, films: Films = ()) -> str:
     document = Document(f"{names['A']} against {names['B']}", " ".join(found["verdict"][:1]))
     _warn(document, found)
     document.say(f"A is {names['A']}, B is {names['B']}. {_where(found)}")
-    families = list(dict.fromkeys(pair["a"]["family"] for pair in pairs))
-    rows, bars = [], [list[Proportion](), list[Proportion]()]
-    for family in (*sorted(families), "all"):
-        own = [pair for pair in pairs if family in (pair["a"]["family"], "all")]
-        sides = [[bool(pair[side]["success"]) for pair in own] for side in ("a", "b")]
-        change = paired_difference(*sides)
-        for bar, side in zip(bars, sides, strict=True):
-            bar.append(wilson(sum(side), len(side)))
-        rows.append((family, str(bars[0][-1]), str(bars[1][-1]), str(change), mcnemar(change.first, change.second)))
+    groups = compare_families((pair["a"]["family"], pair["a"]["success"], pair["b"]["success"]) for pair in pairs)
+    bars = {"A": [each.first for each in groups.values()], "B": [each.second for each in groups.values()]}
     document.heading("Success")
-    document.plot(charts.rates([row[0] for row in rows], {"A": bars[0], "B": bars[1]}), "by family, A beside B")
-    document.table(("family", "A", "B", "B - A", "p (McNemar)"), rows)
+    document.plot(charts.rates(list(groups), bars), "by family, A beside B")
+    document.table(
+        ("family", "A", "B", "B - A", "p (McNemar)"),
+        [(name, str(each.first), str(each.second), str(each.change), each.p_value) for name, each in groups.items()],
+    )
     document.say(
         "McNemar's exact p is for a number of scenes that was fixed beforehand. The p at any time holds whenever one "
         "looks: bets against the two being equal (Ville 1939; Ramdas et al. 2023).",
