@@ -46,7 +46,7 @@ from tendon.safety.tracking_watch import TrackingWatch
 CHUNK_TOPICS = tuple(map(topics.action_chunk, (Source.POLICY, Source.TELEOP)))
 COUNTED = ("control_node", "policy_node", "safety_monitor")
 CAMERA_USER = "policy_node"
-ONLOOKERS = ("safety_monitor", ControlState.node, CAMERA_USER, "teleop_node")
+ONLOOKERS = ("safety_monitor", ControlState.node, CAMERA_USER, "teleop_node", "recorder_node")
 """Nodes that are no robot; those whose names begin with "_" only watch."""
 LOOK_S = 0.1
 LONGEST_NS = 1e18
