@@ -41,13 +41,19 @@ KNOWN = {
 RUNS, EPISODES = 200, 600
 
 
-def random_graph(space: ResidualSpace, rng: np.random.Generator) -> bytes:
-    """Returns a network of two hidden layers with large random weights, so that its answers are at their ends."""
+def random_graph(space: ResidualSpace, rng: np.random.Generator, weights: float = 1.0) -> bytes:
+    """Returns a network of two hidden layers with large random weights, so that its answers are at their ends.
+
+    Args:
+        space: of what it sees and answers.
+        rng: draws the weights.
+        weights: their standard deviation; 0 answers zeros.
+    """
     sizes = (space.observations, WIDTH, WIDTH, space.actions)
     names, nodes, tensors = [OBSERVATION, "first", "second", ACTION], [], []
     for k, (inputs, outputs) in enumerate(itertools.pairwise(sizes)):
-        weights = rng.normal(size=(inputs, outputs)).astype(np.float32)
-        tensors.append(numpy_helper.from_array(weights, f"weights{k}"))
+        drawn = weights * rng.normal(size=(inputs, outputs))
+        tensors.append(numpy_helper.from_array(drawn.astype(np.float32), f"weights{k}"))
         nodes.append(helper.make_node("MatMul", [names[k], f"weights{k}"], [f"linear{k}"]))
         nodes.append(helper.make_node("Tanh" if k == 2 else "Relu", [f"linear{k}"], [names[k + 1]]))
     graph = helper.make_graph(
