@@ -100,7 +100,7 @@ class CameraNode(NodeShell):
 
     def _show(self, label: str, state: WorldState) -> EngineWorld:
         if self._world is None:
-            self._world = open_engine_world(self._suite, self.profile, self._simulator)
+            self._world = open_engine_world(self._suite, self.profile.uncalibrated, self._simulator)
         if label != self._label:
             family, seed = read_label(label)
             try:

@@ -176,8 +176,7 @@ class SimNode(StandIn):
 
     def _measure(self) -> tuple[Array, Array, Array]:
         """Returns (n,) position, velocity and effort."""
-        world = self._robot.world
-        return (*world.joint_state(), world.joint_effort())
+        return (*self._robot.joint_state(), self._robot.world.joint_effort())
 
     def _batch(self) -> bytes:
         stamps_ns, position, velocity = zip(*self._commanded, strict=True)

@@ -17,21 +17,23 @@ class SimBackend(Generic[W]):
     """A core `Backend` in lock-step: time passes only in `advance`.
 
     Args:
-        world: the simulated robot; this backend plays what is applied to it.
+        world: the simulated robot as it is; this backend plays what is applied to it.
         draws: whether observations have pictures, which are most of what a world costs.
+        zeros: (n,) how much larger every joint is said to be than it is, as the robot's calibration has it.
 
     Attributes:
         commanded: since the last reset, at each step of physics: its end [ns], and (n,) positions and velocities.
-        joint_zero: (n,) how much larger every joint is said to be than it is, rad or m: an arm that was not calibrated
-            is not where it says, nor where it was sent.
+        joint_zero: (n,) how much larger yet it is said to be, rad or m, which no calibration knows: such an arm is not
+            where it says, nor where it was sent.
     """
 
-    def __init__(self, world: W, draws: bool = True) -> None:
+    def __init__(self, world: W, draws: bool = True, zeros: Array | None = None) -> None:
         self.world, self._draws = world, draws
+        self._zeros = np.zeros(len(world.profile.joint_names)) if zeros is None else zeros
         self.commanded: list[tuple[int, Array, Array]] = []
         self.joint_zero: Array = np.zeros(len(world.profile.joint_names))
         position, _ = world.joint_state()
-        self._controller = TrajectoryController(world.profile.joint_names, position)
+        self._controller = TrajectoryController(world.profile.joint_names, position + self._zeros)
 
     def reset(self, scene: Any) -> None:
         """Loads a scene of the world's suite: time is zero again and the robot holds the scene's start."""
@@ -42,7 +44,7 @@ class SimBackend(Generic[W]):
     def observe_joints(self) -> tuple[Array, Array]:
         """Returns measured (n,) positions and velocities."""
         position, velocity = self.world.joint_state()
-        return position + self.joint_zero, velocity
+        return position + self._zeros + self.joint_zero, velocity
 
     def observe(self, instruction: str = "") -> Observation:
         """Returns the whole observation."""
@@ -76,7 +78,7 @@ class SimBackend(Generic[W]):
             end_ns = self.world.time_ns + self.world.period_ns
             position, velocity = self._controller.sample(end_ns)
             self.commanded.append((end_ns, position, velocity))
-            self.world.set_target(position - self.joint_zero, velocity)
+            self.world.set_target(position - self._zeros - self.joint_zero, velocity)
             self.world.step()
 
     def close(self) -> None:

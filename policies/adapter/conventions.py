@@ -24,6 +24,8 @@ UNITS_OF = {
 class JointConvention:
     """What each of C numbers says about n joints: joint = slope * number + offset.
 
+    Numbers are about joints as they are; what the robot says is larger by the zeros of its calibration.
+
     Args:
         where: what error messages call the list, such as "bundle reach: action joints".
         components: the C words, in the policy's order.
@@ -32,7 +34,7 @@ class JointConvention:
     Attributes:
         index: (C,) which joint each is about; 0 for a constant.
         slope: (C,) rad or m (a second) of one of the policy's numbers; 1 for a constant.
-        offset: (C,) the joint's position where the number is 0.
+        offset: (C,) what the robot says of the joint where the number is 0.
         velocity: (C,) whether it is a speed.
         constant: (C,) whether it is about no joint.
         value: (C,) what a constant says, 0 for the others.
@@ -60,6 +62,7 @@ class JointConvention:
         self.velocity = np.array([component.is_velocity for component in components], dtype=bool)
         self.constant = np.array([component.unit == CONSTANT for component in components], dtype=bool)
         self.value = np.array([component.value for component in components], dtype=np.float64)
+        self.offset += np.where(self.velocity | self.constant, 0.0, profile.zeros[self.index])
 
     def read(self, joint_position: Array, joint_velocity: Array) -> Array:
         """Returns the (C,) numbers of a measured state, in the policy's units."""

@@ -31,9 +31,10 @@ class SimulatedRobot:
     def __init__(
         self, profile: RobotProfile, suite: Suite, scene: Scene, simulator: str = AUTO, gui: bool = False
     ) -> None:
-        self.world, self.scene, self._suite = open_engine_world(suite, profile, simulator, gui), scene, suite
+        self.world, self.scene = open_engine_world(suite, profile.uncalibrated, simulator, gui), scene
+        self._suite, self._zeros = suite, profile.zeros
         self.world.reset(scene)
-        position, _ = self.world.joint_state()
+        position, _ = self.joint_state()
         self._columns = {c.name: [profile.joint_names.index(n) for n in c.joints] for c in profile.controllers}
         self._controllers = {
             c.name: TrajectoryController(c.joints, position[self._columns[c.name]]) for c in profile.controllers
@@ -52,7 +53,7 @@ class SimulatedRobot:
             raise StoppedError("the robot is in motion: stop it before another scene is loaded")
         self.world.reset(scene)
         self.scene = scene
-        position, _ = self.world.joint_state()
+        position, _ = self.joint_state()
         self._target, self._target_velocity = np.array(position), np.zeros(len(position))
         for name, controller in self._controllers.items():
             controller.reset(position[self._columns[name]])
@@ -80,12 +81,17 @@ class SimulatedRobot:
             column, place = self._jammed
             target, velocity = target.copy(), velocity.copy()
             target[column], velocity[column] = place, 0.0
-        self.world.set_target(target, velocity)
+        self.world.set_target(target - self._zeros, velocity)
         self.world.step()
+
+    def joint_state(self) -> tuple[Array, Array]:
+        """Returns (n,) positions as the robot says them, which are off by the zeros of its calibration, and speeds."""
+        position, velocity = self.world.joint_state()
+        return position + self._zeros, velocity
 
     def jam(self, joint: str) -> None:
         """Holds a joint where it is, whatever its controller commands; "" frees it."""
-        position, _ = self.world.joint_state()
+        position, _ = self.joint_state()
         names = self.world.profile.joint_names
         self._jammed = (names.index(joint), float(position[names.index(joint)])) if joint else None
 

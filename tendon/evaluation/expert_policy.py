@@ -6,6 +6,7 @@ It knows what only a simulator knows, so it runs in simulation only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tendon.core.errors import ConfigError, InstructionError, InvalidDataError, MismatchError
 from tendon.core.pace import USUAL
@@ -44,7 +45,8 @@ class ExpertPolicy:
     def __init__(self, suite: Suite, profile: RobotProfile, look: Look) -> None:
         if suite.expert is None:
             raise MismatchError("this suite has no expert: name a policy")
-        self._suite, self._expert, self._look = suite, suite.expert(profile), look
+        self._suite, self._look = suite, look
+        self._expert, self._zeros = suite.expert(profile.uncalibrated), profile.zeros
         self.steering: Mapping[str, float] = {}
 
     def warm_up(self) -> int:
@@ -85,8 +87,9 @@ class ExpertPolicy:
         scene, state = seen
         self.check_instruction(observation.instruction)
         asked = self._suite.read(scene, observation.instruction) or scene
+        truly = replace(observation, joint_position=observation.joint_position - self._zeros)
         return ActionChunk(
-            actions=self._expert.plan(asked, state, observation, ROWS, STEP_S),
+            actions=self._expert.plan(asked, state, truly, ROWS, STEP_S) + self._zeros,
             start_ns=observation.stamp_ns + self.step_ns,
             step_ns=self.step_ns,
             observation_stamp_ns=observation.stamp_ns,

@@ -79,13 +79,13 @@ class Tools:
     ) -> None:
         self._suite, profile = suite, load_profile(robot)
         corrected = None if residual is None else _residual(residual, policy, profile)
-        self._backend = SimBackend(suite.world(profile, simulator), draws=policy != EXPERT)
+        world = suite.world(profile.uncalibrated, simulator)
+        self._backend = SimBackend(world, draws=policy != EXPERT, zeros=profile.zeros)
         try:
-            world = self._backend.world
             if isinstance(policy, Path | str):
                 policy = _load(policy, profile, timing, suite, world)
             self._policy = PerturbedPolicy(policy, world, suite.difficulty.arm)
-            self._runner = Runner(self._backend, self._policy, suite.load_environment(), corrected)
+            self._runner = Runner(self._backend, self._policy, suite.load_environment(), corrected, profile)
         except BaseException:
             self.close()
             raise

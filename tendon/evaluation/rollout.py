@@ -21,6 +21,7 @@ from tendon.evaluation.timed_policy import TimedPolicy
 from tendon.policies.inference.loaded import Loaded
 from tendon.policies.inference.session import PolicySession
 from tendon.policies.inference.stepped import SteppedInference
+from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import STILL_SPEED
 from tendon.sim.backend import SimBackend
 from tendon.sim.suite import Scene, TaskSwitching, World
@@ -39,6 +40,7 @@ class Rollout:
         setting: how policy and robot share time.
         clearance: what the filter keeps apart.
         residual: corrects the policy.
+        profile: the robot as control has it, with its calibration; by default the world's.
 
     Attributes:
         scene: with the task that is asked for now.
@@ -55,6 +57,7 @@ class Rollout:
         setting: Setting,
         clearance: Clearance | None = None,
         residual: BoundedResidual | None = None,
+        profile: RobotProfile | None = None,
     ) -> None:
         self._backend, self._policy, self.scene, self._setting = backend, policy, scene, setting
         world = backend.world
@@ -64,7 +67,7 @@ class Rollout:
             raise ConfigError(
                 f"switch is {self._switch}, and {type(world).__name__} has one task a scene: leave it out"
             )
-        self._profile = world.profile
+        self._profile = world.profile if profile is None else profile
         self._arm = self._profile.group_indices("arm")
         self._period_ns = round(1e9 / self._profile.control_hz)
         self._check_ticks = CHECK_NS // self._period_ns

@@ -8,6 +8,7 @@ from tendon.core.protocols import Policy
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.rollout import Rollout
 from tendon.robots.environment import Environment
+from tendon.robots.profile import RobotProfile
 from tendon.sim.backend import SimBackend
 from tendon.sim.suite import Scene, World
 
@@ -20,9 +21,10 @@ class Runner:
         policy: any core `Policy`.
         environment: what the filter keeps clear of, besides the robot itself.
         residual: corrects the policy.
+        profile: the robot as control has it, with its calibration; by default the world's.
 
     Attributes:
-        profile: the robot.
+        profile: the same.
     """
 
     def __init__(
@@ -31,10 +33,11 @@ class Runner:
         policy: Policy,
         environment: Environment | None = None,
         residual: BoundedResidual | None = None,
+        profile: RobotProfile | None = None,
     ) -> None:
         self._backend, self._policy, self._residual = backend, policy, residual
-        self._clearance = Clearance(backend.world.profile, environment)
-        self.profile = backend.world.profile
+        self.profile = backend.world.profile if profile is None else profile
+        self._clearance = Clearance(self.profile, environment)
 
     def begin(self, scene: Scene, setting: Setting) -> Rollout:
         """Returns an episode at its start.
@@ -42,7 +45,7 @@ class Runner:
         Raises:
             ConfigError: the setting switches tasks, and the world cannot.
         """
-        return Rollout(self._backend, self._policy, scene, setting, self._clearance, self._residual)
+        return Rollout(self._backend, self._policy, scene, setting, self._clearance, self._residual, self.profile)
 
     def run(self, scene: Scene, setting: Setting) -> Episode:
         """Runs one episode to its end, see `begin`."""

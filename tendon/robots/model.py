@@ -12,7 +12,6 @@ import pinocchio as pin
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
-from tendon.robots.calibration import joint_zeros
 from tendon.robots.profile import RobotProfile
 from tendon.robots.urdf import parse_xml, read_urdf
 
@@ -42,8 +41,8 @@ def load_model(profile: RobotProfile) -> RobotModel:
     """Returns the model of a profile's robot.
 
     Raises:
-        ConfigError: the URDF is none, or the calibration is not this robot's, see `joint_zeros`.
-        IntegrityError: the calibration was changed after it was written.
+        ConfigError: the URDF is none.
+        ConfigError, IntegrityError: the calibration, see `RobotProfile.zeros`.
     """
     model = build_model(profile.urdf)
     offset, spread = np.zeros(model.nq), np.zeros((model.nq, len(profile.joints)))
@@ -54,8 +53,7 @@ def load_model(profile: RobotProfile) -> RobotModel:
         offset[row] = mimic.offset
         if mimic.leader in profile.joint_names:
             spread[row, profile.joint_names.index(mimic.leader)] = mimic.multiplier
-    if profile.calibration is not None:
-        offset -= spread @ np.array(joint_zeros(profile.calibration, profile.name, profile.joint_names))
+    offset -= spread @ profile.zeros
     _move_origin(model, profile.base_frame, offset)
     for array in (offset, spread):
         array.setflags(write=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ from tendon.core.fields import FileName, Names, Range, RosName, Text, check_fiel
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
+from tendon.robots.calibration import joint_zeros
 from tendon.robots.profile_parts import (
     MAX_HZ,
     MIN_CONTROL_HZ,
@@ -228,6 +229,25 @@ class RobotProfile:
     def tracking_tolerance(self) -> Array:
         """(n,) how far a joint may be measured from its command, rad or m; infinite for one that may be held off it."""
         return np.array([np.inf if j.tracking_tolerance is None else j.tracking_tolerance for j in self.joints])
+
+    @property
+    def zeros(self) -> Array:
+        """(n,) how much larger each joint is said to be than it is, as the calibration has it, rad or m.
+
+        `joint_states` and commands are said; the URDF, a policy and a dataset are about joints as they are.
+
+        Raises:
+            ConfigError: the calibration is not this robot's, see `tendon.robots.calibration.joint_zeros`.
+            IntegrityError: the calibration was changed after it was written.
+        """
+        if self.calibration is None:
+            return np.zeros(len(self.joints))
+        return np.array(joint_zeros(self.calibration, self.name, self.joint_names))
+
+    @property
+    def uncalibrated(self) -> RobotProfile:
+        """The robot without its calibration: joints are what the URDF says, as in a simulator's physics."""
+        return replace(self, calibration=None)
 
     def effort_limit(self, attribute: str) -> Array:
         """Returns (n,) of "contact_effort" or "payload_effort", N m or N; infinite for a joint without one."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.stamps import SECOND_NS
-from tendon.core.types import Observation
+from tendon.core.types import Array, Observation
 from tendon.data.convert.motion import Commands, Proposals
 from tendon.data.lerobot.layout import Camera, Shape
 from tendon.data.lerobot.writer import DatasetWriter, Frame
@@ -128,17 +128,17 @@ def frames(recording: McapRecording, profile: RobotProfile, shape: Shape, propos
     Raises:
         InvalidDataError: a message cannot be read, or does not fit the robot.
     """
-    commands = Commands(recording, profile)
+    commands, zeros = Commands(recording, profile), profile.zeros
     proposals = Proposals(recording, profile) if proposed else None
     if commands.begin_ns is None:
         return
     held: Observation | None = None
     for observation in _thinned(recording, profile, shape.fps, commands.begin_ns):
         if held is not None:
-            yield _frame(held, observation.stamp_ns, commands, proposals)
+            yield _frame(held, observation.stamp_ns, commands, proposals, zeros)
         held = observation
     if held is not None:
-        yield _frame(held, held.stamp_ns + SECOND_NS // shape.fps, commands, proposals)
+        yield _frame(held, held.stamp_ns + SECOND_NS // shape.fps, commands, proposals, zeros)
 
 
 def _thinned(recording: McapRecording, profile: RobotProfile, fps: int, begin_ns: int) -> Iterator[Observation]:
@@ -152,15 +152,16 @@ def _thinned(recording: McapRecording, profile: RobotProfile, fps: int, begin_ns
         yield seen.observation
 
 
-def _frame(seen: Observation, next_ns: int, commands: Commands, proposals: Proposals | None) -> Frame:
+def _frame(seen: Observation, next_ns: int, commands: Commands, proposals: Proposals | None, zeros: Array) -> Frame:
+    """Returns a frame of joints as they are: `zeros` (n,) is how much larger the robot says that they are."""
     executed = commands.executed(next_ns)
     wanted = None if proposals is None else proposals.at(seen.stamp_ns, next_ns)
     return Frame(
         stamp_ns=seen.stamp_ns,
-        state=seen.joint_position,
+        state=seen.joint_position - zeros,
         velocity=seen.joint_velocity,
-        action=executed,
-        proposed=executed if wanted is None else wanted,
+        action=executed - zeros,
+        proposed=(executed if wanted is None else wanted) - zeros,
         images={name: image.pixels for name, image in seen.images.items()},
         task=seen.instruction,
     )

@@ -67,7 +67,7 @@ def write_recording(dataset: LeRobotDataset, episode: int, profile: RobotProfile
 
 
 class _Messages:
-    """Writes the messages of frames.
+    """Writes the messages of frames: a recording has what the robot says of its joints, a dataset has them as they are.
 
     Args:
         writer: takes them.
@@ -77,7 +77,7 @@ class _Messages:
 
     def __init__(self, writer: EpisodeWriter, profile: RobotProfile, roles: Roles) -> None:
         self._writer, self._profile, self._roles, self._task = writer, profile, roles, ""
-        self._first = True
+        self._first, self._zeros = True, profile.zeros
 
     def write(self, frame: Frame, next_ns: int) -> None:
         """Writes a frame whose action is due at a time."""
@@ -86,10 +86,10 @@ class _Messages:
             self._task = frame.task
             self._put(at_ns, self._roles.others["followed"], TEXT, data=frame.task)
         names = list(self._profile.joint_names)
-        numbers = {"position": frame.state, "velocity": frame.velocity}
+        numbers = {"position": frame.state + self._zeros, "velocity": frame.velocity}
         arrays = {name: np.asarray(value, dtype=np.float64) for name, value in numbers.items()}
         self._put(at_ns, self._roles.joint_states, JOINTS, name=names, effort=np.zeros(0), **arrays)
-        action = np.asarray(frame.action, dtype=np.float64)
+        action = np.asarray(frame.action, dtype=np.float64) + self._zeros
         due = [(at_ns, next_ns - at_ns)]
         if self._first:  # something was in force at the first frame
             due.insert(0, (at_ns, 0))

@@ -116,10 +116,10 @@ class TracingPolicy(PerturbedPolicy):
 @functools.lru_cache(maxsize=1)
 def _tools(name: str, bundle: Path, robot: str) -> tuple[Suite, Runner, TracingPolicy, SimBackend[World]]:
     suite, profile = load_suite(name), load_profile(robot)
-    world = suite.world(profile)
+    world = suite.world(profile.uncalibrated)
     policy = TracingPolicy(BundlePolicy(load_bundle(bundle), profile, threads=1), world)
-    backend = SimBackend(world)
-    return suite, Runner(backend, policy, suite.load_environment()), policy, backend
+    backend = SimBackend(world, zeros=profile.zeros)
+    return suite, Runner(backend, policy, suite.load_environment(), profile=profile), policy, backend
 
 
 def trace_episode(job: TraceJob) -> Traced:
