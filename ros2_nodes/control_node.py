@@ -83,7 +83,9 @@ class ControlNode(NodeShell):
         self._zone: HumanZone | None = None
         if self.profile.human is not None:
             lead_ns, frame = LEAD_TICKS * self._period_ns, self.profile.base_frame
-            self._zone = HumanZone(clearance, self.profile.human, frame, lead_ns, self.profile.safety)
+            late_s = max(0.0, self.profile.latencies.cameras.get(self.profile.human.camera, 0.0))
+            safety = self.profile.safety
+            self._zone = HumanZone(clearance, self.profile.human, frame, lead_ns, safety, nanoseconds(late_s))
         guards = () if self._zone is None else (self._zone,)
         residual, authority = self.setting("residual", ""), self.setting(RESIDUAL_AUTHORITY, 1.0)
         self._correction = Correction(self, Path(residual), authority) if residual else None

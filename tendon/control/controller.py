@@ -60,7 +60,8 @@ class Controller:
         self._executor = Executor(len(profile.joints), nanoseconds(settings.chunk_ahead_s))
         self._filter = SafetyFilter(profile, clearance)
         self._filter.guards = guards
-        self._delay_ns = round(self._filter.delay_s * 1e9)
+        # A plan says where the robot is to be: what it does later than it is told, it is told earlier.
+        self._delay_ns = nanoseconds(self._filter.delay_s + profile.latencies.command)
         self._source, self._hold = Source.POLICY, False
         self._homeward = HomeFollower(profile)
         self._deadman = Deadman()

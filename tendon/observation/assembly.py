@@ -45,6 +45,11 @@ class Sources:
     joints: tuple[int, ...]
 
 
+def exposed(image: Image, late_ns: int) -> Image:
+    """Returns a frame whose stamp is its exposure, of one that was stamped so much later."""
+    return Image(stamp_ns=image.stamp_ns - late_ns, pixels=image.pixels) if late_ns else image
+
+
 def assemble(images: Mapping[str, Image], states: Sequence[JointSample], instruction: str) -> Observation:
     """Returns the observation of some frames and joint states, at the earliest exposure.
 

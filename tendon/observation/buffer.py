@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Image, Observation
-from tendon.observation.assembly import JointSample, Sources, assemble
+from tendon.observation.assembly import JointSample, Sources, assemble, exposed
 from tendon.observation.joints import ordered
 from tendon.robots.profile import RobotProfile
+from tendon.robots.safety_settings import nanoseconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +42,12 @@ SLOW_PERIODS = 3
 class ObservationBuffer:
     """Collects what arrives and answers the newest complete observation. Called from one thread.
 
-    An observation is stamped with the earliest exposure of its frames, so that its age is never
-    understated. Joint position and velocity are linear between the two joint states around that stamp: at
-    100 Hz and 15 rad/s^2 that is within 0.2 mrad. When the one after it has not arrived yet, they come from the one
-    before, if that is no older than `joint_ahead_ns`. Cameras need not be triggered together: of the frames kept, those
-    that lie closest in time are taken, and none that are further apart than the profile's `camera_skew`.
+    An observation is stamped with the earliest exposure of its frames, so that its age is never understated: a camera
+    stamps its frames later than that by the latency that the profile's calibration has. Joint position and velocity are
+    linear between the two joint states around that stamp: at 100 Hz and 15 rad/s^2 that is within 0.2 mrad. When the
+    one after it has not arrived yet, they come from the one before, if that is no older than `joint_ahead_ns`. Cameras
+    need not be triggered together: of the frames kept, those that lie closest in time are taken, and none that are
+    further apart than the profile's `camera_skew`.
 
     Args:
         profile: gives the joint order and the sizes of images.
@@ -64,6 +66,7 @@ class ObservationBuffer:
         joint_states: int = 256,
     ) -> None:
         self._names = profile.joint_names
+        self._late_ns = {name: nanoseconds(late_s) for name, late_s in profile.latencies.cameras.items()}
         self._sizes = {camera.name: (camera.width, camera.height) for camera in profile.cameras}
         self._tolerances = tolerances or Tolerances()
         self._skew_ns = round(1e9 * profile.camera_skew(cameras))
@@ -99,6 +102,7 @@ class ObservationBuffer:
                 f"camera {camera} gives {width}x{height} px, the profile has {wanted}: set the size at the camera, or "
                 "put a resizing node behind it"
             )
+        image = exposed(image, self._late_ns.get(camera, 0))
         frames = self._images[camera]
         self._check_stamp(f"camera {camera}", image.stamp_ns, frames[-1].stamp_ns if frames else None, now_ns)
         if not frames or image.stamp_ns - frames[-1].stamp_ns > self._patience_ns:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ FORMAT = 1
 """Of the files that `tendon calibrate` writes, under `format`; a file without one is none of them."""
 MAX_ZERO = 0.35
 """Of a joint, rad or m: an arm that is further off is not calibrated but assembled wrongly."""
+MAX_LATENCY_S = 0.3
+"""Of a camera or a command: what is later is no robot to control, but two clocks that differ."""
 
 
 def calibration_digest(file: Path) -> str:
@@ -86,11 +89,7 @@ def joint_zeros(file: Path, robot: str, names: Sequence[str]) -> list[float]:
     values, where = read_calibration(file), f"calibration {file}"
     if "format" not in values:
         return [0.0] * len(names)
-    check_made(values, where)
-    if values.get("robot") != robot:
-        raise MismatchError(
-            f"{where} is of robot {values.get('robot')}, the profile is {robot}: name the calibration of this robot"
-        )
+    _check_own(values, where, robot)
     joints = values.get("joints", {})
     if not isinstance(joints, Mapping):
         raise ConfigError(f"{where} joints is {joints!r}, must be a mapping; calibrate again")
@@ -103,6 +102,50 @@ def joint_zeros(file: Path, robot: str, names: Sequence[str]) -> list[float]:
         check_number(f"{where} joints {joint} zero", said.get("zero"), least=-MAX_ZERO, most=MAX_ZERO)
         zeros[joint] = float(said["zero"])
     return list(zeros.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latencies:
+    """How late a robot is, as its calibration has it [s]; what was not measured is 0.
+
+    Attributes:
+        cameras: by name: how much later than the exposure a picture is stamped.
+        command: from the time of a command to the motion.
+    """
+
+    cameras: Mapping[str, float] = field(default_factory=dict)
+    command: float = 0.0
+
+
+def read_latencies(file: Path, robot: str) -> Latencies:
+    """Returns what a calibration says of latencies; one that is not of `tendon calibrate` says nothing.
+
+    Raises:
+        ConfigError: it cannot be read, is of another format, or a latency is no number within `MAX_LATENCY_S`.
+        MismatchError: it is of another robot.
+        IntegrityError: it was changed after it was written.
+    """
+    values, where = read_calibration(file), f"calibration {file}"
+    if "format" not in values:
+        return Latencies()
+    _check_own(values, where, robot)
+    cameras = values.get("cameras", {})
+    if not isinstance(cameras, Mapping) or not all(isinstance(each, Mapping) for each in cameras.values()):
+        raise ConfigError(f"{where} cameras is {cameras!r}, must be a mapping of mappings; calibrate again")
+    found = {str(name): each["latency_s"] for name, each in cameras.items() if each.get("latency_s") is not None}
+    command = values.get("command_latency_s", 0.0)
+    for name, value in found.items():
+        check_number(f"{where} cameras {name} latency_s", value, least=-MAX_LATENCY_S, most=MAX_LATENCY_S)
+    check_number(f"{where} command_latency_s", command, least=0, most=MAX_LATENCY_S)
+    return Latencies(cameras=found, command=float(command))
+
+
+def _check_own(values: Mapping[str, Any], where: str, robot: str) -> None:
+    check_made(values, where)
+    if values.get("robot") != robot:
+        raise MismatchError(
+            f"{where} is of robot {values.get('robot')}, the profile is {robot}: name the calibration of this robot"
+        )
 
 
 def _canonical(value: Any, where: str) -> Any:

@@ -16,7 +16,7 @@ from tendon.core.fields import FileName, Names, Range, RosName, Text, check_fiel
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
-from tendon.robots.calibration import joint_zeros
+from tendon.robots.calibration import Latencies, joint_zeros, read_latencies
 from tendon.robots.profile_parts import (
     MAX_HZ,
     MIN_CONTROL_HZ,
@@ -133,6 +133,8 @@ class RobotProfile:
         for unknown in self.unknown:
             if unknown not in ADVICE:
                 raise ConfigError(f"unknown lists {unknown}{closest(unknown, tuple(ADVICE))}")
+        if self.human is not None and self.human.camera:
+            self.camera(self.human.camera)
         self._check_urdf()
         if self.collision_file is not None and not self.collision_file.is_file():
             raise ConfigError(
@@ -243,6 +245,15 @@ class RobotProfile:
         if self.calibration is None:
             return np.zeros(len(self.joints))
         return np.array(joint_zeros(self.calibration, self.name, self.joint_names))
+
+    @property
+    def latencies(self) -> Latencies:
+        """How late pictures are stamped and commands move it, as the calibration has it.
+
+        Raises:
+            ConfigError, IntegrityError: as `zeros`.
+        """
+        return Latencies() if self.calibration is None else read_latencies(self.calibration, self.name)
 
     @property
     def uncalibrated(self) -> RobotProfile:

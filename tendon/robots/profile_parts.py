@@ -188,6 +188,8 @@ class Human:
         speed: how fast a person may come nearer [m/s].
         separation: what must be left between robot and person when it has come to rest [m].
         uncertainty: how far off a position may be [m].
+        camera: whose pictures they are seen in: by how much later than the exposure it stamps, as the calibration has
+            it, a position is older than it says; empty where stamps are those of the exposure.
     """
 
     topic: RosName
@@ -195,6 +197,7 @@ class Human:
     speed: Near = 1.6
     separation: Near = 0.1
     uncertainty: Near = 0.1
+    camera: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self, "human")

@@ -19,6 +19,7 @@ from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import load_profile, profile_file
 from tests.calibration.rigs import HAND, HOME, MODEL, PANDA, drawn
+from tests.robots.calibrated import calibrated_panda
 
 
 def test_a_board_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,6 +73,20 @@ def test_a_delay_comes_from_two_files(tmp_path: Path, capsys: pytest.CaptureFixt
         np.savetxt(tmp_path / name, np.column_stack([at, wave]), delimiter=",")
     assert run(["calibrate", "latency", str(tmp_path / "said.csv"), str(tmp_path / "seen.csv")]) == 0
     assert float(capsys.readouterr().out.split(" ms later")[0]) == pytest.approx(40.0, abs=1.0)
+
+
+def test_a_delay_goes_into_the_robots_calibration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    at, robot = np.arange(0, 8, 0.02), calibrated_panda(tmp_path)
+    for name, late in (("said.csv", 0.0), ("seen.csv", 0.04)):
+        wave = np.sin(4.1 * (at - late)) + 0.4 * np.sin(6.3 * (at - late))
+        np.savetxt(tmp_path / name, np.column_stack([at, wave]), delimiter=",")
+    files = ["calibrate", "latency", str(tmp_path / "said.csv"), str(tmp_path / "seen.csv"), "--robot", str(robot)]
+    assert run([*files, "--camera", "scene"]) == 0 and run(files) == 0
+    late = load_profile(robot).latencies
+    assert late.cameras["scene"] == pytest.approx(0.04, abs=1e-3) and late.command == pytest.approx(0.04, abs=1e-3)
+    assert run([*files, "--camera", "scnee"]) == 2 and "did you mean scene" in capsys.readouterr().err
+    swapped = ["calibrate", "latency", str(tmp_path / "seen.csv"), str(tmp_path / "said.csv"), "--robot", str(robot)]
+    assert run(swapped) == 2 and "which file is which" in capsys.readouterr().err
 
 
 def test_a_joint_at_its_stops_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

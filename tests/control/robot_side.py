@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class Robot:
         from_measured: whether a trajectory that begins later is joined from the measured state, at rest:
             joint_trajectory_controller with `interpolate_from_desired_state: false`, its default.
         control_hz: of the controller.
+        calibration: of the robot.
     """
 
     def __init__(
@@ -37,10 +39,11 @@ class Robot:
         known: bool = True,
         from_measured: bool = False,
         control_hz: float = 100.0,
+        calibration: Path | None = None,
     ) -> None:
         self._from_measured = from_measured
         start = PROFILE.vector("home") if position is None else position
-        profile = replace(PROFILE, control_hz=control_hz)
+        profile = replace(PROFILE, control_hz=control_hz, calibration=calibration)
         self.controller = Controller(profile, residual, held=start if known else None)
         self.side = TrajectoryController(PROFILE.joint_names, start)
         self.now_ns = 1000 * MS

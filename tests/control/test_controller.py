@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,6 +22,7 @@ from tendon.core.types import ActionChunk, Array, Observation
 from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, PERIOD_NS, Robot
 from tests.laws import law_settings
+from tests.robots.calibrated import calibration_file
 
 HOME = PROFILE.vector("home")
 SWING = np.array([0.4, 0.3, 0.3, 0.4, 0.5, 0.5, 0.5, -0.03])
@@ -71,6 +74,24 @@ def test_the_robot_is_where_the_plan_says_when_it_says() -> None:
             assert robot.controller.submit(swing(robot.now_ns - 80 * MS, begin_ns), robot.now_ns) is Placement.ACCEPTED
         robot.tick()
         since_s = (robot.now_ns - begin_ns) * 1e-9
+        errors.append(np.abs(robot.side.sample(robot.now_ns)[0] - HOME - SWING * (0.5 - 0.5 * np.cos(2.0 * since_s))))
+    assert np.max(errors[40:]) < 5e-3
+    robot.assert_inside()
+
+
+def test_a_robot_that_moves_late_is_commanded_earlier(tmp_path: Path) -> None:
+    """By the latency of its calibration, so that it is where the plan says when it says."""
+    late_ns = 50 * MS
+    robot = Robot(calibration=calibration_file(tmp_path, command_s=0.05))
+    robot.arm()
+    settle(robot, 10)
+    begin_ns = robot.now_ns
+    errors = []
+    for k in range(200):
+        if k % 15 == 0:
+            robot.controller.submit(swing(robot.now_ns - 80 * MS, begin_ns), robot.now_ns)
+        robot.tick()
+        since_s = (robot.now_ns + late_ns - begin_ns) * 1e-9
         errors.append(np.abs(robot.side.sample(robot.now_ns)[0] - HOME - SWING * (0.5 - 0.5 * np.cos(2.0 * since_s))))
     assert np.max(errors[40:]) < 5e-3
     robot.assert_inside()

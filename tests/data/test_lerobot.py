@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
+from tendon.data.convert import from_mcap
 from tendon.data.convert.from_mcap import Options, convert
 from tendon.data.convert.to_mcap import write_recording
 from tendon.data.lerobot import statistics
@@ -21,9 +22,12 @@ from tendon.data.lerobot.edit import copy_episodes, parse_episodes
 from tendon.data.lerobot.layout import ACTION, STAMP, STATE, STATS, VIDEO, place, read_json
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import DatasetWriter
+from tendon.data.reading.observations import observations
+from tendon.data.reading.recording import McapRecording
 from tendon.data.recording.recover import recover
 from tendon.robots.profile import load_profile
 from tests.data.episodes import append, frames, make_dataset, shape
+from tests.robots.calibrated import load_calibrated_panda
 
 FRAMES = 8
 
@@ -63,6 +67,20 @@ def test_mcap_to_dataset_to_mcap_to_dataset_is_stable(made: Path, tmp_path: Path
         if dataset.shape.codec == "png":
             pairs = zip(dataset.pictures(number, "scene"), again.pictures(number, "scene"), strict=True)
             assert all(np.array_equal(one, other) for one, other in pairs)
+
+
+def test_a_dataset_has_joints_as_they_are_and_a_recording_as_the_robot_says_them(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, mine, plain = LeRobotDataset(made), load_calibrated_panda(tmp_path), load_profile("panda")
+    write_recording(dataset, 0, mine, tmp_path / "0.mcap")
+    monkeypatch.setattr(from_mcap, "load_profile", lambda robot: mine)  # a recording says "panda", which is another one
+    convert(tmp_path / "0.mcap", tmp_path / "again", Options(codec=dataset.shape.codec))
+    again = LeRobotDataset(tmp_path / "again").rows(0)
+    for name in (STATE, ACTION):
+        np.testing.assert_allclose(np.stack(again[name]), np.stack(dataset.rows(0)[name]), atol=1e-6)
+    first = next(observations(McapRecording(tmp_path / "0.mcap"), plain)).observation
+    np.testing.assert_allclose(first.joint_position - np.asarray(dataset.rows(0)[STATE][0]), mine.zeros, atol=1e-6)
 
 
 class Killed(BaseException):

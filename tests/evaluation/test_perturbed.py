@@ -15,14 +15,15 @@ from tendon.core.pace import Pace
 from tendon.evaluation.episode import Setting, Timing
 from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
-from tendon.evaluation.pool import run_here
+from tendon.evaluation.pool import Tools, run_here
 from tendon.evaluation.suites import load_suite
 from tendon.evaluation.timed_policy import TimedPolicy
-from tendon.policies.bundle.places import EXPERT
+from tendon.policies.bundle.places import EXPERT, find_bundle
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.tabletop.suite import TABLETOP
 from tests.evaluation.turning import TurningPolicy
+from tests.robots.calibrated import calibrated_panda
 
 SEEDS = range(100_000, 100_002)
 
@@ -88,6 +89,22 @@ def test_an_arm_with_a_bad_zero_is_neither_where_it_says_nor_where_it_was_sent()
     assert np.allclose(backend.observe_joints()[0], said, atol=2e-3)
     assert np.allclose(backend.observe().joint_position, backend.observe_joints()[0])
     backend.close()
+
+
+@pytest.mark.parametrize("policy", ["expert", find_bundle("tabletop")], ids=["expert", "bundle"])
+def test_a_calibrated_arm_moves_as_one_that_is_exact(policy: Path | str, tmp_path: Path) -> None:
+    """It says its zeros, and everything that reads or commands joints counts them."""
+    places = []
+    for robot in ("panda", str(calibrated_panda(tmp_path))):
+        tools = Tools(TABLETOP, policy, robot, Timing.OVERWRITE, "pybullet")
+        try:
+            tools.run(100_000, Setting(timing=Timing.OVERWRITE, limit_s=1.0))
+            places.append(tools.world.joint_state()[0])
+        finally:
+            tools.close()
+    home = load_profile("panda").vector("home")
+    assert np.abs(places[0] - home).max() > 0.1
+    np.testing.assert_allclose(places[1], places[0], atol=2e-3)
 
 
 def test_the_arm_of_a_hard_suite_is_the_same_in_each_scene_and_another_arm_is_not() -> None:

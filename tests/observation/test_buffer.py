@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tendon.core.types import Image, Observation
 from tendon.observation.buffer import ObservationBuffer, Tolerances
 from tendon.robots.profile import RobotProfile, load_profile
 from tests.laws import law_settings
+from tests.robots.calibrated import calibration_file
 
 MS = 10**6
 PROFILE = load_profile("panda")
@@ -46,6 +48,18 @@ class Feed:
 
     def take(self) -> Observation | None:
         return self.buffer.observation("put")
+
+
+def test_a_camera_that_stamps_late_is_of_when_it_exposed(tmp_path: Path) -> None:
+    """Joints are those of the exposure, and so is the observation's stamp, from which its chunk is placed."""
+    feed = Feed(replace(PROFILE, calibration=calibration_file(tmp_path, camera_s=0.04)))
+    for stamp_ms in range(90, 160, 10):
+        feed.joints(stamp_ms, stamp_ms / 1000)
+    feed.image("wrist", 105)
+    feed.image("scene", 145)
+    seen = feed.take()
+    assert seen is not None and seen.stamp_ns == 105 * MS and seen.images["scene"].stamp_ns == 105 * MS
+    np.testing.assert_allclose(seen.joint_position, 0.105, atol=1e-9)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def command(
         TendonError: the joint does not exist, or the numbers are not its.
     """
     from tendon.calibration.joints import direction, gripper_range, zero_from_jig, zero_from_limits
-    from tendon.calibration.results.zeros import keep_zero
+    from tendon.calibration.results.keeping import keep_zero
     from tendon.core.checks import closest
     from tendon.core.errors import ConfigError
     from tendon.robots.profile import load_profile, profile_file

@@ -29,18 +29,28 @@ class HumanZone:
         frame: in which positions are given: the robot's base frame.
         lead_ns: how far ahead of now a step begins.
         settings: how old a position may be, and how far ahead of now it may be stamped.
+        late_ns: how much older than its stamp a position is.
 
     Raises:
         ConfigError: the robot has no collision model, so nothing could be kept away.
     """
 
-    def __init__(self, clearance: Clearance, human: Human, frame: str, lead_ns: int, settings: SafetySettings) -> None:
+    def __init__(
+        self,
+        clearance: Clearance,
+        human: Human,
+        frame: str,
+        lead_ns: int,
+        settings: SafetySettings,
+        late_ns: int = 0,
+    ) -> None:
         if not clearance.body_names:
             raise ConfigError(
                 "profile has a human topic but no collision model: make it with `tendon robot collisions`"
             )
         self._clearance, self._human, self._frame, self._lead_ns = clearance, human, frame, lead_ns
         self._age_ns, self._ahead_ns = nanoseconds(settings.people_age_s), nanoseconds(settings.state_ahead_s)
+        self._late_ns = late_ns
         distance = human.separation + human.uncertainty
         self._margin = freeze("separation", [distance] * len(clearance.body_names), (None,))
         self._people: tuple[Array, ...] = ()
@@ -53,7 +63,7 @@ class HumanZone:
 
         Args:
             people: (3,) position of each [m].
-            seen_ns: exposure of what they were seen in: their age counts from there.
+            seen_ns: stamp of what they were seen in: their age counts from its exposure.
             frame: in which the positions are given.
             now_ns: the time now.
 
@@ -72,14 +82,14 @@ class HumanZone:
         except InvalidDataError as error:
             self._problem = f"{self._human.topic}: {error}"
             raise InvalidDataError(self._problem) from None
-        self._people, self._seen_ns, self._problem = positions, seen_ns, ""
+        self._people, self._seen_ns, self._problem = positions, seen_ns - self._late_ns, ""
 
     def _check(self, seen_ns: int, frame: str, now_ns: int) -> None:
         if frame != self._frame:
             raise InvalidDataError(f"frame_id is {frame!r}, must be {self._frame!r}, the robot's base_frame")
         if seen_ns > now_ns + self._ahead_ns:
             raise InvalidDataError(f"its stamp is {(seen_ns - now_ns) * 1e-6:.0f} ms in the future: check the clocks")
-        if self._seen_ns is not None and seen_ns <= self._seen_ns:
+        if self._seen_ns is not None and seen_ns - self._late_ns <= self._seen_ns:
             raise InvalidDataError("its stamp is not newer than the last: stamp each message with its exposure")
 
     def pass_time(self, now_ns: int) -> None:

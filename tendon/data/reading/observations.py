@@ -15,12 +15,13 @@ from tendon.data.reading.tasks import Tasks
 from tendon.data.recording.compressed import COMPRESSED, SUFFIX, read_compressed
 from tendon.data.recording.episode import EpisodeBegin
 from tendon.data.recording.writer import Sample
-from tendon.observation.assembly import JointSample, Sources, assemble, digest
+from tendon.observation.assembly import JointSample, Sources, assemble, digest, exposed
 from tendon.observation.feed import ObservationFeed
 from tendon.observation.given import Given, read_words
 from tendon.observation.joints import joint_sample
 from tendon.observation.messages import image, stamp_ns
 from tendon.robots.profile import RobotProfile
+from tendon.robots.safety_settings import nanoseconds
 
 FRAMES, STATES = 64, 2048
 """Kept of each camera, and of the joint states, until an observation made of them is heard of."""
@@ -87,7 +88,7 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
         InvalidDataError: a message cannot be read, or the recording is not Tendon's.
     """
     roles = require_begin(recording).roles
-    cameras, joints = camera_topics(recording), roles.joint_states
+    cameras, joints, late_s = camera_topics(recording), roles.joint_states, profile.latencies.cameras
     given_topic = roles.others.get("given", "")
     frames: dict[str, deque[Image]] = {name: deque(maxlen=FRAMES) for name in cameras.values()}
     states: deque[JointSample] = deque(maxlen=STATES)
@@ -97,9 +98,10 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
     wanted = [*cameras, joints, given_topic]
     for count, sample in enumerate(recording.samples([topic for topic in wanted if topic in recording.topics])):
         if sample.topic in cameras:
-            frame = frame_of(sample)
-            first.setdefault(cameras[sample.topic], frame.stamp_ns)
-            frames[cameras[sample.topic]].append(frame)
+            camera = cameras[sample.topic]
+            frame = exposed(frame_of(sample), nanoseconds(late_s.get(camera, 0.0)))
+            first.setdefault(camera, frame.stamp_ns)
+            frames[camera].append(frame)
         elif sample.topic == joints:
             state = joint_sample(profile.joint_names, decode(sample))
             first.setdefault("", state.stamp_ns)

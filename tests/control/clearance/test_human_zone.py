@@ -50,6 +50,22 @@ def test_it_moves_with_people_far_away_or_none_and_rests_when_one_is_near() -> N
     assert speed(filter_, zone, 700 * MS, 15) > 0.5
 
 
+def test_people_are_as_old_as_the_exposure_that_they_were_seen_in() -> None:
+    """By a camera that stamps 100 ms after it: they have come nearer meanwhile, and are too old sooner."""
+    clearance = Clearance(PROFILE)
+    moves = {}
+    for late_ms in (0, 100):
+        filter_ = SafetyFilter(PROFILE, clearance)
+        zone = HumanZone(clearance, HUMAN, FRAME, LEAD_NS, PROFILE.safety, late_ms * MS)
+        filter_.guards = (zone,)
+        filter_.reset(HOME)
+        zone.see([], 0, FRAME, 0)
+        moves[late_ms] = speed(filter_, zone, 450 * MS, 4) > 0.0
+        with pytest.raises(InvalidDataError, match="not newer than the last"):
+            zone.see([], 0, FRAME, 450 * MS)
+    assert moves == {0: True, 100: False}
+
+
 def test_it_does_not_move_before_people_were_looked_for_nor_when_that_is_long_ago() -> None:
     filter_, zone = make()
     assert speed(filter_, zone, 0) == 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from tendon.robots.profile import RobotProfile, load_profile
 from tests import ROOT
 from tests.laws import law_settings
 from tests.policies.conftest import build_manifest
+from tests.robots.calibrated import load_calibrated_panda
 
 ROBOTS = ("panda", "fr3", "ur5e", "ur10e", "xarm7", "so101", "g1_arms")
 STEP_S = 0.1
@@ -89,6 +91,23 @@ def inside(profile: RobotProfile, seed: int, rows: int, pace: float = 0.3) -> Ar
     start, end = (rng.uniform(lower, upper) for _ in range(2))
     share = np.linspace(0.0, pace, rows)[:, None]
     return np.asarray(start + (end - start) * share)
+
+
+def test_a_policy_of_joints_is_told_and_commands_them_as_they_are(tmp_path: Path) -> None:
+    """What the robot says of them is off by the zeros of its calibration."""
+    plain, mine = profile_of("panda"), load_calibrated_panda(tmp_path)
+    one, other = adapter(plain), adapter(mine)
+    truly = plain.vector("home") + 0.05
+    said = truly + mine.zeros
+    still = np.zeros_like(truly)
+    np.testing.assert_allclose(other.state(said, still), one.state(truly, still), atol=1e-12)
+    rows = np.stack([truly, truly + 0.02])
+    np.testing.assert_allclose(
+        other.to_joints(rows, said, said).actions, one.to_joints(rows, truly, truly).actions + mine.zeros, atol=1e-12
+    )
+    for relative_to in ("observation", "previous"):
+        changes = adapter(mine, relative_to=relative_to).to_joints(np.full((2, 8), 0.01), said, said).actions
+        assert (changes - said < 0.021).all(), "a difference has no zero"
 
 
 @pytest.mark.parametrize("robot", ["panda", "so101", "g1_arms"])
