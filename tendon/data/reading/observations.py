@@ -111,7 +111,7 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
         while pending:
             since, given, told = pending[0]
             found = _again(given, frames, states, told)
-            if found is None and count - since < PATIENCE:
+            if found is None and count - since < PATIENCE and not _passed(given.sources, frames, states):
                 break
             pending.popleft()
             if found is not None or not _before(given.sources, first):
@@ -132,6 +132,13 @@ def _after(sources: Sources, frames: dict[str, deque[Image]], states: deque[Join
     """Returns whether something of an observation is from after its end."""
     late = any(not frames.get(name) or stamp > frames[name][-1].stamp_ns for name, stamp in sources.images.items())
     return late or any(not states or stamp > states[-1].stamp_ns for stamp in sources.joints)
+
+
+def _passed(sources: Sources, frames: dict[str, deque[Image]], states: deque[JointSample]) -> bool:
+    """Returns whether something of an observation will not come any more: its stream has gone on without it."""
+    wanted: list[tuple[Any, int]] = [(frames.get(name, ()), stamp) for name, stamp in sources.images.items()]
+    wanted += [(states, stamp) for stamp in sources.joints]
+    return any(found and found[-1].stamp_ns > stamp and _at(found, stamp) is None for found, stamp in wanted)
 
 
 def _again(
