@@ -14,8 +14,9 @@ SILENT_NOTE = f"nothing from who teleoperates for {SILENCE_NS // 1_000_000} ms: 
 class Deadman:
     """Whether a hold is in force. Not thread-safe.
 
-    A hold is named by the time of its press. It ends when a chunk says so, when no newer chunk comes, when the robot is
-    armed, and when a chunk has another clock. From then on only a hold counts that was pressed after that.
+    A hold is named by the time of its press; of two who hold at once, whoever pressed last leads. It ends when a chunk
+    says so, when no newer chunk comes, when the robot is armed, and when a chunk has another clock. From then on only a
+    hold counts that was pressed after that.
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,8 @@ class Deadman:
             if self.held and stamp_ns >= self._heard_ns:
                 self._end(max(stamp_ns, self._hold_ns), RELEASED_NOTE)
             return False
-        if not self._ended_ns < hold_ns <= stamp_ns or now_ns - stamp_ns > SILENCE_NS:
+        fresh = self._ended_ns < hold_ns <= stamp_ns and now_ns - stamp_ns <= SILENCE_NS
+        if not fresh or hold_ns < self._hold_ns:
             return False
         self._hold_ns, self._heard_ns = hold_ns, max(stamp_ns, self._heard_ns)
         return True

@@ -203,3 +203,22 @@ def test_a_hold_of_another_clock_leads_nothing(hold_ns: int, stamp_ns: int) -> N
     deadman.end(1000 * MS)
     taken = deadman.take(hold_ns, stamp_ns, 2000 * MS)
     assert not taken or (1000 * MS < hold_ns <= stamp_ns and stamp_ns >= 2000 * MS - SILENCE_NS)
+
+
+def test_of_two_who_hold_at_once_the_later_press_leads_and_the_release_of_either_is_one() -> None:
+    """Two programs that send at the same time: the robot does not go to and fro between them."""
+    hand = Hand()
+    hand.press()
+    hand.lead(5)
+    first_ns = hand.pressed_ns
+    hand.robot.tick()
+    hand.press()
+    assert hand.send() is Placement.ACCEPTED
+    hand.robot.tick()
+    assert hand.send(first_ns) is not Placement.ACCEPTED
+    hand.robot.tick()
+    assert hand.send() is Placement.ACCEPTED
+    hand.robot.tick()
+    hand.send(RELEASED)
+    hand.robot.tick()
+    assert hand.send() is not Placement.ACCEPTED and hand.send(first_ns) is not Placement.ACCEPTED
