@@ -76,7 +76,7 @@ class ResidualBundle:
         """Returns the residual, ready for a robot and a policy.
 
         Raises:
-            MismatchError: it was trained for another robot or another policy.
+            MismatchError: it was trained for another robot or another policy, or its graph does not fit its space.
         """
         manifest = self.manifest
         if base_digest != manifest.base_digest:
@@ -89,7 +89,9 @@ class ResidualBundle:
                 f"residual {self.folder} is for robot {manifest.robot} with joints {', '.join(manifest.joints)}, "
                 f"robot {profile.name} has {', '.join(profile.joint_names)}"
             )
-        return learned_residual(profile, manifest.space, ResidualGraph(self.graph), base_digest)
+        graph = ResidualGraph(self.graph)
+        graph.check(manifest.space)
+        return learned_residual(profile, manifest.space, graph, base_digest)
 
 
 def load_residual(folder: Path) -> ResidualBundle:

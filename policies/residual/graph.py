@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tendon.core.errors import MismatchError
+from tendon.control.residual.space import ResidualSpace
+from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.types import Array, freeze
 from tendon.policies.engines.engine import Engine
 from tendon.policies.engines.loading import load_graph
@@ -35,14 +36,31 @@ class ResidualGraph:
             )
         self._answer: Array = np.zeros(0)
 
+    def check(self, space: ResidualSpace) -> None:
+        """Asks it once, before anything moves.
+
+        Raises:
+            MismatchError: it takes or answers other shapes than those of `space`, or no finite numbers.
+        """
+        try:
+            answer = self.act(np.zeros(space.observations))
+        except (MismatchError, InvalidDataError) as error:
+            raise MismatchError(
+                f"{GRAPH_FILE} gives no answer to {space.observations} zeros, as many as its space has: {error}"
+            ) from error
+        if answer.shape != (space.actions,):
+            raise MismatchError(
+                f"{GRAPH_FILE} answers {answer.size} numbers, its space has {space.actions}: export both again"
+            )
+
     def act(self, observation: Array) -> Array:
         """Returns (A,) the action for (O,) an observation.
 
         Raises:
             InvalidDataError: the answer is not finite.
         """
-        answer = self._graph.run({OBSERVATION: observation[None].astype(np.float32)})[ACTION][0]
-        return freeze("action (of the residual's answer)", answer, (None,))
+        answer = np.asarray(self._graph.run({OBSERVATION: observation[None].astype(np.float32)})[ACTION])
+        return freeze("action (of the residual's answer)", answer[0] if answer.ndim == 2 else answer, (None,))
 
     def ask(self, observation: Array) -> None:
         """Computes the action."""

@@ -6,13 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.types import Features, Observation
-from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual
-from tendon.policies.residual.graph import GRAPH_FILE, ResidualGraph
+from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual, write_residual
+from tendon.policies.residual.graph import ACTION, GRAPH_FILE, OBSERVATION, ResidualGraph
 from tendon.robots.profile import load_profile
 from tests.control.residual.test_bounded import BASE, HOME
 from tests.policies.residual.tiny import constant_graph, write_constant
@@ -82,3 +84,55 @@ def test_a_graph_that_is_none_of_a_residual_is_refused() -> None:
     wrong = constant_graph(SPACE, [0, 0, 0, 0]).replace(b"observation", b"observatiom")
     with pytest.raises(MismatchError, match="a residual has observation and action"):
         ResidualGraph(wrong)
+
+
+def hostile(nodes: list[onnx.NodeProto], observed: list[int | str], answered: list[int | str] | None) -> bytes:
+    """A graph with a constant or two, whatever it is good for."""
+    values = {"nan": [np.nan] * 4, "huge": [1e38] * 4, "five": [0.0] * 5, "one": [1.0]}
+    graph = helper.make_graph(
+        nodes,
+        "hostile",
+        [helper.make_tensor_value_info(OBSERVATION, TensorProto.FLOAT, observed)],
+        [helper.make_tensor_value_info(ACTION, TensorProto.FLOAT, answered)],
+        [numpy_helper.from_array(np.array([each], np.float32), name) for name, each in values.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return bytes(model.SerializeToString())
+
+
+def same(name: str) -> list[onnx.NodeProto]:
+    return [helper.make_node("Identity", [name], [ACTION])]
+
+
+WIDTH = SPACE.observations
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
+    [
+        (hostile(same("nan"), [1, WIDTH], [1, 4]), "is nan"),
+        (hostile([helper.make_node("Mul", ["huge", "huge"], [ACTION])], [1, WIDTH], [1, 4]), "is inf"),
+        (hostile(same("five"), [1, WIDTH], [1, 5]), "answers 5 numbers, its space has 4"),
+        (hostile(same("one"), [1, WIDTH], [1, 1]), "answers 1 numbers, its space has 4"),
+        (hostile(same("huge"), [1, WIDTH + 3], [1, 4]), f"no answer to {WIDTH} zeros"),
+        (
+            hostile(
+                [helper.make_node("Shape", ["one"], ["n"]), helper.make_node("ConstantOfShape", ["n"], [ACTION])],
+                [1, WIDTH],
+                None,
+            ),
+            "its space has 4",
+        ),
+        (hostile(same(OBSERVATION), ["batch", "any"], ["batch", "any"]), f"answers {WIDTH} numbers"),
+    ],
+)
+def test_a_graph_that_does_not_fit_its_space_is_refused_before_anything_moves(
+    graph: bytes, said: str, tmp_path: Path
+) -> None:
+    """Its hash is right: whoever made it made it so."""
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    told = {"base": "tabletop", "base_digest": "a" * 64, "training": {"made_by": "a test"}}
+    write_residual(folder, graph, profile=PANDA, space=SPACE, **told)  # type: ignore[arg-type]
+    with pytest.raises((MismatchError, IntegrityError), match=said):
+        load_residual(folder).open(PANDA, "a" * 64)
