@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tendon.ros2_nodes.clients.operator import Operator
 
 NODE = "teleop_node"
+KEYBOARD = "keyboard"
 
 
 def complete_device(incomplete: str) -> list[str]:
@@ -69,7 +70,8 @@ def command(
         return 0
     for file in map_ or ():
         load_map(file)
-    if "keyboard" in " ".join(devices) and not sys.stdin.isatty():
+    held = [each.kind for name in names for each in (name, name.holder) if each is not None]
+    if KEYBOARD in held and not sys.stdin.isatty():
         raise ConfigError("the keyboard needs a terminal, and standard input is none: type it in a terminal of its own")
     process = ask("tendon_teleop", lambda operator: _process(operator, devices, map_ or []))
     return _run(process)
