@@ -74,6 +74,10 @@ PACKAGES = (
     ("mujoco", "mujoco", "the same, beyond Python 3.11", pip_install("mujoco"), False),
     ("gymnasium", "gymnasium", "the Gymnasium env", pip_install("sim"), False),
     ("av", "av", "videos", pip_install("sim"), False),
+    ("mcap", "mcap", "recordings", pip_install("data"), False),
+    ("pyarrow", "pyarrow", "datasets", pip_install("data"), False),
+    ("rerun-sdk", "rerun", "tendon view", pip_install("view"), False),
+    ("websockets", "websockets", "policy servers", pip_install("remote"), False),
     ("evdev", "evdev", "teleoperation by gamepad", pip_install("teleop"), False),
     ("pyspacemouse", "pyspacemouse", "teleoperation by SpaceMouse", pip_install("teleop"), False),
     ("torch", "torch", "training and export only", pip_install("train"), False),
@@ -236,12 +240,12 @@ def _machine() -> Iterator[Finding]:
         yield Finding(what="/dev/shm", found=f"{size / (1 << 20):.0f} MB", advice=advice, needed="images between nodes")
     if RECEIVE_BUFFER.is_file():
         most = int(RECEIVE_BUFFER.read_text())
-        advice = "for more than two cameras of 128x128: sysctl -w net.core.rmem_max=4194304"
+        advice = "to lose fewer of them: sysctl -w net.core.rmem_max=4194304"
         yield Finding(
             what="UDP receive buffer",
             found=f"{most >> 10} KiB at most",
             advice="" if most >= MIN_RECEIVE_BUFFER else advice,
-            needed="frames the safety monitor looks at",
+            needed="messages that wait for a busy node",
         )
     try:
         policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)

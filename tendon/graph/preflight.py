@@ -56,11 +56,11 @@ def preflight(given: Mapping[str, str]) -> Graph:
 
 def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
     backend = values["backend"]
+    defaults = {argument.name: argument.default for argument in ARGUMENTS}
+    changed = [name for name in OF_SIMULATION if values[name] != defaults[name]]
     if backend != "sim":
-        defaults = {argument.name: argument.default for argument in ARGUMENTS}
-        for name in OF_SIMULATION:
-            if values[name] != defaults[name]:
-                raise ConfigError(f"{name}:={values[name]} needs backend:=sim, and backend is {backend}: leave it out")
+        for name in changed:
+            raise ConfigError(f"{name}:={values[name]} needs backend:=sim, and backend is {backend}: leave it out")
         return
     suite = load_suite(suite_for(profile, values["suite"]))
     if choose(values["simulator"]) == "mujoco" and values["gui"] == "true":
@@ -68,7 +68,8 @@ def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
     try:
         suite.scene(profile, int(values["scene"]), values["family"])
     except ValueError as error:
-        raise ConfigError(f"scene:={values['scene']} family:={values['family']}: {error}") from error
+        said = " ".join(f"{name}:={values[name]}" for name in ("suite", "scene", "family") if name in changed)
+        raise ConfigError(f"{said}: {error}" if said else str(error)) from error
     if values["gui"] == "true" and not os.environ.get("DISPLAY"):
         raise ConfigError("gui:=true needs a display, and DISPLAY is not set: leave gui out, or run where there is one")
 

@@ -1,13 +1,19 @@
-"""`tendon doctor` draws a picture in each simulator, and goes on when one cannot."""
+"""`tendon doctor` says what each extra brings, draws a picture in each simulator, and goes on when one cannot."""
 
 from __future__ import annotations
 
 import pytest
 
 from tendon.commands import doctor
+from tendon.core.distribution import pip_install
 from tendon.core.errors import MissingDependencyError
 from tendon.sim import frame_time
 from tendon.sim.simulators import SIMULATORS
+
+
+@pytest.mark.parametrize("extra", ["sim", "mujoco", "data", "view", "remote", "teleop", "train", "openvino", "gpu"])
+def test_what_an_extra_brings_has_a_line_that_says_how_to_get_it(extra: str) -> None:
+    assert any(advice == pip_install(extra) for _, _, _, advice, _ in doctor.PACKAGES)
 
 
 def test_it_times_a_picture_and_a_step_of_each_simulator() -> None:

@@ -1,1 +1,1 @@
-"""Record what policies learn from and are measured with."""
+"""Make, check and edit what policies learn from: demonstrations, recordings, datasets."""

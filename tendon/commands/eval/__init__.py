@@ -1,1 +1,1 @@
-"""Run policies for numbers."""
+"""Measure policies: success, which of two is better, what they do not bear."""

@@ -1,1 +1,1 @@
-"""Learn a correction of a frozen policy."""
+"""Learn a bounded correction of a frozen policy, and tell a running graph what came of it."""

@@ -1,1 +1,1 @@
-"""See a running graph."""
+"""See a running graph, a recording or a dataset in 3D."""
