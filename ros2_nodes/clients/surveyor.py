@@ -97,14 +97,14 @@ class Surveyor:
                 raise
             raise ConfigError(f"the graph's robot {name} is not on this machine, give robot:=: {error}") from error
         for _ in range(LOOKS):
-            wanted = self._expected_nodes() if nodes is None else tuple(nodes)
+            wanted = self._expected_nodes(profile) if nodes is None else tuple(nodes)
             survey = self._look(profile, wanted)
-            if nodes is not None or self._expected_nodes() == wanted:
+            if nodes is not None or self._expected_nodes(profile) == wanted:
                 break
         return survey
 
-    def _expected_nodes(self) -> tuple[str, ...]:
-        return expected_nodes(self._operator.nodes() | self._operator.reports.nodes())
+    def _expected_nodes(self, profile: RobotProfile) -> tuple[str, ...]:
+        return expected_nodes(profile, self._operator.nodes() | self._operator.reports.nodes())
 
     def _look(self, profile: RobotProfile, wanted: tuple[str, ...]) -> Survey:
         self._messages.clear()

@@ -9,10 +9,12 @@ import pytest
 
 from tendon.cli.survey import as_values, report
 from tendon.core.node_status import Level, NodeStatus
+from tendon.graph.description import describe
 from tendon.graph.expectations import expected_nodes, expected_topics
 from tendon.graph.running.state import RunState
 from tendon.graph.survey import Endpoint, Seen, Survey
 from tendon.robots.profile import load_profile
+from tests import ROOT
 
 PROFILE = load_profile("panda")
 SIMULATED = ("sim_node", "camera_node", "safety_monitor", "control_node", "policy_node")
@@ -156,7 +158,14 @@ def test_nodes_that_are_missing_silent_or_in_error_come_first() -> None:
     ],
 )
 def test_who_should_be_there_follows_from_who_is(present: tuple[str, ...], wanted: tuple[str, ...]) -> None:
-    assert expected_nodes(present) == wanted
+    assert expected_nodes(PROFILE, present) == wanted
+
+
+def test_a_mock_without_cameras_lacks_no_camera_node() -> None:
+    """`tendon run` starts none for it, and `tendon status` called the graph broken."""
+    place = str(ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml")
+    started = [process.name for process in describe({"robot": place, "backend": "mock", "policy": "none"}).processes]
+    assert set(expected_nodes(load_profile(place), started)) == set(started)
 
 
 def test_without_a_policy_cameras_and_chunks_are_not_missed() -> None:
