@@ -90,7 +90,7 @@ class ResidualBundle:
                 f"robot {profile.name} has {', '.join(profile.joint_names)}"
             )
         graph = ResidualGraph(self.graph)
-        graph.check(manifest.space)
+        graph.check(manifest.space, 1.0 / profile.control_hz)
         return learned_residual(profile, manifest.space, graph, base_digest)
 
 

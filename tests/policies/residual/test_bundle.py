@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
-from tendon.core.types import Features, Observation
+from tendon.core.types import Array, Features, Observation
 from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual, write_residual
 from tendon.policies.residual.graph import ACTION, GRAPH_FILE, OBSERVATION, ResidualGraph
 from tendon.robots.profile import load_profile
@@ -135,4 +136,25 @@ def test_a_graph_that_does_not_fit_its_space_is_refused_before_anything_moves(
     told = {"base": "tabletop", "base_digest": "a" * 64, "training": {"made_by": "a test"}}
     write_residual(folder, graph, profile=PANDA, space=SPACE, **told)  # type: ignore[arg-type]
     with pytest.raises((MismatchError, IntegrityError), match=said):
+        load_residual(folder).open(PANDA, "a" * 64)
+
+
+@pytest.mark.parametrize(("slow", "refused"), [(1, False), (4, False), (99, True)])
+def test_a_graph_that_the_control_loop_would_wait_for_too_long_is_refused(
+    slow: int, refused: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that is busy for a moment is no reason."""
+    act, calls = ResidualGraph.act, []
+
+    def slowly(graph: ResidualGraph, observation: Array) -> Array:
+        calls.append(0)
+        if 1 < len(calls) <= 1 + slow:
+            time.sleep(0.006)
+        return act(graph, observation)
+
+    monkeypatch.setattr(ResidualGraph, "act", slowly)
+    if refused:
+        with pytest.raises(MismatchError, match=r"takes \d+\.\d ms an answer, allowed: 5\.0"):
+            load_residual(folder).open(PANDA, "a" * 64)
+    else:
         load_residual(folder).open(PANDA, "a" * 64)
