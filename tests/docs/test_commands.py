@@ -72,3 +72,12 @@ def test_every_argument_of_the_graph_in_a_document_exists(file: Path) -> None:
 def test_the_reference_has_a_row_for_every_command() -> None:
     rows = re.findall(r"^\| `tendon ([^`]+)` \|", REFERENCE, re.MULTILINE)
     assert [name for name in PATHS if not any(f"{row} ".startswith(f"{name} ") for row in rows)] == []
+
+
+def test_the_reference_has_a_row_for_every_environment_variable_of_ours() -> None:
+    """But for those that `tendon run` sets for its processes."""
+    folders = ("tendon", "ros2_nodes", "policies", "sim", "calibration")
+    code = "".join(file.read_text(encoding="utf-8") for name in folders for file in (ROOT / name).rglob("*.py"))
+    ours = set(re.findall(r'"(TENDON_[A-Z_]+)"', code)) - {"TENDON_PRIORITY", "TENDON_SUPERVISOR"}
+    assert "TENDON_STATE" in ours
+    assert [name for name in sorted(ours) if f"| `{name}` |" not in REFERENCE] == []
