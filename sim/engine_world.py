@@ -12,9 +12,11 @@ import numpy.typing as npt
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
+from tendon.robots.servo_response import read_response
 from tendon.sim.bodies import Body
 from tendon.sim.cameras import CameraRig
 from tendon.sim.engine import PERIOD_NS, ROBOT, Engine
+from tendon.sim.response import Responding
 from tendon.sim.simulators import AUTO
 from tendon.sim.suite import Suite
 from tendon.sim.world_state import WorldState
@@ -34,6 +36,11 @@ class EngineWorld(ABC):
     def __init__(self, profile: RobotProfile, engine: Engine) -> None:
         self.profile, self.engine = profile, engine
         self.cameras = CameraRig(engine, profile)
+        self._response: Responding | None = None
+        if profile.response is not None:
+            response = read_response(profile.response, profile.name, profile.joint_names)
+            self._response = Responding(response, profile, PERIOD_NS * 1e-9)
+        self._target = profile.vector("home")
         self._sliding: list[int] = []
         self._count = 0
 
@@ -90,13 +97,20 @@ class EngineWorld(ABC):
     def reset_joints(self, joint_position: Array) -> None:
         """Puts the robot at a (n,) joint vector, at rest."""
         self.engine.reset_joints(joint_position)
+        self._target = joint_position
+        if self._response is not None:
+            self._response.restart(joint_position)
 
     def set_target(self, position: Array, velocity: Array) -> None:
         """Sets what the joint servos track from the next step on, in the profile's joint order."""
-        self.engine.set_target(position, velocity)
+        self._target = position
+        if self._response is None:
+            self.engine.set_target(position, velocity)
 
     def step(self) -> None:
         """Advances physics by one period."""
+        if self._response is not None:
+            self.engine.set_target(*self._response.step(self._target))
         self.engine.step()
 
     def state(self) -> WorldState:

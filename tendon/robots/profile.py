@@ -67,6 +67,8 @@ class RobotProfile:
         collisions: the file of its collision model, made by `tendon robot collisions`. Without one no clearance
             between links is checked: "none" says that this is meant, `None` does not, and then arming is refused.
         calibration: the file of its calibration, which a bundle can be bound to; `None` has none.
+        response: the file of how its servos follow, made by `tendon align`; only simulators ask for it. With `None`
+            they follow as the simulator's do.
         workspace: where the tool may be, in the base frame.
         grippers: what the robot holds things with.
         simulation: what only a simulator asks for.
@@ -98,6 +100,7 @@ class RobotProfile:
     control_hz: Annotated[float, Range(least=MIN_CONTROL_HZ, most=MAX_HZ)] = 100.0
     collisions: Path | Literal["none"] | None = None
     calibration: Path | None = None
+    response: Path | None = None
     tool_speed: Annotated[float, Range(above=0, unit="m/s")] | None = None
     human: Human | None = None
     stop_inputs: tuple[StopInput, ...] = ()
@@ -375,7 +378,7 @@ def _check_followed(path: Path, profile: RobotProfile, above: Collection[str]) -
 
 def _parts(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     """Returns the values of a profile's fields from what YAML read; relative paths count from the profile's folder."""
-    for key in ("urdf", "collisions", "calibration"):
+    for key in ("urdf", "collisions", "calibration", "response"):
         if values.get(key) is not None and (key, values[key]) != ("collisions", "none"):
             check_text(f"{path} {key}", values[key])
             values[key] = path.parent / values[key]

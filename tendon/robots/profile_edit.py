@@ -35,6 +35,11 @@ def name_calibration(profile: Path, calibration: str) -> None:
     name_file(profile, "calibration", calibration)
 
 
+def name_response(profile: Path, response: str) -> None:
+    """Makes a profile name how its servos follow, see `name_file`."""
+    name_file(profile, "response", response)
+
+
 def name_file(profile: Path, key: str, file: str) -> None:
     """Makes a profile name a file: in place of what it says, or in a line of its own below `urdf`.
 

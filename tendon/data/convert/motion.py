@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.stamps import nanoseconds_of
@@ -63,6 +64,15 @@ class Commands:
     def begin_ns(self) -> int | None:
         """When every controller has had a command; `None` when one never had any."""
         return None if not all(self._due) else max(due[0] for due in self._due)
+
+    def between(self, at_ns: npt.NDArray[np.int64]) -> Array:
+        """Returns (k, n) where the joints were commanded to be at (k,) times, linear between commands, rad or m."""
+        found = np.zeros((len(at_ns), self._count))
+        for columns, due, positions in zip(self._columns, self._due, self._positions, strict=True):
+            rows = np.array(positions)
+            for place, column in enumerate(columns):
+                found[:, column] = np.interp(at_ns, due, rows[:, place])
+        return found
 
     def executed(self, at_ns: int) -> Array:
         """Returns (n,) where the joints were commanded to be at a time, rad or m; there must have been commands."""

@@ -1,0 +1,133 @@
+"""Make a simulator move as a robot does: find how its servos follow, in a recording of free motion.
+
+Delay, time constant, friction, weight and inertia of each joint come out, as far as the recording tells them. From then
+on simulators of this profile move by them. The last quarter of the recording is kept out: it says how much nearer the
+simulator is. Record half a minute and more in which every joint moves and nothing is touched: docs/how-to/simulation.md
+
+Examples:
+  tendon align outputs/recordings/episode-000003.mcap
+  tendon align outputs/recordings/episode-000003.mcap --robot my_robot/profile.yaml --out outputs/response.yaml
+  tendon align outputs/recordings/episode-000003.mcap --simulator mujoco --dry-run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from tendon.core.types import Array
+
+if TYPE_CHECKING:
+    from tendon.calibration.servos import Found, Log
+
+MM = 1e3
+"""Milliradians of a radian, millimetres of a metre."""
+
+
+def command(
+    recording: Annotated[Path, typer.Argument(metavar="FILE", help="MCAP of `tendon record`.")],
+    robot: Annotated[
+        str, typer.Option(metavar="ROBOT", help="Robot profile: a name or a file; by default the recording's.")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="By default response.yaml beside the profile.")
+    ] = None,
+    simulator: Annotated[
+        str, typer.Option(metavar="NAME", help="That is aligned: pybullet, mujoco, or auto.")
+    ] = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing.")] = False,
+) -> int:
+    """Finds and writes it; returns 1 when the simulator is no nearer by it.
+
+    Raises:
+        TendonError: the recording is none of this robot, or does not tell enough.
+    """
+    from rich.console import Console
+
+    from tendon.calibration.servos import find_responses
+    from tendon.cli.outputs import require_file
+    from tendon.core.files import set_aside
+    from tendon.robots.profile import load_profile, profile_file
+    from tendon.robots.profile_edit import name_response
+    from tendon.robots.servo_response import ServoResponse, write_response
+    from tendon.sim.replay import replay
+
+    log, named = _read(recording, robot, simulator)
+    file = profile_file(named)
+    profile, target = load_profile(file).uncalibrated, out or file.parent / "response.yaml"
+    if not dry_run:
+        require_file(target)
+    found = find_responses(log, profile.joint_names)
+    response = ServoResponse([each.response for each in found])
+    aligned = replay(profile, log.times_s, log.commanded, response, simulator)
+    before, after = log.held_out_error(log.simulated), log.held_out_error(aligned)
+    Console().print(_table(profile.joint_names, found, MM * before, MM * after))
+    moved = [k for k, each in enumerate(found) if each.moved]
+    if not (after[moved] ** 2).sum() < (before[moved] ** 2).sum():
+        print("the simulator is no nearer to the robot by it: nothing was written")
+        return 1
+    if dry_run:
+        print("nothing was written")
+        return 0
+    kept = set_aside(target)
+    write_response(response, target, profile.name, profile.joint_names)
+    print(f"response: {target}" + (f" (the one before: {kept})" if kept else ""))
+    if out is None:
+        name_response(file, target.name)
+        print(f"profile: {file} names it")
+    return 0
+
+
+def _read(recording: Path, robot: str, simulator: str) -> tuple[Log, str]:
+    """Returns the log in a recording, with what a simulator does with the same commands, and the robot's profile."""
+    from tendon.calibration.servos import Log
+    from tendon.core.errors import InvalidDataError
+    from tendon.data.convert.motion import Commands
+    from tendon.data.reading.observations import require_begin
+    from tendon.data.reading.recording import McapRecording, decode
+    from tendon.observation.joints import joint_sample
+    from tendon.robots.profile import load_profile
+    from tendon.sim.replay import replay
+    from tendon.sim.response import Gravity
+
+    opened = McapRecording(recording)
+    begin = require_begin(opened)
+    named = robot or begin.robot
+    profile = load_profile(named).uncalibrated
+    commands = Commands(opened, profile)
+    if commands.begin_ns is None:
+        raise InvalidDataError(f"{recording} has no commands of every controller of {profile.name}: record a motion")
+    topic = begin.roles.joint_states
+    samples = [joint_sample(profile.joint_names, decode(each)) for each in opened.samples([topic])]
+    states = {each.stamp_ns: each.position for each in samples if each.stamp_ns >= commands.begin_ns}
+    stamps = np.array(sorted(states), dtype=np.int64)
+    if len(stamps) < 2:
+        raise InvalidDataError(f"{recording} has {len(stamps)} joint states after the first command: record a motion")
+    times, commanded = (stamps - stamps[0]) * 1e-9, commands.between(stamps)
+    gravity = Gravity(profile)
+    log = Log(
+        times_s=times,
+        commanded=commanded,
+        measured=np.array([states[stamp] for stamp in stamps.tolist()]),
+        simulated=replay(profile, times, commanded, simulator=simulator),
+        gravity=np.array([gravity.at(row) for row in commanded]),
+    )
+    return log, named
+
+
+def _table(names: Sequence[str], found: Sequence[Found], before: Array, after: Array) -> Table:
+    table = Table("joint", caption="before, after: what the simulator is off by on the last quarter [mrad, mm]")
+    table.columns[0].no_wrap = True
+    for heading in ("delay [ms]", "settling [ms]", "friction", "before", "after"):
+        table.add_column(heading, justify="right")
+    for name, each, first, then in zip(names, found, before, after, strict=True):
+        response = each.response
+        numbers = (1e3 * response.delay_s, 1e3 * response.settling_s, MM * response.friction, first, then)
+        told = [f"{number:.1f}" for number in numbers] if each.moved else ["still", "", "", f"{first:.1f}", ""]
+        table.add_row(name, *told)
+    return table
