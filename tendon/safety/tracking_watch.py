@@ -8,18 +8,22 @@ import numpy as np
 
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
+from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.cubics import sample
 from tendon.safety.laws import COMMITTED_PERIODS
 
 REMEMBERED = 64
 """Joint states that wait for the next command."""
+NEXT_COMMANDS = 2
+"""Commands that are kept beyond those in which a joint state may still be on its way."""
 
 
 class TrackingWatch:
     """The joints of one controller, those with a tracking tolerance.
 
     A joint state is compared with the command that the robot played at its stamp, when the next command shows that no
-    other one came between: messages of two nodes overtake one another, most of all where a machine stood still. What
+    other one came between: messages of two nodes overtake one another, most of all where a machine stood still. That
+    is not always the last but one: a joint state may be on its way for several control periods. What
     is measured after the end of a command was commanded by nobody: the controller sends none while it is not armed, and
     a robot may be led by hand then.
 
@@ -32,28 +36,31 @@ class TrackingWatch:
         self._names = controller.joints
         self._columns = [profile.joint_names.index(name) for name in controller.joints]
         self._allowed = profile.safety.tracking_factor * profile.tracking_tolerance[self._columns]
-        self._committed_ns = COMMITTED_PERIODS * round(1e9 / profile.control_hz)
+        period_ns = round(1e9 / profile.control_hz)
+        self._committed_ns = COMMITTED_PERIODS * period_ns
         self._measured: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
-        self._played: SentTrajectory | None = None
+        kept = nanoseconds(profile.safety.joint_state_silence_s) // period_ns + NEXT_COMMANDS
+        self._heard: deque[tuple[SentTrajectory, bool]] = deque(maxlen=kept)
 
     def measured(self, stamp_ns: int, position: Array) -> None:
         """Takes a joint state, (n,) in the profile's order."""
         self._measured.append((stamp_ns, position[self._columns]))
 
     def commanded(self, command: SentTrajectory, lost: bool) -> str:
-        """Takes the newest command; returns how the robot departed from the one before it, empty when it did not.
+        """Takes the newest command; returns how the robot departed from those before it, empty when it did not.
 
         Args:
             command: its columns in the controller's order.
             lost: whether commands before it have not been heard.
         """
-        played, self._played = self._played, command
+        self._heard.append((command, lost))
         reason = ""
         while self._measured and self._measured[0][0] < command.stamp_ns:
             stamp_ns, position = self._measured.popleft()
-            if played is None or stamp_ns < played.stamp_ns:
+            played, gap = self._played_at(stamp_ns)
+            if played is None:
                 continue
-            if lost and stamp_ns > played.stamp_ns + self._committed_ns:
+            if gap and stamp_ns > played.stamp_ns + self._committed_ns:
                 continue  # what was lost may have led elsewhere
             if stamp_ns > played.stamp_ns + played.times_ns[-1] + self._committed_ns:
                 continue
@@ -66,3 +73,12 @@ class TrackingWatch:
                     f"allowed {self._allowed[i]:.3f}"
                 )
         return reason
+
+    def _played_at(self, stamp_ns: int) -> tuple[SentTrajectory | None, bool]:
+        """Returns the newest command of a time, and whether others may have been lost after it; `None` if forgotten."""
+        gap = False
+        for command, lost in reversed(self._heard):
+            if command.stamp_ns <= stamp_ns:
+                return command, gap
+            gap = lost
+        return None, False

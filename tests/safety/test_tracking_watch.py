@@ -59,6 +59,26 @@ def test_a_joint_that_is_stuck_is_found_when_its_command_has_gone_on() -> None:
     assert np.abs(measured - stuck).max() < 1.5 * ALLOWED
 
 
+@pytest.mark.parametrize("age_ms", [0, 8, 15, 40, 90])
+def test_a_departure_is_found_however_long_joint_states_are_on_their_way(age_ms: int) -> None:
+    """The control node takes them up to 40 ms old; from 8 ms on the monitor once compared none of them."""
+    good, off = (late(age_ms, np.full(7, share * ALLOWED)) for share in (0.5, 1.5))
+    assert good == [] and len(off) > 200
+
+
+def late(age_ms: int, off: Array) -> list[str]:
+    """What a watch finds when joint states between two commands arrive late."""
+    sent = [(command.stamp_ns + MS, command, measured) for command, measured in SWING]
+    seen = [(at_ns + (2 + age_ms) * MS, at_ns + 2 * MS, measured) for at_ns, _, measured in sent]
+    watch, found = TrackingWatch(PROFILE, ARM), []
+    for at_ns, what, measured in sorted([*sent, *seen], key=lambda event: event[0]):
+        if isinstance(what, SentTrajectory):
+            found.append(watch.commanded(what, lost=False))
+        else:
+            watch.measured(what, whole(measured + off))
+    return [reason for reason in found if reason]
+
+
 def test_joints_without_tolerance_and_joint_states_that_are_not_measured_are_not_judged() -> None:
     hand = TrackingWatch(PROFILE, HAND)
     for k in range(20):
