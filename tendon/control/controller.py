@@ -96,6 +96,8 @@ class Controller:
             self._source = source
             self._executor.clear()
             self._homeward.forget()
+            if source is Source.TELEOP and self._feedback.now_ns is not None:
+                self._deadman.hand_over(self._feedback.now_ns)
 
     def set_speed_scale(self, speed: float) -> None:
         """Sets which part of the velocity limits may be used, 0 to 1. At 0 the robot comes to rest, unlatched.

@@ -8,6 +8,7 @@ SILENCE_NS = 80_000_000
 RELEASED = 0
 """The hold of a chunk that says that nobody holds."""
 RELEASED_NOTE = "released: press to go on"
+HANDED_NOTE = "handed over: release, then press"
 SILENT_NOTE = f"nothing from who teleoperates for {SILENCE_NS // 1_000_000} ms: release, then press again"
 
 
@@ -16,7 +17,7 @@ class Deadman:
 
     A hold is named by the time of its press; of two who hold at once, whoever pressed last leads. It ends when a chunk
     says so, when no newer chunk comes, when the robot is armed, and when a chunk has another clock. From then on only a
-    hold counts that was pressed after that.
+    hold counts that was pressed after that. A hand-over of the robot ends those that were pressed before it.
     """
 
     def __init__(self) -> None:
@@ -58,6 +59,13 @@ class Deadman:
     def end(self, now_ns: int) -> None:
         """Ends any hold: a press from before counts no more."""
         self._end(now_ns, RELEASED_NOTE)
+
+    def hand_over(self, now_ns: int) -> None:
+        """Takes note that the robot is given to who teleoperates: a press that is no part of that counts no more.
+
+        Whoever holds since long ago leads on from where the robot was then, and it would leap there.
+        """
+        self._end(max(self._ended_ns, now_ns - SILENCE_NS), HANDED_NOTE)
 
     def _end(self, now_ns: int, note: str) -> None:
         self._hold_ns, self._heard_ns = RELEASED, 0

@@ -29,7 +29,7 @@ class Placement(Enum):
     OVER = "its last row is already past"
     AHEAD = "its observation or first row lies too far in the future"
     IDLE = "nothing is armed to run it"
-    RELEASED = "its hold is over, or was pressed before the robot was armed: release, then press again"
+    RELEASED = "its hold is over, or was pressed before the robot was armed or handed over: release, then press again"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from tendon.control.executor import Placement
 from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk
-from tests.control.limits_checker import PROFILE
+from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, PERIOD_NS, Robot
 from tests.laws import law_settings
 
@@ -139,6 +139,41 @@ def test_a_press_while_the_robot_still_comes_to_its_start_does_not_count() -> No
         assert hand.send() is Placement.RELEASED
         hand.robot.tick()
     assert not hand.robot.velocities[-1].any()
+
+
+@pytest.mark.parametrize("leads", [Source.POLICY, Source.HOME])
+def test_a_hold_from_before_somebody_else_led_the_robot_does_not_lead_it_back(hand: Hand, leads: Source) -> None:
+    """It once did so at full speed: the hand leads on from where the robot was when it was pressed."""
+    robot = hand.robot
+    robot.controller.select(leads)
+    for k in range(60):
+        if leads is Source.POLICY and not k:
+            away = np.linspace(HOME, HOME - 0.5, 40)
+            robot.controller.submit(make_chunk(away, robot.now_ns, 50 * MS), robot.now_ns)
+        hand.send()
+        robot.tick()
+    robot.controller.select(Source.TELEOP)
+    for _ in range(60):
+        assert hand.send() is Placement.RELEASED
+        robot.tick()
+    assert not robot.velocities[-1].any()
+    hand.press()
+    hand.way = robot.positions[-1][0] - HOME[0]
+    hand.lead(20)
+    assert robot.velocities[-1][0] > 0.3
+
+
+def test_the_press_that_takes_over_from_a_policy_counts() -> None:
+    """It is heard a moment before or after the robot is given to it."""
+    hand = Hand()
+    hand.robot.controller.select(Source.POLICY)
+    hand.press()
+    assert hand.send() is Placement.IDLE
+    for _ in range(5):
+        hand.robot.tick()
+    hand.robot.controller.select(Source.TELEOP)
+    hand.lead(20)
+    assert hand.robot.velocities[-1][0] > 0.1
 
 
 def test_a_control_loop_that_stood_still_does_not_go_on_with_an_old_hold(hand: Hand) -> None:
