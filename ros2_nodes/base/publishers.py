@@ -12,9 +12,13 @@ def name_of(info: TopicEndpointInfo, node: Node) -> str:
     """Returns the name of an endpoint's node, with its namespace if that is not `node`'s; empty while it is unknown."""
     if info.node_name.startswith("_NODE_NAME_UNKNOWN"):
         return ""
-    if info.node_namespace == node.get_namespace():
-        return str(info.node_name)
-    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+    return short_name(f"{info.node_namespace.rstrip('/')}/{info.node_name}", node)
+
+
+def short_name(full: str, node: Node) -> str:
+    """Returns a full name without its namespace, if that is `node`'s."""
+    namespace, _, name = full.rpartition("/")
+    return name if (namespace or "/") == node.get_namespace() else full
 
 
 def publishers(node: Node, topic: str) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.message_info import MessageInfo
-from tendon.ros2_nodes.base.publishers import name_of, publishers
+from tendon.ros2_nodes.base.publishers import name_of, publishers, short_name
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
 from tendon.ros2_nodes.monitor.stop_inputs import StopInputs
@@ -46,8 +46,6 @@ from tendon.safety.tracking_watch import TrackingWatch
 CHUNK_TOPICS = tuple(map(topics.action_chunk, (Source.POLICY, Source.TELEOP)))
 COUNTED = ("control_node", "policy_node", "safety_monitor")
 CAMERA_USER = "policy_node"
-ONLOOKERS = ("safety_monitor", ControlState.node, CAMERA_USER, "teleop_node", "recorder_node")
-"""Nodes that are no robot; those whose names begin with "_" only watch."""
 LOOK_S = 0.1
 LONGEST_NS = 1e18
 """A latency that is reported counts as no longer."""
@@ -150,23 +148,26 @@ class MonitorInputs:
             if ControlState.node not in senders or not subscription.get_publisher_count():
                 problems.append(f"{ControlState.node} is not heard on {topic} yet")
             if not self._is_taken(topic):
-                robot = f": {self._robot} does not" if self._robot else ""
-                problems.append(f"nobody on the robot side listens to {topic}{robot}")
+                driver = "" if self._robot else f", nor a node that publishes {topics.JOINT_STATES}"
+                problems.append(
+                    f"nobody on the robot side listens to {topic}: {self._robot_side(topic)} does not{driver}"
+                )
         return tuple(problems)
 
     def listens(self, controller: ControllerSpec) -> bool:
-        """Returns whether a node that may be the robot listens to the commands of a controller."""
+        """Returns whether the robot listens to the commands of a controller."""
         return self._is_taken(topics.commands(controller))
 
     def _is_taken(self, topic: str) -> bool:
-        takers = self._node.get_subscriptions_info_by_topic(self._topics[topic])
-        return any(self._on_robot_side(name_of(taker, self._node)) for taker in takers)
+        """Returns whether the robot takes a command. Whoever else does may only watch: recorders, bridges, plots."""
+        takers = {name_of(each, self._node) for each in self._node.get_subscriptions_info_by_topic(self._topics[topic])}
+        drivers = () if self._robot else publishers(self._node, self._node.resolve_topic_name(topics.JOINT_STATES))
+        # One without a name may be anybody.
+        return not takers.isdisjoint({self._robot_side(topic), *(name for name, _ in drivers), ""})
 
-    def _on_robot_side(self, name: str) -> bool:
-        """Whether a node that takes commands may be the robot; one without a name may be anybody."""
-        if self._robot and name:
-            return name == self._robot
-        return name not in ONLOOKERS and not name.rpartition("/")[2].startswith("_")
+    def _robot_side(self, topic: str) -> str:
+        """Returns the name of the robot's node: a stand-in, or the controller of ros2_control whose topic it is."""
+        return self._robot or short_name(self._topics[topic].rpartition("/")[0], self._node)
 
     def measured(self, stamp_ns: int, position: Array, velocity: Array, now_ns: int) -> bool:
         """Takes a joint state in the profile's order; returns whether it is newer than the one before."""

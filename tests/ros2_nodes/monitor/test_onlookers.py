@@ -1,18 +1,68 @@
-"""Who is no robot, although it takes its commands."""
+"""Who is the robot, of all that take its commands: whoever else does only watches."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from types import SimpleNamespace
 
-from tendon.graph.description import describe, teleop_process
-from tendon.ros2_nodes.monitor.inputs import ONLOOKERS
-from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
+import pytest
+
+from tendon.ros2_nodes.monitor.inputs import MonitorInputs
+
+TOPIC = "arm_controller/joint_trajectory"
 
 
-def test_no_node_of_the_graph_on_hardware_is_taken_for_the_robot(tmp_path: Path) -> None:
-    """With the robot's driver away, what records or leads must not stand in for it."""
-    bundle = write_tiny_bundle(tmp_path / "tiny")
-    graph = describe({"backend": "hardware", "policy": str(bundle), "record": "true"})
-    leader = teleop_process(robot="panda", backend="hardware", simulated_time=False, devices=["keyboard"])
-    assert {"recorder_node", "control_node"} <= {each.name for each in graph.processes}
-    assert {each.name for each in (*graph.processes, leader)} <= set(ONLOOKERS)
+class Network:
+    """What a monitor on hardware is told of the graph, as rclpy tells it."""
+
+    def __init__(self, takers: list[str], measures: list[str], namespace: str) -> None:
+        self._takers, self._measures, self._namespace = takers, measures, namespace
+
+    def get_namespace(self) -> str:
+        return self._namespace
+
+    def resolve_topic_name(self, topic: str) -> str:
+        return f"{self._namespace.rstrip('/')}/{topic}"
+
+    def get_subscriptions_info_by_topic(self, topic: str) -> list[SimpleNamespace]:
+        assert topic == self.resolve_topic_name(TOPIC)
+        return [self._endpoint(name) for name in self._takers]
+
+    def get_publishers_info_by_topic(self, topic: str) -> list[SimpleNamespace]:
+        assert topic == self.resolve_topic_name("joint_states")
+        return [self._endpoint(name) for name in self._measures]
+
+    def _endpoint(self, full: str) -> SimpleNamespace:
+        namespace, _, name = full.rpartition("/")
+        return SimpleNamespace(node_namespace=namespace or "/", node_name=name, endpoint_gid=b"")
+
+
+def is_taken(takers: list[str], measures: list[str] | None = None, namespace: str = "/") -> bool:
+    inputs = MonitorInputs.__new__(MonitorInputs)
+    inputs._node, inputs._robot = Network(takers, measures or [], namespace), ""  # type: ignore[assignment]
+    inputs._topics = {TOPIC: inputs._node.resolve_topic_name(TOPIC)}
+    return inputs._is_taken(TOPIC)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["rosbag2_recorder", "foxglove_bridge", "plotjuggler", "rqt_gui_py_node_4711", "_ros2cli_33"]
+    + ["safety_monitor", "control_node", "policy_node", "teleop_node", "recorder_node", "other/arm_controller"],
+)
+def test_who_watches_a_robot_that_is_away_is_not_taken_for_it(name: str) -> None:
+    assert not is_taken([f"/{name}"])
+    assert not is_taken([f"/{name}"], measures=["/joint_state_broadcaster"])
+    assert is_taken([f"/{name}", "/arm_controller"])
+
+
+def test_a_controller_of_ros2_control_is_the_robot_in_its_own_namespace() -> None:
+    assert is_taken(["/left/arm_controller"], namespace="/left")
+    assert not is_taken(["/right/arm_controller"], namespace="/left")
+
+
+def test_a_driver_that_says_where_the_robot_is_and_takes_its_commands_is_the_robot() -> None:
+    assert is_taken(["/my_driver"], measures=["/my_driver"])
+    assert is_taken(["/left/my_driver"], measures=["/left/my_driver"], namespace="/left")
+
+
+def test_one_whose_name_is_not_known_yet_may_be_the_robot() -> None:
+    assert is_taken(["/_NODE_NAME_UNKNOWN_"])
