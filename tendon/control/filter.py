@@ -168,8 +168,11 @@ class SafetyFilter:
     def retreat(self, stop: Stop, goal: Array) -> Stop | None:
         """Returns a stop of the reference that then comes to (n,) `goal`, or to the limits before it, and rests there.
 
+        Guards are not asked: it goes to where the robot was touched, and a person whom they keep it away from may be
+        who touches it.
+
         Returns:
-            `None` when something is in the way.
+            `None` when something that the model knows is in the way.
         """
         inside = np.clip(goal, self._lower, self._upper)
         limits = self._velocity_limit, self._acceleration_limit, self._jerk_limit
@@ -180,8 +183,8 @@ class SafetyFilter:
             velocity=longer.velocity,
             acceleration=longer.acceleration,
         )
-        separation, cause = self._look_along(path, MAX_QUERIES)
-        return None if cause or not (separation is None or separation.kept) else longer
+        separation = self._separation(path, MAX_QUERIES)
+        return longer if separation is None or separation.kept else None
 
     def _shape(self, goal: Array, goal_velocity: Array) -> tuple[Array, Array, tuple[str, ...]]:
         """Returns the velocity that would serve the target, the one the limits allow, and what was off the limits."""
@@ -293,9 +296,7 @@ class SafetyFilter:
         """Returns what the clearances along a step and its stop say, and what a guard has against it."""
         if self._clearance is None and not self.guards:
             return None, ""
-        return self._look_along(self._path(step), queries)
-
-    def _look_along(self, path: MotionPath, queries: int) -> tuple[Separation | None, str]:
+        path = self._path(step)
         cause = next(filter(None, (guard(path) for guard in self.guards)), "")
         return self._separation(path, queries), cause
 

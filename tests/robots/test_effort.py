@@ -54,6 +54,20 @@ def running() -> FeelingRobot:
     return robot
 
 
+def test_a_person_who_is_touched_and_seen_is_not_pressed_on() -> None:
+    """The robot once stayed 14 mrad beyond, as a person so near forbade it the way back too."""
+    robot, joint = running(), np.arange(8) == 1
+    robot.controller._filter.guards = (lambda path: "panda_link5 too close to a person",)
+    place = robot.observe().joint_position
+    for _ in range(200):
+        ahead = robot.side.sample(robot.now_ns + 10 * MS)[0] - place
+        robot.offset = np.where(joint, -ahead, 0.0)
+        robot.effort = np.where(joint & (np.abs(ahead) > 0.01), 1.01 * CONTACT, 0.0)
+        robot.tick()
+    assert robot.controller.mode is Mode.LATCHED
+    assert abs(robot.positions[-1][1] - place[1]) < 1e-9
+
+
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_a_contact_stops_within_three_ticks_and_the_robot_comes_back_to_where_it_touched(sign: float) -> None:
     robot = running()
