@@ -1,7 +1,9 @@
 """What the robot side's trajectory controllers say of how they join a new trajectory to the one they play.
 
 Tendon replaces a trajectory 100 times a second. A controller that leads into each from the *measured* position, as
-joint_trajectory_controller does by default, jumps back by its lag each time, and lets go of what a gripper holds.
+joint_trajectory_controller does by default, jumps back by its lag each time, and lets go of what a gripper holds. One
+that does not interpolate plays a stop, whose points are up to a braking time apart, as a staircase: 0.15 rad at once by
+a Panda at full speed.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from tendon.ros2_nodes.base.shell import NodeShell
 
 WANTED, FORMERLY = "interpolate_from_desired_state", "open_loop_control"
 """Either does: releases before 4.22 of ros2_controllers have the second name alone."""
+METHOD, SPLINES = "interpolation_method", "splines"
 LOOK_S = 0.5
 ANSWER_S = 1.0
 PATIENCE_S = 5.0
@@ -68,6 +71,7 @@ class _Reading:
         self._asked_s = 0.0
         self._since_s: float | None = None
         self._said: bool | None = None
+        self._method = SPLINES
         self._final = False
         self.problem = ""
         self.obstacle = f"{controller.name}: its parameter {WANTED} was not read yet"
@@ -82,10 +86,10 @@ class _Reading:
         if self._futures:
             self._receive(now_s)
         elif not self._client.service_is_ready():
-            self._said, self._final = None, False  # when it comes back it may be another
+            self._said, self._method, self._final = None, SPLINES, False  # when it comes back it may be another
         elif not self._final:
             # One name at a time: of several, rclcpp answers with none when it does not know one.
-            requests = (GetParameters.Request(names=[name]) for name in (WANTED, FORMERLY))
+            requests = (GetParameters.Request(names=[name]) for name in (WANTED, FORMERLY, METHOD))
             self._futures, self._asked_s = [self._client.call_async(request) for request in requests], now_s
         self._judge(now_s)
 
@@ -94,7 +98,9 @@ class _Reading:
             values = [value for future in self._futures for value in future.result().values]
             said = [value.bool_value for value in values if value.type == ParameterType.PARAMETER_BOOL]
             self._said = any(said) if said else None
-            self._final = not said or any(said)
+            methods = [value.string_value for value in values if value.type == ParameterType.PARAMETER_STRING]
+            self._method = methods[0] if methods else SPLINES
+            self._final = (not said or any(said)) and self._method == SPLINES
         elif now_s - self._asked_s > ANSWER_S:
             for future in self._futures:
                 self._client.remove_pending_request(future)
@@ -105,7 +111,12 @@ class _Reading:
     def _judge(self, now_s: float) -> None:
         name = self._controller.name
         self.obstacle = self.problem = ""
-        if self._said is False:
+        if self._method != SPLINES:
+            self.obstacle = (
+                f"{name} does not interpolate, so it would step from point to point of a stop: its parameter {METHOD} "
+                f"is {self._method}, must be {SPLINES}"
+            )
+        elif self._said is False:
             self.obstacle = (
                 f"{name} leads into each command from the measured position, so it would jump back by its lag: set its "
                 f"parameter {WANTED} to true"
