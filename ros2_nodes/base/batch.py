@@ -30,14 +30,19 @@ class Batch:
         self._sources.append((subscription, take))
 
     def take(self) -> None:
-        """Hands on what has come, in the order in which it was received."""
+        """Hands on what has come, in the order in which it was received.
+
+        The times are of the system clock, which may be set meanwhile; what one subscription received keeps its order.
+        """
         found = []
         for subscription, take in self._sources:
+            received_ns = 0
             for _ in range(LONGEST):
                 message = subscription.handle.take_message(subscription.msg_type, True)
                 if message is None:
                     break
-                found.append((message[1]["received_timestamp"] or 0, take, message))
+                received_ns = max(received_ns, message[1]["received_timestamp"] or 0)
+                found.append((received_ns, take, message))
         found.sort(key=itemgetter(0))
         for _, take, message in found:
             take(message)

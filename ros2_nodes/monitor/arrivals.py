@@ -23,11 +23,13 @@ class Arrivals:
     def __init__(self, clock: RosClock, awake: AwakeClock) -> None:
         self._clock, self._awake = clock, awake
         self._ran_ns = 0
+        self._offsets = (self._offset_ns(),) * 2
         self._numbers: dict[str, int] = {}
 
     def ran(self, until_ns: int) -> None:
         """Takes note that this process ran, or slept by its own will, until a time of `time.monotonic_ns`."""
         self._ran_ns = until_ns
+        self._offsets = self._offsets[1], self._offset_ns()
 
     def earliest_ns(self, info: MessageInfo, stamp_ns: int) -> int:
         """Returns when a message with a stamp arrived, on the clock of the stamp; the earliest that may be true.
@@ -46,9 +48,14 @@ class Arrivals:
         return arrived_ns - self._awake.slept_ns(stamp_ns, arrived_ns)
 
     @staticmethod
-    def _age_ns(at_ns: int) -> int:
-        age_ns = time.time_ns() - at_ns
-        return age_ns if 0 < age_ns < PLAUSIBLE_NS else 0
+    def _offset_ns() -> int:
+        """Returns how far the system clock, which the middleware reads, is ahead of the one that nobody sets."""
+        return time.time_ns() - time.monotonic_ns()
+
+    def _age_ns(self, at_ns: int) -> int:
+        """Returns how long ago a time of the system clock was; it may have been set since messages were last taken."""
+        ages_ns = [time.monotonic_ns() + offset_ns - at_ns for offset_ns in self._offsets]
+        return min((age_ns for age_ns in ages_ns if 0 < age_ns < PLAUSIBLE_NS), default=0)
 
     def lost(self, source: str, info: MessageInfo, apart: bool) -> bool:
         """Returns whether a message of a source does not follow the one before it.

@@ -76,6 +76,27 @@ def test_messages_of_two_topics_are_handed_on_in_the_order_in_which_they_came(pa
     assert heard == wanted
 
 
+def test_a_system_clock_that_is_set_back_does_not_turn_the_order_of_a_topic_round() -> None:
+    """An emergency stop that was pressed would be heard as released last."""
+
+    class Queue:
+        msg_type = String
+
+        def __init__(self) -> None:
+            self.handle, self._waiting = self, [("permitted", 1000), ("pressed", 900)]
+
+        def take_message(self, _: type, __: bool) -> tuple[str, dict[str, int]] | None:
+            if not self._waiting:
+                return None
+            text, received_ns = self._waiting.pop(0)
+            return text, {"received_timestamp": received_ns}
+
+    batch, heard = Batch(), []
+    batch.add(Queue(), lambda message: heard.append(message[0]))  # type: ignore[arg-type]
+    batch.take()
+    assert heard == ["permitted", "pressed"]
+
+
 def test_the_executor_takes_none_of_them(pair: Pair) -> None:
     heard: list[str] = []
     say = pair.connect("a", lambda message: heard.append(message.data))

@@ -84,6 +84,21 @@ def test_a_system_clock_that_is_set_makes_no_command_late(monkeypatch: pytest.Mo
     assert -1 <= bench.age_ms(sent_ms=3 + shift_ms, received_ms=2 + shift_ms, stamp_ms=4) <= 4
 
 
+@pytest.mark.parametrize("before", [True, False], ids=["before it was received", "after"])
+@pytest.mark.parametrize("set_ms", [-4000, -300, 50, 1000, 4000])
+def test_a_clock_that_is_set_while_a_command_waits_makes_it_neither_early_nor_late(
+    monkeypatch: pytest.MonkeyPatch, set_ms: int, before: bool
+) -> None:
+    """A step by up to 5 s once made the command seem to come that long before its stamp, which latched."""
+    bench = Bench(monkeypatch)
+    bench.run(100)
+    bench.clock.advance_ns(15 * MS)
+    bench.set_ns = set_ms * MS
+    bench.arrivals.ran(time.monotonic_ns() - 15 * MS)
+    shift_ms = 0 if before else set_ms
+    assert bench.age_ms(sent_ms=3 + shift_ms, received_ms=2 + shift_ms, stamp_ms=4) == 1
+
+
 def test_without_times_of_the_middleware_it_came_when_this_process_last_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(monkeypatch)
     bench.run(100)
