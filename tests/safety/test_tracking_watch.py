@@ -71,7 +71,7 @@ def late(age_ms: int, off: Array) -> list[str]:
     sent = [(command.stamp_ns + MS, command, measured) for command, measured in SWING]
     seen = [(at_ns + (2 + age_ms) * MS, at_ns + 2 * MS, measured) for at_ns, _, measured in sent]
     watch, found = TrackingWatch(PROFILE, ARM), []
-    for at_ns, what, measured in sorted([*sent, *seen], key=lambda event: event[0]):
+    for _, what, measured in sorted([*sent, *seen], key=lambda event: event[0]):
         if isinstance(what, SentTrajectory):
             found.append(watch.commanded(what, lost=False))
         else:

@@ -45,8 +45,10 @@ def is_taken(takers: list[str], measures: list[str] | None = None, namespace: st
 
 @pytest.mark.parametrize(
     "name",
-    ["rosbag2_recorder", "foxglove_bridge", "plotjuggler", "rqt_gui_py_node_4711", "_ros2cli_33"]
-    + ["safety_monitor", "control_node", "policy_node", "teleop_node", "recorder_node", "other/arm_controller"],
+    [
+        *("rosbag2_recorder", "foxglove_bridge", "plotjuggler", "rqt_gui_py_node_4711", "_ros2cli_33"),
+        *("safety_monitor", "control_node", "policy_node", "teleop_node", "recorder_node", "other/arm_controller"),
+    ],
 )
 def test_who_watches_a_robot_that_is_away_is_not_taken_for_it(name: str) -> None:
     assert not is_taken([f"/{name}"])
