@@ -317,6 +317,12 @@ def profile_file(robot: str | Path) -> Path:
     if path.suffix not in (".yaml", ".yml"):
         path = share_folder() / "robots" / str(robot) / "profile.yaml"
     if not path.is_file():
+        for here in (
+            Path(robot, "profile.yaml"),
+            Path("robots", robot, "profile.yaml"),
+        ):  # as `tendon robot new` writes
+            if here.is_file():
+                raise ConfigError(f"no robot profile at {path}; did you mean {here}?")
         known = tuple(sorted(p.parent.name for p in (share_folder() / "robots").glob("*/profile.yaml")))
         raise ConfigError(f"no robot profile at {path}{closest(str(robot), known)}")
     return path

@@ -77,6 +77,17 @@ class TestMistakes:
         with pytest.raises(ConfigError, match=r"no robot profile at .*pnda.*did you mean panda\?"):
             load_profile("pnda")
 
+    @pytest.mark.parametrize("said", ["mine", "robots/mine"])
+    def test_a_robot_of_the_working_folder_is_named_by_its_file(
+        self, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """`tendon robot new mine` leaves it there, and its name alone is one of those that come with Tendon."""
+        (tmp_path / "robots" / "mine").mkdir(parents=True)
+        (tmp_path / "robots" / "mine" / "profile.yaml").touch()
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(ConfigError, match=r"did you mean robots/mine/profile\.yaml\?"):
+            load_profile(said)
+
     def test_an_unknown_key_names_the_closest(self, values: dict[str, Any], tmp_path: Path) -> None:
         values["tool_fram"] = values.pop("tool_frame")
         with pytest.raises(ConfigError, match=r"unknown key tool_fram; did you mean tool_frame\?"):
