@@ -23,7 +23,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from tendon.cli.outputs import require_folder, writing
 from tendon.cli.terminal import lasting_output
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, MismatchError
 from tendon.graph.domain import claim_domain, domain_id, free_domain, in_use
 from tendon.policies.bundle.places import EXPERT, find_bundle
 from tendon.robots.profile import RobotProfile, load_profile
@@ -84,7 +84,11 @@ def command(
 
     profile = load_profile(robot)
     policy = _policy(bundle or (BUNDLE if robot == ROBOT else EXPERT))
-    layout = layout_of(profile)
+    try:
+        layout = layout_of(profile)
+    except MismatchError as error:
+        shown = f"the demo has the tabletop only: see this robot by `tendon run robot:={robot} policy:={EXPERT}`"
+        raise MismatchError(f"{error} ({shown})") from error
     scene = find_story(SEED, layout) if seed is None else sample_scene(seed, FAMILY, layout)
     story = tell_story(scene)
     given = {"robot": robot, "policy": policy["folder"], "suite": "tabletop", "scene": str(scene.seed)}

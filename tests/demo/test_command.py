@@ -132,3 +132,9 @@ def test_demos_that_start_at_once_take_domains_of_their_own(monkeypatch: pytest.
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["demo", "--help"]) == 0
     assert "tendon demo --gui" in capsys.readouterr().out
+
+
+def test_a_robot_without_a_gripper_is_shown_the_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The advice suite:=reach helps nobody here: the demo has no such argument."""
+    assert cli.main(["demo", "--robot", "ur5e", "--out", str(tmp_path)]) == EXIT_ERROR
+    assert "see this robot by `tendon run robot:=ur5e policy:=expert`" in capsys.readouterr().err
