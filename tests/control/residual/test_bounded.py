@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,23 @@ def whole() -> Authority:
 
 def slot(answer: Callable[[], object]) -> BoundedResidual:
     return BoundedResidual(Stage(answer), PROFILE, JOINTS, TOOL, whole())
+
+
+def test_a_stage_that_writes_into_what_it_corrects_leads_nothing() -> None:
+    """It once moved the base itself by any amount, and all bounds with it."""
+    given = replace(BASE, position=np.array(HOME), velocity=np.zeros(8))
+
+    class Writing:
+        def step(self, observation: Observation, base: BaseMotion) -> tuple[Array, Array]:
+            where, speed = base.position, base.velocity
+            where += 0.7
+            speed += 1.0
+            return np.zeros(8), np.zeros(8)
+
+    residual = BoundedResidual(Writing(), PROFILE, JOINTS, TOOL, whole())
+    position, velocity = residual.correct(OBSERVATION, given)
+    assert np.array_equal(position, HOME) and not velocity.any()
+    assert "read-only" in residual.problems[0]
 
 
 def test_a_small_correction_is_added_in_position_and_velocity() -> None:
