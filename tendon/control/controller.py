@@ -262,7 +262,7 @@ class Controller:
         """
         self._modes.reset(self._standing_causes())
         if self._stops[1] is not None:
-            self._settling.held = self._stops[1].position
+            self._settling.held, self._settling.without = self._stops[1].position, self._stops[1].without
         self._reference.clear()
         self._rejections.clear()
 
@@ -302,7 +302,8 @@ class Controller:
         yielding = None if found is None else self._reference.retreat(found, notes)
         command = yielding or (None if self.mode is Mode.LATCHED else self._command(notes))
         if command is not None:
-            self._stops = (self._stops[1], HeldStop.of(command))
+            without = None if yielding is None else newest.stop.position[-1]
+            self._stops = (self._stops[1], HeldStop.of(command, without))
         tick = Tick(
             command=command,
             mode=self.mode,

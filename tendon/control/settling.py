@@ -30,6 +30,8 @@ class Settling:
 
     def __init__(self, profile: RobotProfile, held: Array | None = None) -> None:
         self.held = held
+        self.without: Array | None = None
+        """(n,) what it holds if the way back after contact did not reach it; `None` when that cannot be."""
         self._began_ns = self.until_ns = 0
         self._least_ns = nanoseconds(profile.safety.arm_settle_s)
         self._sent_ns = SENT_TICKS * round(1e9 / profile.control_hz)
@@ -50,7 +52,7 @@ class Settling:
         yields, starts at its limit.
 
         The robot side gets time to come there: it holds another setpoint, too, when the last commands before a stop did
-        not reach it.
+        not reach it. Of a way back after contact that did not, the measured position tells nothing.
 
         Args:
             measured: (n,) where the robot is, at rest.
@@ -62,6 +64,8 @@ class Settling:
             away = np.maximum(away, self._unknown)
         else:
             start, away = self.held, np.where(self._followed, away, 0.0)
+        if self.without is not None:
+            away = np.maximum(away, np.abs(start - self.without))
         self._began_ns, self.until_ns = now_ns, now_ns + max(self._least_ns, self._sent_ns + self._shortest_ns(away))
         pushed = self._followed & (np.abs(measured - start) >= self._near)
         self._way = (start, np.where(pushed, measured, start)) if pushed.any() else None

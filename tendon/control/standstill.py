@@ -15,16 +15,25 @@ from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldStop:
-    """Where a command that was sent comes to rest: (n,) position, and when."""
+    """Where a command that was sent comes to rest: (n,) position, and when.
+
+    Attributes:
+        rest_ns: when.
+        position: (n,) where.
+        without: (n,) where the robot rests when this command does not reach it, as far as that is elsewhere; `None` when
+            it hardly is.
+    """
 
     rest_ns: int
     position: Array
+    without: Array | None = None
 
     @classmethod
-    def of(cls, command: Command) -> HeldStop:
+    def of(cls, command: Command, without: Array | None = None) -> HeldStop:
         """Returns that of a command."""
         trajectory = command.trajectory
-        return cls(rest_ns=command.stamp_ns + trajectory.time_from_start_ns[-1], position=trajectory.position[-1])
+        rest_ns = command.stamp_ns + trajectory.time_from_start_ns[-1]
+        return cls(rest_ns=rest_ns, position=trajectory.position[-1], without=without)
 
 
 class Standstill:

@@ -20,6 +20,7 @@ from tendon.safety.laws import CommandLaws, Delivery
 from tests.control.limits_checker import PROFILE
 from tests.control.robot_side import MS, PERIOD_NS, Robot
 from tests.control.test_controller import running, swing
+from tests.control.test_sources import armed, to
 from tests.laws import law_settings
 
 GRIPPER = 7
@@ -102,6 +103,36 @@ def test_armed_again_it_stays_where_it_was_held() -> None:
         robot.tick()
     moved = np.abs(np.array(robot.positions[since:]) - robot.positions[since])
     assert moved.max() < 1e-9 and abs(robot.positions[-1][3] - place[3]) < 1e-9
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_armed_again_it_keeps_its_limits_whether_the_way_back_arrived_or_not(arrives: bool) -> None:
+    """It was lost in the tick in which the monitor latched: 0.32 rad in 0.3 s took 1.5 times the acceleration."""
+    robot = armed()
+    robot.controller.submit(to(0, 40.0, robot.now_ns), robot.now_ns)
+    for _ in range(60):
+        robot.tick()
+    place = robot.observe().joint_position
+
+    def hold(ticks: int) -> None:
+        for _ in range(ticks):
+            was = robot.controller.mode
+            robot.offset[0] = (place - robot.side.sample(robot.now_ns + PERIOD_NS)[0])[0]
+            robot.tick()
+            if not arrives and was is Mode.RUNNING and robot.controller.mode is Mode.STOPPING:
+                robot._flying.clear()
+
+    hold(200)
+    assert robot.controller.mode is Mode.LATCHED
+    pressed = abs(robot.positions[-1][0] - place[0])
+    assert pressed < 1e-9 if arrives else pressed > 0.3
+    robot.controller.reset()
+    robot.tick()
+    since = len(robot.positions)
+    robot.controller.arm()
+    hold(200)
+    assert abs(robot.positions[-1][0] - place[0]) < 1e-9 and robot.controller.mode is Mode.ARMED
+    robot.assert_inside(since)
 
 
 def test_a_measurement_that_jumps_is_not_believed() -> None:
