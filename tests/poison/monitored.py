@@ -34,15 +34,15 @@ class Peers:
     """
 
     def __init__(self, profile: RobotProfile) -> None:
-        self._nodes = controller, robot = [
-            Node(name, namespace=own_namespace(), use_global_arguments=False) for name in ("control_node", "robot")
-        ]
-        for each in profile.controllers:
+        names = ("control_node", *(each.name for each in profile.controllers))
+        self._nodes = [Node(name, namespace=own_namespace(), use_global_arguments=False) for name in names]
+        control, *robot = self._nodes
+        for each, controller in zip(profile.controllers, robot, strict=True):
             kind = JointTrajectory if each.type == "joint_trajectory" else Float64MultiArray
-            controller.create_publisher(kind, topics.commands(each), qos.NEWEST)
-            robot.create_subscription(kind, topics.commands(each), lambda _: None, qos.EACH)
+            control.create_publisher(kind, topics.commands(each), qos.NEWEST)
+            controller.create_subscription(kind, topics.commands(each), lambda _: None, qos.EACH)
         for spec in profile.stop_inputs:
-            robot.create_publisher(type(messages.stop_input(spec)), spec.topic, qos.LATCHED)
+            robot[0].create_publisher(type(messages.stop_input(spec)), spec.topic, qos.LATCHED)
 
     def close(self) -> None:
         """Ends them."""
