@@ -11,12 +11,12 @@ start=${4:-bundles/tabletop}
 
 # 1. The expert acts with this robot, with noise, and labels; the network goes on from what it knows.
 tendon data demos --robot "$robot" --out "$work/expert" --seeds 0:1200
-tendon policy train "$work/expert" --start "$start" --out "$work/stage1" --steps 2500 --learning-rate 5e-4
+tendon policy train --data "$work/expert" --from "$start" --out "$work/stage1" --steps 2500 --learning-rate 5e-4
 tendon policy export "$work/stage1" "$work/bundle1" --robot "$robot"
 
 # 2. The learner acts, the expert labels what it sees (DAgger).
 tendon data demos --robot "$robot" --out "$work/dagger" --seeds 40000:40480 --learner "$work/bundle1"
-tendon policy train "$work/expert" "$work/dagger" --start "$work/stage1" --out "$work/stage2" --steps 3000 --learning-rate 5e-4
+tendon policy train --data "$work/expert" --data "$work/dagger" --from "$work/stage1" --out "$work/stage2" --steps 3000 --learning-rate 5e-4
 
 # 3. The bundle, and how good it is on scenes that only tune.
 tendon policy export "$work/stage2" "$bundle" --robot "$robot" --name "tabletop-$robot"

@@ -10,12 +10,12 @@ robot=${3:-panda_pair}
 
 # 1. The expert acts, with noise, and labels.
 tendon data demos --robot "$robot" --suite bimanual --out "$work/expert" --seeds 0:760
-tendon policy train "$work/expert" --out "$work/stage1" --steps 4000
+tendon policy train --data "$work/expert" --out "$work/stage1" --steps 4000
 tendon policy export "$work/stage1" "$work/bundle1" --robot "$robot"
 
 # 2. The learner acts, the expert labels what it sees (DAgger).
 tendon data demos --robot "$robot" --suite bimanual --out "$work/dagger" --seeds 40000:40160 --learner "$work/bundle1"
-tendon policy train "$work/expert" "$work/dagger" --start "$work/stage1" --out "$work/stage2" --steps 2500 --learning-rate 5e-4
+tendon policy train --data "$work/expert" --data "$work/dagger" --from "$work/stage1" --out "$work/stage2" --steps 2500 --learning-rate 5e-4
 
 # 3. The bundle, and how good it is on scenes that only tune.
 tendon policy export "$work/stage2" "$bundle" --robot "$robot" --name bimanual

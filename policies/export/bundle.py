@@ -6,7 +6,7 @@ One graph, flow steps unrolled, continues a prefix as in training; two graphs ca
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from safetensors.torch import load_file
 
-from tendon.core.config import build
 from tendon.core.errors import ConfigError
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.export.cases import random_observations
@@ -25,8 +24,8 @@ from tendon.policies.export.networks.two_graphs import denoiser_settings, export
 from tendon.policies.export.source_graph import IN_TORCH, export_all
 from tendon.policies.parity.bundle import Repetition
 from tendon.policies.parity.graph import Case
-from tendon.policies.spec.manifest import CameraInput, InstructionInput, Manifest
-from tendon.policies.spec.spaces import ActionSpace, StateItem
+from tendon.policies.spec.manifest import CameraInput
+from tendon.policies.training.manifest import run_manifest
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.robots.profile import RobotProfile
 
@@ -80,35 +79,6 @@ def export_bundle(
         made = export_all((graph,), cases, float64=False, report=report)
     source = f"SmallVla (policies/training/model.py) with the weights of run {run.resolve().name}, {IN_TORCH}"
     return write_checked_bundle(folder, manifest, made, source, profile, report)
-
-
-def run_manifest(shape: Shape, record: Mapping[str, Any], profile: RobotProfile, name: str) -> Manifest:
-    """Returns the manifest of a run as one graph."""
-    statistics = record["statistics"]
-    return Manifest(
-        name=name,
-        robot=profile.name,
-        tool_frame=profile.tool_frame,
-        joint_names=profile.joint_names,
-        cameras=tuple(CameraInput(name=k, width=w, height=h) for k, (h, w) in shape.cameras.items()),
-        state=tuple(build(StateItem, f"state[{i}]", item) for i, item in enumerate(record["state"])),
-        state_mean=tuple(statistics["state_mean"]),
-        state_std=tuple(statistics["state_std"]),
-        action=build(
-            ActionSpace,
-            "action",
-            {
-                **record["action"],
-                "rows": shape.rows,
-                "step_s": record["step_s"],
-                "mean": np.mean(statistics["action_mean"], axis=0).tolist(),
-                "std": np.mean(statistics["action_std"], axis=0).tolist(),
-            },
-        ),
-        prefix_rows=record["prefix_rows"],
-        instruction=InstructionInput(tokens=shape.tokens, vocabulary=tuple(record["vocabulary"])),
-        training={key: record[key] for key in ("recipe", "frames", "step")},
-    )
 
 
 def random_cases(shape: Shape, cameras: Sequence[CameraInput]) -> tuple[Case, ...]:

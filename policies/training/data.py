@@ -1,19 +1,17 @@
-"""Reads demonstration shards into batches: memory-mapped images, shuffled over everything."""
+"""Demonstration shards as a source of training: memory-mapped images, shuffled over everything."""
 
 from __future__ import annotations
 
 import json
-import queue
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+import numpy.typing as npt
 
 from tendon.core.errors import ConfigError
-from tendon.policies.spec.tokens import PAD, UNKNOWN, Tokenizer, words
+from tendon.policies.spec.tokens import Tokenizer, words
 from tendon.policies.training.spaces import ABOUT
 
 TOKENS = 16
@@ -21,80 +19,120 @@ ABOUT_FILE = "about.json"
 TABLE_CENTRE, TABLE_REACH_M = (0.5, 0.0, 0.0), 0.6
 KEYS = ("state", "actions", "prefix_rows", "points", "flags")
 
+Arrays = dict[str, npt.NDArray[Any]]
+"""Of B frames with L labels: `image_NAME` (B, H, W, 3) uint8, `state` (B, S), `actions` (B, L, T, C), `prefix_rows`
+(B, L), `tokens` (B, L, TOKENS), `points` (B, L, 2, 3) and `flags` (B, L, 2), which are NaN where nobody knows them."""
+Draw = Callable[[int], Arrays]
+"""Returns so many frames at random."""
+
 
 class Demonstrations:
-    """All frames of some folders of shards, but those in which a named item was knocked off the table.
+    """All frames of a folder of shards, but those in which a named item was knocked off the table.
 
     Args:
-        folders: each holds shards written by `tendon data demos`.
-        vocabulary: when given, of an earlier run; else made from the instructions found.
+        folder: holds shards written by `tendon data demos`.
 
     Raises:
         ConfigError: there is no shard, or it does not say what is in it.
     """
 
-    def __init__(self, folders: list[Path], vocabulary: list[str] | None = None) -> None:
-        self.shards = sorted(path for folder in folders for path in folder.glob("seeds-*"))
-        if not self.shards:
-            raise ConfigError(f"no demonstrations in {', '.join(map(str, folders))}; `tendon data demos` makes them")
-        self.about = json.loads((folders[0] / ABOUT_FILE).read_text())
-        if missing := [key for key in ABOUT if key not in self.about]:
-            raise ConfigError(
-                f"{folders[0] / ABOUT_FILE} does not say {', '.join(missing)}: another version of Tendon made these "
-                "demonstrations; make them again"
-            )
-        self.cameras = tuple(self.about["cameras"])
-        parts = {key: [np.load(shard / f"{key}.npy") for shard in self.shards] for key in KEYS}
-        self.images = {
-            name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in self.shards]
-            for name in self.cameras
+    def __init__(self, folder: Path) -> None:
+        shards = sorted(folder.glob("seeds-*"))
+        if not shards:
+            raise ConfigError(f"no demonstrations in {folder}; `tendon data demos` makes them")
+        self.about = read_about(folder)
+        parts = {key: [np.load(shard / f"{key}.npy") for shard in shards] for key in KEYS}
+        self._images = {
+            name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in shards]
+            for name in self.about["cameras"]
         }
         lengths = [len(part) for part in parts["state"]]
-        self.shard_of = np.repeat(np.arange(len(lengths)), lengths)
-        self.row_of = np.concatenate([np.arange(length) for length in lengths])
+        self._shard_of = np.repeat(np.arange(len(lengths)), lengths)
+        self._row_of = np.concatenate([np.arange(length) for length in lengths])
         self.arrays = {key: np.concatenate(values) for key, values in parts.items()}
-        knocked_off = np.abs(self.arrays["points"] - TABLE_CENTRE).max(axis=(1, 2, 3)) > TABLE_REACH_M
-        instruction = np.concatenate([np.load(shard / "instruction.npy") for shard in self.shards])
-        unique, index = np.unique(instruction, return_inverse=True)
-        found = sorted({word for text in unique for word in words(str(text))})
-        self.vocabulary = vocabulary or [PAD, UNKNOWN, *found]
-        tokenizer = Tokenizer(self.vocabulary, TOKENS)
-        encoded = np.stack([tokenizer.encode(str(text)) for text in unique])
-        self.arrays["tokens"] = encoded[index.reshape(instruction.shape)]
-        self.shard_of, self.row_of = self.shard_of[~knocked_off], self.row_of[~knocked_off]
-        self.arrays = {key: array[~knocked_off] for key, array in self.arrays.items()}
+        self._instruction = np.concatenate([np.load(shard / "instruction.npy") for shard in shards])
+        kept = np.abs(self.arrays["points"] - TABLE_CENTRE).max(axis=(1, 2, 3)) <= TABLE_REACH_M
+        self._shard_of, self._row_of, self._instruction = (
+            array[kept] for array in (self._shard_of, self._row_of, self._instruction)
+        )
+        self.arrays = {key: array[kept] for key, array in self.arrays.items()}
 
     def __len__(self) -> int:
-        return len(self.shard_of)
+        return len(self._shard_of)
 
-    def statistics(self) -> dict[str, list[float]]:
-        """Returns mean and std of the state, and std of each action row and component, for normalisation."""
-        state, actions = self.arrays["state"], self.arrays["actions"].reshape(-1, *self.arrays["actions"].shape[2:])
-        return {
-            "state_mean": state.mean(0).tolist(),
-            "state_std": np.maximum(state.std(0), 1e-3).tolist(),
-            "action_mean": actions.mean(0).tolist(),
-            "action_std": np.maximum(actions.std(0), 4e-3).tolist(),
-        }
+    @property
+    def cameras(self) -> dict[str, tuple[int, int]]:
+        """Returns the height and width of each camera's pictures."""
+        return {name: tuple(parts[0].shape[1:3]) for name, parts in self._images.items()}
 
-    def batch(self, rows: np.ndarray) -> dict[str, Tensor]:
-        """Returns the frames at `rows`: images (B, H, W, 3) uint8 as `image_*`, then (B, ...) of every label."""
-        out = {key: torch.from_numpy(array[rows]) for key, array in self.arrays.items()}
-        for name, parts in self.images.items():
-            picked = np.stack([parts[s][r] for s, r in zip(self.shard_of[rows], self.row_of[rows], strict=True)])
-            out[f"image_{name}"] = torch.from_numpy(picked)
-        return out
+    @property
+    def labels(self) -> int:
+        """Returns how many labels a frame has."""
+        return int(self.arrays["actions"].shape[1])
 
-    def batches(self, size: int, rng: np.random.Generator) -> Iterator[dict[str, Tensor]]:
-        """Yields shuffled batches without end, read ahead by one thread."""
-        ahead: queue.Queue[dict[str, Tensor]] = queue.Queue(maxsize=4)
+    def words(self) -> set[str]:
+        """Returns the words of its instructions."""
+        return {word for text in np.unique(self._instruction) for word in words(str(text))}
 
-        def read() -> None:
-            while True:
-                order = rng.permutation(len(self))
-                for start in range(0, len(order) - size + 1, size):
-                    ahead.put(self.batch(np.sort(order[start : start + size])))
+    def encode(self, vocabulary: Sequence[str]) -> None:
+        """Turns its instructions into numbers.
 
-        threading.Thread(target=read, daemon=True, name="demonstrations").start()
-        while True:
-            yield ahead.get()
+        Raises:
+            InstructionError: a word is not in the vocabulary.
+        """
+        unique, index = np.unique(self._instruction, return_inverse=True)
+        tokenizer = Tokenizer(vocabulary, TOKENS)
+        encoded = np.stack([tokenizer.encode(str(text)) for text in unique])
+        self.arrays["tokens"] = encoded[index.reshape(self._instruction.shape)]
+
+    def drawing(self, rng: np.random.Generator) -> Draw:
+        """Returns what draws frames: each once, in random order, before any comes again."""
+        waiting = np.zeros(0, dtype=np.intp)
+
+        def draw(count: int) -> Arrays:
+            nonlocal waiting
+            while len(waiting) < count:
+                waiting = np.concatenate([waiting, rng.permutation(len(self))])
+            rows, waiting = np.sort(waiting[:count]), waiting[count:]
+            return self.frames(rows)
+
+        return draw
+
+    def frames(self, rows: npt.NDArray[np.intp]) -> Arrays:
+        """Returns the frames at `rows`."""
+        found: Arrays = {key: array[rows] for key, array in self.arrays.items()}
+        places = list(zip(self._shard_of[rows], self._row_of[rows], strict=True))
+        for name, parts in self._images.items():
+            found[f"image_{name}"] = np.stack([parts[shard][row] for shard, row in places])
+        return found
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Returns what a folder of shards says of them.
+
+    Raises:
+        ConfigError: it says nothing, or not all.
+    """
+    file = folder / ABOUT_FILE
+    if not file.is_file():
+        raise ConfigError(f"no demonstrations in {folder}; `tendon data demos` makes them")
+    about: dict[str, Any] = json.loads(file.read_text())
+    if missing := [key for key in ABOUT if key not in about]:
+        raise ConfigError(
+            f"{file} does not say {', '.join(missing)}: another version of Tendon made these demonstrations; make them "
+            "again"
+        )
+    return about
+
+
+def statistics(sources: Sequence[Demonstrations]) -> dict[str, list[Any]]:
+    """Returns mean and std of the state, and mean and std of each action row and component, for normalisation."""
+    state = np.concatenate([source.arrays["state"] for source in sources])
+    rows = [source.arrays["actions"].reshape(-1, *source.arrays["actions"].shape[2:]) for source in sources]
+    actions = np.concatenate(rows)
+    return {
+        "state_mean": state.mean(0).tolist(),
+        "state_std": np.maximum(state.std(0), 1e-3).tolist(),
+        "action_mean": actions.mean(0).tolist(),
+        "action_std": np.maximum(actions.std(0), 4e-3).tolist(),
+    }

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 SPREAD_CELLS = 0.7
+OUT_OF_VIEW = 2.0
 
 
 def project(viewpoint: Mapping[str, Any], points: Tensor, state: Tensor) -> Tensor:
@@ -30,12 +31,13 @@ def project(viewpoint: Mapping[str, Any], points: Tensor, state: Tensor) -> Tens
 
 
 def pointing_loss(logits: Tensor, where: Tensor) -> Tensor:
-    """Returns the mean cross-entropy of attention against a narrow Gaussian at the point; points out of view count 0.
+    """Returns the mean cross-entropy of attention against a narrow Gaussian at the point; a point out of view counts 0.
 
     Args:
         logits: (B, L, S, h * w) of a square grid.
-        where: (B, L, S, 2) in [-1, 1].
+        where: (B, L, S, 2) in [-1, 1]; NaN where nobody knows.
     """
+    where = where.nan_to_num(nan=OUT_OF_VIEW)
     side = math.isqrt(logits.shape[-1])
     line = torch.linspace(-1, 1, side, device=logits.device)
     sharp = 0.5 * ((side - 1) / 2 / SPREAD_CELLS) ** 2

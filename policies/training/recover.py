@@ -16,11 +16,10 @@ from onnx import numpy_helper
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.errors import MismatchError
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.files import MANIFEST_FILE
 from tendon.policies.spec.manifest import InstructionInput, Manifest
-from tendon.policies.training.data import ABOUT_FILE
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.spaces import about_bundle, count_tools
 
@@ -32,22 +31,18 @@ def is_bundle(folder: Path) -> bool:
     return (folder / MANIFEST_FILE).is_file()
 
 
-def recover_start(bundle: Path, folder: Path, data: Path) -> Path:
-    """Returns the folder of the run that a bundle was exported from, to go on from with other demonstrations.
+def recover_start(bundle: Path, folder: Path, viewpoints: Mapping[str, Mapping[str, Any]]) -> Path:
+    """Returns the folder of the run that a bundle was exported from, to go on from with other data.
 
     Args:
         bundle: made by `export_bundle`.
         folder: to write.
-        data: demonstrations, whose cameras are those of the robot that is trained.
+        viewpoints: of the cameras of the robot that is trained, as demonstrations say them.
 
     Raises:
-        ConfigError: no demonstrations are there.
         MismatchError: see `recover_run`.
     """
-    about = data / ABOUT_FILE
-    if not about.is_file():
-        raise ConfigError(f"no demonstrations in {data}; `tendon data demos` makes them")
-    recover_run(load_bundle(bundle), folder, json.loads(about.read_text())["cameras"])
+    recover_run(load_bundle(bundle), folder, viewpoints)
     return folder
 
 

@@ -1,10 +1,11 @@
-"""Trains the small VLA on demonstrations. Resumable; needs no GPU, uses one when it is there."""
+"""Trains the small VLA. Resumable; needs no GPU, uses one when it is there."""
 
 from __future__ import annotations
 
 import json
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -16,10 +17,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from tendon.core.errors import ConfigError
-from tendon.policies.training.data import TOKENS, Demonstrations
-from tendon.policies.training.model import Shape, SmallVla
+from tendon.policies.training.mixture import Mixture, Part
+from tendon.policies.training.model import SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
-from tendon.policies.training.spaces import ABOUT, count_tools, state_noise
+from tendon.policies.training.spaces import ABOUT, state_noise
 
 FLOW_SAMPLES = 2
 SAVE_EVERY = 500
@@ -51,12 +52,12 @@ class Run:
 
     Args:
         folder: of this run; one that holds a state goes on from there.
-        data: demonstrations.
+        data: what to learn from.
         recipe: see `Recipe`.
         initial: folder of an earlier run whose weights, vocabulary and statistics to start from.
     """
 
-    def __init__(self, folder: Path, data: list[Path], recipe: Recipe, initial: Path | None = None) -> None:
+    def __init__(self, folder: Path, data: Sequence[Part], recipe: Recipe, initial: Path | None = None) -> None:
         self.folder, self.recipe = folder, recipe
         self.folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(recipe.seed)
@@ -65,17 +66,8 @@ class Run:
         known = json.loads((parent / "run.json").read_text()) if parent else {}
         if known.get("recipe", {}).get("freeze_norm"):
             self.recipe = replace(recipe, freeze_norm=True)
-        self.data = Demonstrations(data, known.get("vocabulary"))
-        self.statistics = known.get("statistics") or self.data.statistics()
-        self.shape = Shape(
-            cameras={name: tuple(self.data.images[name][0].shape[1:3]) for name in self.data.cameras},
-            tools=count_tools(self.data.about["state"]),
-            state=self.data.arrays["state"].shape[1],
-            rows=self.data.arrays["actions"].shape[2],
-            components=self.data.arrays["actions"].shape[3],
-            tokens=TOKENS,
-            vocabulary=len(self.data.vocabulary),
-        )
+        self.data = Mixture(data, known)
+        self.statistics, self.shape = self.data.statistics, self.data.shape
         self.model = SmallVla(self.shape, self.data.about["cameras"], self.statistics).to(
             self._device, memory_format=torch.channels_last
         )
@@ -191,11 +183,14 @@ class Run:
         return {k: float(v.detach()) for k, v in losses.items()}
 
     def losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Returns the losses of a batch (flow, position, flags, attention), and the mean position error in mm."""
+        """Returns the losses of a batch (flow, position, flags, attention), and the mean position error in mm.
+
+        Where nobody knows positions or flags, they are NaN in the batch and cost nothing.
+        """
         constants = self._constants
         state = (batch["state"] - constants["state_mean"]) / constants["state_std"]
         actions = ((batch["actions"] - constants["action_mean"]) / constants["action_std"]).flatten(0, 1)
-        images = {name: batch[f"image_{name}"] for name in self.data.cameras}
+        images = {name: batch[f"image_{name}"] for name in self.shape.cameras}
         if self.model.training:
             images = {name: _relight(pixels) for name, pixels in images.items()}
             state = state + torch.randn_like(state) * self._state_noise
@@ -216,17 +211,27 @@ class Run:
             velocity = self.model.flow(chunk, given, when, context)
         wrong = functional.huber_loss(velocity.float(), actions - noise, reduction="none", delta=1.0)
         free = 1 - given[..., None]
-        error = points - batch["points"]
+        flags = functional.binary_cross_entropy_with_logits(
+            understood.flags, batch["flags"].nan_to_num(), reduction="none"
+        )
+        error, placed = points - batch["points"], ~batch["points"].isnan()
+        away = functional.huber_loss(error.nan_to_num() / 0.01, torch.zeros_like(error), delta=1.0, reduction="none")
+        viewpoints = self.data.about["cameras"]
         return {
             "flow": 2 * (wrong * free).sum() / (free.sum() * actions.shape[2]),
-            "point": functional.huber_loss(error / 0.01, torch.zeros_like(error), delta=1.0),
-            "flag": functional.binary_cross_entropy_with_logits(understood.flags, batch["flags"]),
+            "point": _mean(away, placed),
+            "flag": _mean(flags, ~batch["flags"].isnan()),
             "look": sum(
-                pointing_loss(logits, project(self.data.about["cameras"][name], batch["points"], batch["state"]))
+                pointing_loss(logits, project(viewpoints[name], batch["points"], batch["state"]))
                 for name, logits in pointing.attention.items()
             ),
-            "mm": error.detach().norm(dim=-1).mean() * 1000,
+            "mm": _mean(error.nan_to_num().detach().norm(dim=-1), placed.all(-1)) * 1000,
         }
+
+
+def _mean(values: Tensor, known: Tensor) -> Tensor:
+    """Returns the mean of what is known; 0 where nothing is."""
+    return (values * known).sum() / known.sum().clamp_min(1)
 
 
 def _relight(pixels: Tensor) -> Tensor:

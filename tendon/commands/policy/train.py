@@ -1,43 +1,117 @@
-"""Train the small vision-language-action policy on demonstrations; run it again to resume.
+r"""Train the small vision-language-action policy; run it again to resume.
+
+--data takes demonstrations (`tendon data demos`), LeRobot datasets v3.0, and recordings: MCAP files or folders of them.
+A weight behind a colon has frames of it drawn so many times as often. Failures are left out. Datasets and recordings do
+not say what a policy sees and answers: go on --from a bundle or a run, or give demonstrations beside them.
 
 Examples:
-  tendon policy train outputs/demos/expert --out outputs/runs/stage1 --steps 12000
-  tendon policy train outputs/demos/expert outputs/demos/dagger1 --out outputs/runs/stage2 --start outputs/runs/stage1
-  tendon policy train outputs/demos/ur5e --out outputs/runs/ur5e --start bundles/tabletop
+  tendon policy train --data outputs/demos/expert --out outputs/runs/stage1 --steps 12000
+  tendon policy train --data outputs/demos/expert --data outputs/demos/dagger1 --out outputs/runs/stage2 \
+    --from outputs/runs/stage1
+  tendon policy train --data outputs/datasets/mine --out outputs/runs/mine --from bundles/tabletop --steps 1500
+  tendon policy train --data outputs/recordings:2 --data outputs/demos/expert:0.5 --out outputs/runs/both \
+    --from bundles/tabletop
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tendon.cli.options import RobotOption
 from tendon.core.distribution import pip_install
-from tendon.core.errors import MissingDependencyError
+from tendon.core.errors import ConfigError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tendon.policies.training.mixture import Part
+
+WEIGHT = re.compile(r"(?P<place>.+):(?P<weight>[-+0-9.e]+|nan|inf)")
 
 
 def command(
-    data: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders written by `tendon data demos`.")],
+    data: Annotated[
+        list[str],
+        typer.Option(metavar="PLACE[:WEIGHT]", help="Demonstrations, a dataset or recordings; many times."),
+    ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run; a cut run goes on from there.")],
     start: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Run, or bundle, whose weights to start from.")
+        Path | None, typer.Option("--from", metavar="RUN", help="Run, or bundle, whose weights to start from.")
     ] = None,
+    robot: RobotOption = "panda",
     steps: Annotated[int, typer.Option(help="Optimiser steps.")] = 12_000,
     batch: Annotated[int, typer.Option(help="Frames a step.")] = 64,
     learning_rate: Annotated[float, typer.Option(help="Its peak.")] = 1e-3,
     seed: Annotated[int, typer.Option(help="Of weights, noise and order.")] = 0,
 ) -> int:
-    """Trains and saves."""
+    """Trains and saves.
+
+    Raises:
+        ConfigError: a place or a weight is none.
+        MismatchError: data are of another robot, or lack what the policy sees.
+        MissingDependencyError: torch, or the extra `data` where it is needed, is not installed.
+    """
     try:
         from tendon.policies.training.recover import is_bundle, recover_start
         from tendon.policies.training.train import Recipe, Run
     except ImportError as error:
         raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
 
+    parts, viewpoints = _open([_read(text) for text in data], robot)
     from_bundle = start is not None and is_bundle(start)
     if start is not None and from_bundle:
-        start = recover_start(start, out / "start", data[0])
+        start = recover_start(start, out / "start", viewpoints)
     recipe = Recipe(steps=steps, batch=batch, learning_rate=learning_rate, seed=seed, freeze_norm=from_bundle)
-    Run(out, data, recipe, start).train()
+    Run(out, parts, recipe, start).train()
     return 0
+
+
+def _read(text: str) -> tuple[Path, float]:
+    """Returns place and weight of what was written.
+
+    Raises:
+        ConfigError: the weight is no number.
+    """
+    found = WEIGHT.fullmatch(text)
+    if found is None or Path(text).exists():
+        return Path(text), 1.0
+    try:
+        return Path(found["place"]), float(found["weight"])
+    except ValueError as error:
+        raise ConfigError(f"--data {text}: weight is {found['weight']!r}, must be a number above 0") from error
+
+
+def _open(places: list[tuple[Path, float]], robot: str) -> tuple[list[Part], Mapping[str, Any]]:
+    """Returns the parts, and the viewpoints of the cameras of the robot that they are of."""
+    from tendon.policies.training.data import ABOUT_FILE, read_about
+    from tendon.policies.training.mixture import Part
+    from tendon.policies.training.recorded import Recording
+
+    shards = [(place / ABOUT_FILE).is_file() for place, _ in places]
+    if all(shards):
+        return [Part(source=place, weight=weight) for place, weight in places], read_about(places[0][0])["cameras"]
+    from tendon.data.packages import require_data
+
+    require_data()
+    from tendon.data.episodes import open_episodes
+    from tendon.robots.profile import load_profile
+    from tendon.sim.viewpoints import labelled_viewpoints
+
+    profile = load_profile(robot)
+    viewpoints = labelled_viewpoints(profile)
+    parts = []
+    for (place, weight), shard in zip(places, shards, strict=True):
+        if shard:
+            parts.append(Part(source=place, weight=weight))
+            continue
+        episodes = open_episodes(place, profile)
+        for line in episodes.left_out:
+            print(f"left out: {line}")
+        print(f"{place}: {len(episodes)} episodes, {episodes.count} frames")
+        recording = Recording(episodes=episodes, profile=profile, viewpoints=viewpoints)
+        parts.append(Part(source=recording, weight=weight))
+    return parts, viewpoints

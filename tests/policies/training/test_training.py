@@ -19,6 +19,7 @@ from tendon.policies.parity import graph as measuring
 from tendon.policies.parity.graph import CASES_FILE, read_cases
 from tendon.policies.parity.receipt import RECEIPT_FILE, read_receipt
 from tendon.policies.training.data import Demonstrations
+from tendon.policies.training.mixture import Part
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
 from tendon.policies.training.recover import recover_run
@@ -51,7 +52,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(shards: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    Run(folder, [shards], Recipe(steps=2, batch=4)).train()
+    Run(folder, [Part(source=shards)], Recipe(steps=2, batch=4)).train()
     return folder
 
 
@@ -72,7 +73,7 @@ def test_a_finished_shard_is_not_collected_again(shards: Path) -> None:
 
 
 def test_labels_are_chunks_of_the_stated_shape_inside_the_workspace(shards: Path) -> None:
-    data = Demonstrations([shards])
+    data = Demonstrations(shards)
     actions, state = data.arrays["actions"], data.arrays["state"]
     assert actions.shape[1:] == (LABELS, demonstrations.ROWS, 4)
     tool = state[:, None, None, :3] + actions[..., :3]
@@ -83,14 +84,14 @@ def test_labels_are_chunks_of_the_stated_shape_inside_the_workspace(shards: Path
 
 def test_a_run_resumes_where_it_stopped(shards: Path, run: Path) -> None:
     before = json.loads((run / "run.json").read_text())
-    resumed = Run(run, [shards], Recipe(steps=3, batch=4))
+    resumed = Run(run, [Part(source=shards)], Recipe(steps=3, batch=4))
     assert resumed.step == before["step"] == 2
     resumed.train()
     assert json.loads((run / "run.json").read_text())["step"] == 3
 
 
 def test_a_run_can_start_from_anothers_weights_and_words(shards: Path, run: Path, tmp_path: Path) -> None:
-    child = Run(tmp_path / "child", [shards], Recipe(steps=1, batch=4), run)
+    child = Run(tmp_path / "child", [Part(source=shards)], Recipe(steps=1, batch=4), run)
     parent = json.loads((run / "run.json").read_text())
     assert (child.step, child.data.vocabulary) == (0, parent["vocabulary"])
 
@@ -102,12 +103,12 @@ def test_demonstrations_that_do_not_say_what_they_are_are_one_clear_error(shards
         json.dumps({k: v for k, v in json.loads(about.read_text()).items() if k not in ("state", "action")})
     )
     with pytest.raises(ConfigError, match="does not say state, action: another version"):
-        Demonstrations([tmp_path / "older"])
+        Demonstrations(tmp_path / "older")
 
 
 def test_no_demonstrations_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no demonstrations in .*tendon data demos"):
-        Demonstrations([tmp_path])
+        Demonstrations(tmp_path)
 
 
 def test_an_exported_bundle_runs_and_keeps_its_prefix(exported: Path) -> None:
@@ -210,7 +211,7 @@ def test_an_exported_bundle_is_recovered_as_a_run_that_answers_the_same(
 
 
 def test_a_run_with_frozen_norm_leaves_it_alone(shards: Path, run: Path, tmp_path: Path) -> None:
-    child = Run(tmp_path / "child", [shards], Recipe(steps=2, batch=4, freeze_norm=True), run)
+    child = Run(tmp_path / "child", [Part(source=shards)], Recipe(steps=2, batch=4, freeze_norm=True), run)
     before = child.model.trunks["scene"][1].running_mean.clone()
     child.train()
     torch.testing.assert_close(child.model.trunks["scene"][1].running_mean, before)
@@ -221,11 +222,13 @@ def test_a_bundle_is_gone_on_from_with_its_norm_frozen_from_run_to_run(
 ) -> None:
     bundle, first, second = exported, tmp_path / "first", tmp_path / "second"
     options = ["--steps", "1", "--batch", "4"]
-    assert main(["policy", "train", str(shards), "--start", str(bundle), "--out", str(first), *options]) == 0
-    assert main(["policy", "train", str(shards), "--start", str(first), "--out", str(second), *options]) == 0
+    assert main(["policy", "train", "--data", str(shards), "--from", str(bundle), "--out", str(first), *options]) == 0
+    assert main(["policy", "train", "--data", str(shards), "--from", str(first), "--out", str(second), *options]) == 0
     records = [json.loads((folder / "run.json").read_text()) for folder in (run, first, second)]
     assert [record["recipe"]["freeze_norm"] for record in records] == [False, True, True]
     assert records[0]["vocabulary"] == records[2]["vocabulary"]
     capsys.readouterr()
-    assert main(["policy", "train", str(tmp_path), "--start", str(bundle), "--out", str(tmp_path / "third")]) != 0
-    assert "no demonstrations in" in capsys.readouterr().err
+    assert (
+        main(["policy", "train", "--data", str(tmp_path), "--from", str(bundle), "--out", str(tmp_path / "third")]) != 0
+    )
+    assert "nothing to learn from at" in capsys.readouterr().err
