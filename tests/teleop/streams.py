@@ -14,9 +14,9 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent / "streams"
 EVENT = struct.Struct("qqHHi")
 EV_SYN, EV_KEY, EV_ABS = 0, 1, 3
-BTN_SOUTH, BTN_TL, ABS_X, ABS_Y, ABS_Z = 0x130, 0x136, 0, 1, 2
+BTN_SOUTH, BTN_TL, ABS_X, ABS_Y, ABS_Z, ABS_RY = 0x130, 0x136, 0, 1, 2, 4
 STICK, TRIGGER = (-32768, 32767, 0), (0, 1023, 0)
-RANGES = {ABS_X: STICK, ABS_Y: STICK, ABS_Z: TRIGGER}
+RANGES = {ABS_X: STICK, ABS_Y: STICK, ABS_Z: TRIGGER, ABS_RY: STICK}
 """Lowest, highest and value at rest of the axes of the gamepad."""
 
 GAMEPAD: tuple[tuple[tuple[int, int, int], ...], ...] = (
