@@ -64,13 +64,14 @@ class RecorderNode(NodeShell):
         wanted = recorded_topics(self.profile)
         resolved = {each.name: str(self.resolve_topic_name(each.name)) for each in wanted}
         self._task = resolved[topics.FOLLOWED_INSTRUCTION]
-        bundle, suite = self.setting("bundle", ""), self.setting("suite", "")
+        used = {name: self.setting(name, "") for name in ("bundle", "suite", "residual")}
+        used["policy"] = used.pop("bundle")
         self._begin = EpisodeBegin(
             robot=self._profile_setting,
             started_ns=0,
             simulated=self.time.simulated,
-            hashes=hashes(self.profile, bundle, suite),
-            names={name: text for name, text in (("policy", bundle), ("suite", suite)) if text},
+            hashes=hashes(self.profile, **used),
+            names={name: text for name, text in used.items() if text},
             operator=self.setting("operator", ""),
             seed=self.setting("seed", ""),
             roles=roles(self.profile, resolved),

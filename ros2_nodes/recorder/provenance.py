@@ -6,19 +6,22 @@ import hashlib
 from pathlib import Path
 
 from tendon.core.paths import share_folder
+from tendon.evaluation.suite_file import is_suite_file
 from tendon.policies.bundle.bundle import MANIFEST_FILE
+from tendon.policies.residual.bundle import RESIDUAL_FILE
 from tendon.robots.calibration import calibration_digest
 from tendon.robots.profile import RobotProfile
 from tendon.safety.event_log import profile_digest
 
 
-def hashes(profile: RobotProfile, policy: str, suite: str) -> dict[str, str]:
+def hashes(profile: RobotProfile, policy: str, suite: str, residual: str) -> dict[str, str]:
     """Returns name to SHA-256 of all that there is.
 
     Args:
         profile: of the robot, which may name a calibration.
         policy: folder of a bundle, file that names a server, or neither.
-        suite: name of a suite that is described by a file, or another.
+        suite: name of a suite, or a file of one.
+        residual: folder of what corrects the policy, or empty.
     """
     found = {"profile": profile_digest(profile)}
     if profile.calibration is not None:
@@ -26,7 +29,8 @@ def hashes(profile: RobotProfile, policy: str, suite: str) -> dict[str, str]:
     place = Path(policy)
     files = {
         "policy": place / MANIFEST_FILE if place.is_dir() else place,
-        "suite": share_folder() / "suites" / f"{suite}.yaml",
+        "suite": Path(suite) if is_suite_file(suite) else share_folder() / "suites" / f"{suite}.yaml",
+        "residual": Path(residual) / RESIDUAL_FILE,
     }
     for name, file in files.items():
         if file.is_file():

@@ -117,9 +117,7 @@ def describe(given: Mapping[str, str]) -> Graph:
         if load_profile(values["robot"]).cameras:
             processes.append(Process(name="mock_camera_node", module=f"{nodes}.mock_camera_node", parameters=common))
     place: dict[str, Value] = {"environment": environment_of(values)}
-    corrected: dict[str, Value] = {}
-    if values["residual"] != "none":
-        corrected["residual"] = str(Path(values["residual"]).expanduser().resolve())
+    corrected = _residual(values)
     processes += [
         Process(name="safety_monitor", module=f"{nodes}.safety_monitor", parameters={**common, **place}),
         Process(name="control_node", module=f"{nodes}.control_node", parameters={**common, **place, **corrected}),
@@ -191,9 +189,15 @@ def teleop_process(
     )
 
 
+def _residual(values: Mapping[str, str]) -> dict[str, Value]:
+    """Returns the parameter of who has to know what corrects the policy; nothing where nothing does."""
+    given = values["residual"]
+    return {} if given == "none" else {"residual": str(Path(given).expanduser().resolve())}
+
+
 def _recorder(values: Mapping[str, str], common: Mapping[str, Value]) -> Process:
     told: dict[str, Value] = {name: values[name] for name in ("recordings", "images", "operator")}
-    told |= {"at_once": values["record"] == "true"}
+    told |= {"at_once": values["record"] == "true", **_residual(values)}
     if values["policy"] not in ("none", EXPERT):
         told |= {"bundle": str(find_policy(values["policy"]))}
     if values["backend"] == "sim":

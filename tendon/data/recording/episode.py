@@ -60,8 +60,8 @@ class EpisodeBegin:
         started_ns: wall time.
         simulated: stamps and times of the graph are those of `/clock`.
         roles: which topic is what.
-        hashes: what was used (profile, policy, calibration, suite) to its SHA-256.
-        names: what was used (policy, suite) to how it was called.
+        hashes: what was used (profile, policy, residual, calibration, suite) to its SHA-256.
+        names: what was used (policy, residual, suite) to how it was called.
         instruction: the task in words.
         operator: who recorded.
         seed: of the simulated scene; empty without one.

@@ -1,0 +1,1 @@
+"""Tests of what the recorder writes, without a graph."""
