@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
+from tendon.core.stamps import SECOND_NS
+from tendon.core.types import Array
 from tendon.data.convert.from_mcap import Options, frames, shape_for
-from tendon.data.lerobot.layout import INFO, VELOCITY
-from tendon.data.lerobot.reader import LeRobotDataset
+from tendon.data.convert.motion import Commands
+from tendon.data.lerobot.layout import ACTION, INFO, STATE, VELOCITY
+from tendon.data.lerobot.reader import LeRobotDataset, stamps_of
 from tendon.data.lerobot.writer import Frame
 from tendon.data.reading.files import recordings
 from tendon.data.reading.observations import camera_topics, require_begin
 from tendon.data.reading.recording import McapRecording
 from tendon.data.recording.episode import Outcome
+from tendon.observation.joints import joint_sample
 from tendon.robots.profile import RobotProfile
 
+Motion = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 FAILURE = Outcome.FAILURE.value
 
 
@@ -55,6 +64,15 @@ class DatasetEpisodes:
             InvalidDataError: something of it cannot be read.
         """
         yield from self._dataset.frames(self._kept[episode])
+
+    def motion(self, episode: int) -> Motion:
+        """Returns stamps, states and actions of an episode, without its pictures.
+
+        Raises:
+            InvalidDataError: they cannot be read.
+        """
+        rows = self._dataset.rows(self._kept[episode])
+        return stamps_of(rows), rows[STATE], rows[ACTION]
 
 
 class RecordedEpisodes:
@@ -119,6 +137,24 @@ class RecordedEpisodes:
         """
         recording = self._kept[episode]
         yield from frames(recording, self._profile, shape_for(recording, self._profile, Options()), proposed=False)
+
+    def motion(self, episode: int) -> Motion:
+        """Returns stamps, states and actions, without pictures.
+
+        Raises:
+            InvalidDataError: a message cannot be read, or does not fit the robot.
+        """
+        recording, period_ns = self._kept[episode], SECOND_NS / self.fps
+        commands, stamps, states = Commands(recording, self._profile), list[int](), list[Array]()
+        for _, message in recording.messages([require_begin(recording).roles.joint_states]):
+            state = joint_sample(self.joints, message)
+            if not stamps or state.stamp_ns - stamps[-1] >= 0.99 * period_ns:
+                stamps.append(state.stamp_ns)
+                states.append(state.position)
+        if commands.begin_ns is None or not states:
+            return np.zeros(0, dtype=np.int64), np.zeros((0, len(self.joints))), np.zeros((0, len(self.joints)))
+        actions = [commands.executed(stamp + round(period_ns)) for stamp in stamps]
+        return np.array(stamps), np.array(states), np.array(actions)
 
 
 def open_episodes(place: Path, profile: RobotProfile) -> DatasetEpisodes | RecordedEpisodes:

@@ -14,6 +14,7 @@ import pytest
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.data.convert import from_mcap
 from tendon.data.convert.from_mcap import Options, convert
+from tendon.data.convert.parallel import convert_all
 from tendon.data.convert.to_mcap import write_recording
 from tendon.data.lerobot import statistics
 from tendon.data.lerobot import writer as dataset_writer
@@ -81,6 +82,31 @@ def test_a_dataset_has_joints_as_they_are_and_a_recording_as_the_robot_says_them
         np.testing.assert_allclose(np.stack(again[name]), np.stack(dataset.rows(0)[name]), atol=1e-6)
     first = next(observations(McapRecording(tmp_path / "0.mcap"), plain)).observation
     np.testing.assert_allclose(first.joint_position - np.asarray(dataset.rows(0)[STATE][0]), mine.zeros, atol=1e-6)
+
+
+def test_a_dataset_made_by_several_processes_is_the_same(made: Path, tmp_path: Path) -> None:
+    """In the order of the files, what is refused named at its place, and gone on with where it was."""
+    dataset, options = LeRobotDataset(made), Options(codec=LeRobotDataset(made).shape.codec)
+    files = [tmp_path / f"{number}.mcap" for number in range(3)]
+    for number, file in enumerate(files[:2]):
+        write_recording(dataset, number, load_profile("panda"), file)
+    files[2].write_bytes(files[0].read_bytes()[:5000])
+    order = [files[0], files[2], files[1]]
+    for jobs, root in ((1, tmp_path / "one"), (2, tmp_path / "two")):
+        answers = list(convert_all(order, root, options, jobs))
+        assert [file for file, _ in answers] == order and isinstance(answers[1][1], InvalidDataError)
+        again = [answer for _, answer in convert_all(order, root, options, jobs)]
+        assert [getattr(answer, "episode", "refused") for answer in again] == [None, "refused", None]
+    one, two = (LeRobotDataset(tmp_path / name) for name in ("one", "two"))
+    assert (
+        one.info == two.info and not list(problems(two)) and read_json(one.root / STATS) == read_json(two.root / STATS)
+    )
+    for number in range(2):
+        pairs = zip(one.frames(number), two.frames(number), strict=True)
+        for given, found in pairs:
+            assert given.stamp_ns == found.stamp_ns and given.task == found.task
+            assert all(np.array_equal(given.images[name], found.images[name]) for name in given.images)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
 class Killed(BaseException):

@@ -7,6 +7,7 @@ The action of a frame is what was executed; --proposed adds what the policy or t
 
 Examples:
   tendon data convert outputs/recordings --out outputs/datasets/mine
+  tendon data convert outputs/recordings --out outputs/datasets/mine --jobs 4
   tendon data convert outputs/recordings/episode-000003.mcap --out outputs/datasets/mine --codec av1 --proposed
   tendon data convert outputs/datasets/mine --out outputs/again --to mcap
   tendon data convert outputs/datasets/mine --out outputs/for_gr00t --to v2.1
@@ -15,11 +16,14 @@ Examples:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tendon.core.errors import ConfigError, TendonError
+
+if TYPE_CHECKING:
+    from tendon.data.convert.from_mcap import Options
 
 TARGETS = ("v3.0", "v2.1", "mcap")
 
@@ -36,6 +40,7 @@ def command(
     codec: Annotated[str, typer.Option(help="h264, av1 (smaller, slower), or png (no loss).")] = "h264",
     proposed: Annotated[bool, typer.Option("--proposed", help="Keep what was proposed, too.")] = False,
     bad: Annotated[bool, typer.Option("--bad", help="Take recordings with missing messages, too.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that encode recordings.")] = 1,
 ) -> int:
     """Converts.
 
@@ -61,23 +66,20 @@ def command(
     from tendon.data.convert.from_mcap import Options
     from tendon.data.reading.files import recordings
 
-    return _to_dataset(recordings(sources), out, Options(fps=fps, codec=codec, proposed=proposed, bad=bad))
+    return _to_dataset(recordings(sources), out, Options(fps=fps, codec=codec, proposed=proposed, bad=bad), jobs)
 
 
-def _to_dataset(files: list[Path], out: Path, options: object) -> int:
+def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> int:
     from tendon.cli.progress import CountingBar
-    from tendon.data.convert.from_mcap import Options, convert
+    from tendon.data.convert.parallel import convert_all
 
-    assert isinstance(options, Options)
     refused, made, frames, gaps, known = list[str](), 0, 0, 0, 0
     with CountingBar("convert", len(files)) as bar:
-        for file in files:
-            try:
-                found = convert(file, out, options)
-            except TendonError as error:
+        for _, found in convert_all(files, out, options, jobs):
+            if isinstance(found, TendonError):
                 if len(files) == 1:
-                    raise
-                refused.append(str(error))
+                    raise found
+                refused.append(str(found))
                 bar.advance(1, f"{len(refused)} refused")
                 continue
             made, known = made + (found.episode is not None), known + (found.episode is None)

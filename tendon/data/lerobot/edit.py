@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import av
 import numpy as np
@@ -17,7 +15,7 @@ from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.data.lerobot import statistics
 from tendon.data.lerobot.layout import INFO, place
 from tendon.data.lerobot.reader import LeRobotDataset
-from tendon.data.lerobot.writer import WORK, DatasetWriter
+from tendon.data.lerobot.writer import WORK, DatasetWriter, nested_stats
 
 COUNTED = ("index", "episode_index", "task_index")
 
@@ -35,17 +33,23 @@ def copy_episodes(picked: Iterable[tuple[LeRobotDataset, int]], out: Path) -> in
     writer: DatasetWriter | None = None
     for dataset, number in picked:
         writer = writer or DatasetWriter(out, dataset.shape)
-        if dataset.shape != writer.shape:
-            differing = [n for n in vars(writer.shape) if getattr(dataset.shape, n) != getattr(writer.shape, n)]
-            said = "; ".join(f"{n} {getattr(dataset.shape, n)} and {getattr(writer.shape, n)}" for n in differing)
-            raise MismatchError(f"{dataset.root} and the datasets before it differ: {said}")
-        _copy(dataset, number, writer)
+        append_episode(dataset, number, writer)
     if writer is None:
         raise ConfigError("no episode is left: there would be no dataset")
     return writer.episodes
 
 
-def _copy(dataset: LeRobotDataset, number: int, writer: DatasetWriter) -> None:
+def append_episode(dataset: LeRobotDataset, number: int, writer: DatasetWriter) -> int:
+    """Copies an episode to the end of a dataset; returns its number there.
+
+    Raises:
+        MismatchError: they are of different robots, joints, cameras or rates.
+        InvalidDataError: the episode cannot be read.
+    """
+    if dataset.shape != writer.shape:
+        differing = [n for n in vars(writer.shape) if getattr(dataset.shape, n) != getattr(writer.shape, n)]
+        said = "; ".join(f"{n} {getattr(dataset.shape, n)} and {getattr(writer.shape, n)}" for n in differing)
+        raise MismatchError(f"{dataset.root} and the datasets before it differ: {said}")
     row, work = dict(dataset.episodes[number]), writer.root / WORK
     work.mkdir(parents=True, exist_ok=True)
     table = dataset.table(row, exclude=[])
@@ -60,7 +64,8 @@ def _copy(dataset: LeRobotDataset, number: int, writer: DatasetWriter) -> None:
     for name, values in columns.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
     pq.write_table(table.replace_schema_metadata(None), work / "data.parquet", compression="snappy")
-    stats = _stats(row) | {name: statistics.of_rows(values) for name, values in columns.items()}
+    stats = {name: each for name, each in nested_stats(row).items() if name not in COUNTED}
+    stats |= {name: statistics.of_rows(values) for name, values in columns.items()}
     row = {name: value for name, value in row.items() if not name.startswith("stats/")}
     row |= {"episode_index": new, "dataset_from_index": first, "dataset_to_index": first + length}
     row |= {f"{group}/{name}": value for group in ("data", "meta/episodes") for name, value in place(new).items()}
@@ -77,7 +82,7 @@ def _copy(dataset: LeRobotDataset, number: int, writer: DatasetWriter) -> None:
         row |= {f"videos/{key}/{name}": value for name, value in place(new).items()}
         row |= {f"videos/{key}/from_timestamp": 0.0, f"videos/{key}/to_timestamp": length / dataset.shape.fps}
     writer.commit(work, row, stats)
-    shutil.rmtree(work, ignore_errors=True)
+    return new
 
 
 def copy_video(source: Path, begin_s: float, end_s: float, target: Path, fps: int) -> int:
@@ -108,15 +113,6 @@ def copy_video(source: Path, begin_s: float, end_s: float, target: Path, fps: in
     except (av.FFmpegError, IndexError) as error:
         raise InvalidDataError(f"{source} is no video that can be copied: {error}") from error
     return count
-
-
-def _stats(row: dict[str, Any]) -> dict[str, statistics.Stats]:
-    found: dict[str, statistics.Stats] = {}
-    for name, value in row.items():
-        if name.startswith("stats/") and value is not None:
-            feature, _, key = name.removeprefix("stats/").rpartition("/")
-            found.setdefault(feature, {})[key] = np.array(value, dtype=np.float64)
-    return {name: each for name, each in found.items() if name not in COUNTED}
 
 
 def parse_episodes(text: str, count: int) -> list[int]:

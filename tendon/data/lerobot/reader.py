@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from PIL import Image as Picture
 
 from tendon.core.errors import InvalidDataError
+from tendon.core.stamps import SECOND_NS
 from tendon.data.lerobot.layout import (
     ACTION,
     EPISODES,
@@ -30,7 +31,6 @@ from tendon.data.lerobot.video import Pixels, read_video
 from tendon.data.lerobot.writer import Frame
 
 BROKEN = (pa.ArrowException, OSError, KeyError)
-SECOND_NS = 1_000_000_000
 
 
 class LeRobotDataset:
@@ -141,6 +141,7 @@ class LeRobotDataset:
         if ACTION not in rows or STATE not in rows:
             raise InvalidDataError(f"dataset {self.root} has no {ACTION} or no {STATE}")
         streams = {camera.name: self.pictures(episode, camera.name) for camera in self.shape.cameras}
+        stamps = stamps_of(rows)
         for k in range(len(rows[ACTION])):
             images = {}
             for name, stream in streams.items():
@@ -150,7 +151,7 @@ class LeRobotDataset:
                 images[name] = pixels
             state = rows[STATE][k]
             yield Frame(
-                stamp_ns=int(rows[STAMP][k]) if STAMP in rows else round(float(rows["timestamp"][k]) * SECOND_NS),
+                stamp_ns=int(stamps[k]),
                 state=state,
                 velocity=rows[VELOCITY][k] if VELOCITY in rows else np.zeros_like(state),
                 action=rows[ACTION][k],
@@ -158,6 +159,13 @@ class LeRobotDataset:
                 images=images,
                 task=self.tasks.get(int(rows["task_index"][k]), ""),
             )
+
+
+def stamps_of(rows: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """Returns (frames,) the true stamps of an episode's numbers; the nominal ones where a dataset has no others."""
+    if STAMP in rows:
+        return rows[STAMP].astype(np.int64)
+    return np.round(rows["timestamp"].astype(np.float64) * SECOND_NS).astype(np.int64)
 
 
 def _task(row: Mapping[str, Any]) -> str:

@@ -123,7 +123,7 @@ class DatasetWriter:
         for number in range(self.episodes):
             (row,) = pq.read_table(self.root / EPISODES.format(**place(number))).to_pylist()
             self.sources.append(row.get("source") or "")
-            self._stats.append(_nested_stats(row))
+            self._stats.append(nested_stats(row))
 
     def _remove_left_over(self) -> None:
         shutil.rmtree(self.root / WORK, ignore_errors=True)
@@ -340,10 +340,11 @@ def _new_info(shape: Shape) -> dict[str, Any]:
     }
 
 
-def _nested_stats(row: Mapping[str, Any]) -> dict[str, statistics.Stats]:
+def nested_stats(row: Mapping[str, Any]) -> dict[str, statistics.Stats]:
+    """Returns the statistics of each feature that a row of `meta/episodes` has."""
     found: dict[str, statistics.Stats] = {}
     for name, value in row.items():
-        if name.startswith("stats/"):
+        if name.startswith("stats/") and value is not None:
             feature, _, key = name.removeprefix("stats/").rpartition("/")
             found.setdefault(feature, {})[key] = np.array(value, dtype=np.float64)
     return found

@@ -1,0 +1,73 @@
+"""Recordings to a dataset on several processes: each episode is encoded by itself, and then copied in its turn."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+
+from tendon.core.errors import TendonError
+from tendon.core.orphans import end_with_parent
+from tendon.data.convert.from_mcap import Converted, Options, convert
+from tendon.data.lerobot.edit import append_episode
+from tendon.data.lerobot.layout import INFO
+from tendon.data.lerobot.reader import LeRobotDataset
+from tendon.data.lerobot.writer import DatasetWriter
+
+Answer = Converted | TendonError
+AHEAD = 2
+"""Episodes of each process that wait for their turn."""
+
+
+def convert_all(files: Sequence[Path], root: Path, options: Options, jobs: int) -> Iterator[tuple[Path, Answer]]:
+    """Appends recordings to a dataset in their order; yields each with what became of it, or why it was refused.
+
+    Args:
+        files: recordings.
+        root: of the dataset, which is made where it is not there.
+        options: how.
+        jobs: processes that encode; with one it is this one.
+    """
+    if jobs == 1:
+        for file in files:
+            yield file, _answer(file, root, options)
+        return
+    known = {row.get("source") for row in LeRobotDataset(root).episodes} if (root / INFO).is_file() else set()
+    context = multiprocessing.get_context("spawn")
+    with (
+        tempfile.TemporaryDirectory(dir=root.parent, prefix=f".{root.name}-") as name,
+        ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent) as pool,
+    ):
+        encoding = deque[tuple[Path, Path, Future[Answer] | None]]()
+        waiting = deque(files)
+        writer: DatasetWriter | None = None
+        while waiting or encoding:
+            while waiting and len(encoding) < AHEAD * jobs:
+                file = waiting.popleft()
+                part = Path(name) / f"{len(waiting)}"
+                future = None if file.name in known else pool.submit(_answer, file, part, options)
+                encoding.append((file, part, future))
+            file, part, future = encoding.popleft()
+            answer = Converted(episode=None) if future is None else future.result()
+            if isinstance(answer, Converted) and future is not None:
+                try:
+                    episode = LeRobotDataset(part)
+                    writer = writer or DatasetWriter(root, episode.shape)
+                    answer = Converted(
+                        episode=append_episode(episode, 0, writer), frames=answer.frames, gaps=answer.gaps
+                    )
+                except TendonError as error:
+                    answer = error
+                shutil.rmtree(part, ignore_errors=True)
+            yield file, answer
+
+
+def _answer(file: Path, root: Path, options: Options) -> Answer:
+    try:
+        return convert(file, root, options)
+    except TendonError as error:
+        return error
