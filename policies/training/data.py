@@ -21,7 +21,8 @@ KEYS = ("state", "actions", "prefix_rows", "points", "flags")
 
 Arrays = dict[str, npt.NDArray[Any]]
 """Of B frames with L labels: `image_NAME` (B, H, W, 3) uint8, `state` (B, S), `actions` (B, L, T, C), `prefix_rows`
-(B, L), `tokens` (B, L, TOKENS), `points` (B, L, 2, 3) and `flags` (B, L, 2), which are NaN where nobody knows them."""
+(B, L), `tokens` (B, L, TOKENS), `points` (B, L, 2, 3) and `flags` (B, L, 2), which are NaN where nobody knows them, and
+`placed` (B, L, 2, 3): which numbers of the points are good for more than to say where to look."""
 Draw = Callable[[int], Arrays]
 """Returns so many frames at random."""
 
@@ -101,6 +102,7 @@ class Demonstrations:
     def frames(self, rows: npt.NDArray[np.intp]) -> Arrays:
         """Returns the frames at `rows`."""
         found: Arrays = {key: array[rows] for key, array in self.arrays.items()}
+        found["placed"] = np.ones(found["points"].shape, dtype=bool)
         places = list(zip(self._shard_of[rows], self._row_of[rows], strict=True))
         for name, parts in self._images.items():
             found[f"image_{name}"] = np.stack([parts[shard][row] for shard, row in places])

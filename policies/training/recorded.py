@@ -23,6 +23,7 @@ from tendon.policies.spec.components import VELOCITY_UNITS
 from tendon.policies.spec.manifest import InstructionInput, Manifest
 from tendon.policies.spec.tokens import Tokenizer
 from tendon.policies.training.data import Arrays, Draw
+from tendon.policies.training.hindsight import Hindsight
 from tendon.robots.profile import RobotProfile
 
 WITHOUT_PREFIX = 0.3
@@ -98,6 +99,9 @@ class Episodes(Protocol):
     def frames(self, episode: int) -> Iterator[RecordedFrame]:
         """Yields the frames of an episode in their order."""
 
+    def motion(self, episode: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """Returns stamps (k,), states (k, n) and actions (k, n) of an episode, without its pictures."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recording:
@@ -129,7 +133,7 @@ class RecordedSource:
     def __init__(self, recording: Recording, manifest: Manifest, labels: int) -> None:
         self._episodes, self._manifest, self._labels = recording.episodes, manifest, labels
         _check(recording.episodes, manifest)
-        self._adapter = Adapter(manifest, recording.profile)
+        self._profile, self._adapter = recording.profile, Adapter(manifest, recording.profile)
         assert isinstance(manifest.instruction, InstructionInput)
         self._tokenizer = Tokenizer(manifest.instruction.vocabulary, manifest.instruction.tokens)
         self._steps_ns = manifest.action.step_ns * np.arange(1, manifest.action.rows + 1)
@@ -178,20 +182,24 @@ class RecordedSource:
         """Yields the frames of an episode with their labels."""
         ahead_ns = int(self._steps_ns[-1]) + self._manifest.action.step_ns
         waiting = deque[RecordedFrame]()
+        hindsight = Hindsight(*self._episodes.motion(episode), self._profile)
         for frame in self._episodes.frames(episode):
             waiting.append(frame)
             while frame.stamp_ns - waiting[0].stamp_ns >= ahead_ns:
-                yield from self._label(waiting, rng, ends=False)
+                yield from self._label(waiting, hindsight, rng, ends=False)
                 waiting.popleft()
         while waiting:
-            yield from self._label(waiting, rng, ends=True)
+            yield from self._label(waiting, hindsight, rng, ends=True)
             waiting.popleft()
 
-    def _label(self, waiting: Sequence[RecordedFrame], rng: np.random.Generator, ends: bool) -> Iterator[Arrays]:
+    def _label(
+        self, waiting: Sequence[RecordedFrame], hindsight: Hindsight, rng: np.random.Generator, ends: bool
+    ) -> Iterator[Arrays]:
         """Yields the first frame with its labels, or nothing when there is nothing to learn from it.
 
         Args:
             waiting: it and those after it.
+            hindsight: of the episode.
             rng: draws prefixes.
             ends: the episode ends with the last of them.
         """
@@ -213,6 +221,7 @@ class RecordedSource:
         state = self._adapter.state(origin, np.asarray(frame.velocity, dtype=np.float64))
         most = self._manifest.prefix_rows
         given = np.where(rng.random(self._labels) < WITHOUT_PREFIX, 0, rng.integers(1, most + 1, self._labels))
+        points, flags = hindsight.labels(frame.stamp_ns, origin)
         components = self._adapter.to_components(rows, origin).astype(np.float32)
         images = {f"image_{camera.name}": frame.images[camera.name] for camera in self._manifest.cameras}
         yield {
@@ -221,8 +230,9 @@ class RecordedSource:
             "actions": np.tile(components, (self._labels, 1, 1)),
             "prefix_rows": given if most else np.zeros_like(given),
             "tokens": np.tile(self._tokenizer.encode(frame.task), (self._labels, 1)),
-            "points": np.full((self._labels, 2, 3), np.nan, np.float32),
-            "flags": np.full((self._labels, 2), np.nan, np.float32),
+            "points": np.tile(points.astype(np.float32), (self._labels, 1, 1)),
+            "placed": np.tile(~np.isnan(points) & [True, True, False], (self._labels, 1, 1)),
+            "flags": np.tile(flags.astype(np.float32), (self._labels, 1)),
         }
 
 

@@ -214,8 +214,9 @@ class Run:
         flags = functional.binary_cross_entropy_with_logits(
             understood.flags, batch["flags"].nan_to_num(), reduction="none"
         )
-        error, placed = points - batch["points"], ~batch["points"].isnan()
-        away = functional.huber_loss(error.nan_to_num() / 0.01, torch.zeros_like(error), delta=1.0, reduction="none")
+        placed = batch["placed"]
+        error = torch.where(placed, points - batch["points"], 0.0)
+        away = functional.huber_loss(error / 0.01, torch.zeros_like(error), delta=1.0, reduction="none")
         viewpoints = self.data.about["cameras"]
         return {
             "flow": 2 * (wrong * free).sum() / (free.sum() * actions.shape[2]),
@@ -225,7 +226,7 @@ class Run:
                 pointing_loss(logits, project(viewpoints[name], batch["points"], batch["state"]))
                 for name, logits in pointing.attention.items()
             ),
-            "mm": _mean(error.nan_to_num().detach().norm(dim=-1), placed.all(-1)) * 1000,
+            "mm": _mean(error.detach().norm(dim=-1), placed.any(-1)) * 1000,
         }
 
 

@@ -79,6 +79,7 @@ def measured(root: Path) -> dict[str, EpisodeQuality]:
         ("frozen", "frozen"),
         ("dark", "dark"),
         ("gap", "gaps"),
+        ("gap", "sync"),
         ("other", "divergence"),
     ],
 )

@@ -44,6 +44,8 @@ class EpisodeQuality:
         outcome: what was said of it.
         frames, seconds: how long it is.
         gaps: places where frames are missing.
+        sync: how far a true stamp is from its nominal time at most, `frame_index / fps` [ms]: who reads nominal times,
+            as LeRobot does, is wrong by so much.
         repeated: share of pictures that are those before, up to what a codec does, in its worst camera.
         frozen: longest run of such pictures [s], while the robot moves.
         dark: share of dark pictures in its worst camera.
@@ -63,6 +65,7 @@ class EpisodeQuality:
     frames: int
     seconds: float
     gaps: int
+    sync: float
     repeated: float
     frozen: float
     dark: float
@@ -95,6 +98,7 @@ def measure(dataset: LeRobotDataset, number: int) -> tuple[EpisodeQuality, dict[
         frames=length,
         seconds=float(stamps_s[-1] - stamps_s[0]) if length else 0.0,
         gaps=int((np.diff(stamps_s) > GAP_PERIODS / fps).sum()),
+        sync=1e3 * float(np.abs(stamps_s - stamps_s[:1] - np.arange(length) / fps).max(initial=0.0)),
         repeated=max((each[0] for each in looks), default=0.0),
         frozen=max((each[1] for each in looks), default=0.0),
         dark=max((each[2] for each in looks), default=0.0),

@@ -19,6 +19,7 @@ from tendon.data.quality.measures import EpisodeQuality
 MEASURES = {
     "seconds": ("length", "s", "{:.1f}"),
     "gaps": ("gaps", "", "{:d}"),
+    "sync": ("off nominal time", "ms", "{:.1f}"),
     "repeated": ("repeated pictures", "share", "{:.2f}"),
     "frozen": ("frozen", "s", "{:.1f}"),
     "dark": ("dark", "share", "{:.2f}"),
@@ -141,7 +142,7 @@ def _image(figure: Figure) -> str:
 
 
 def _distributions(episodes: Sequence[EpisodeQuality]) -> Figure:
-    names = [name for name in MEASURES if name not in ("gaps", "repeated", "frozen", "dark")]
+    names = [name for name in MEASURES if name not in ("gaps", "sync", "repeated", "frozen", "dark")]
     figure = Figure(figsize=(12.5, 2.4), facecolor="white", layout="constrained")
     for axis, name in zip(figure.subplots(1, len(names)), names, strict=True):
         values = [getattr(each, name) for each in episodes if getattr(each, name) == getattr(each, name)]

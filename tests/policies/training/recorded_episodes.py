@@ -70,6 +70,12 @@ class Memory:
         yield from self.episodes[episode]
         self.reading -= 1
 
+    def motion(self, episode: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        frames = self.episodes[episode]
+        n = len(self.joints)
+        parts = ([f.stamp_ns for f in frames], [f.state for f in frames], [f.action for f in frames])
+        return np.array(parts[0], dtype=np.int64), *(np.reshape(part, (-1, n)).astype(float) for part in parts[1:])
+
 
 def recording(episodes: Memory) -> Recording:
     """They, as a part of what is learned from; nobody asks where the cameras are."""

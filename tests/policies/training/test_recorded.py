@@ -10,6 +10,7 @@ import pytest
 
 from tendon.core.errors import ConfigError, InstructionError, MismatchError
 from tendon.core.types import Image, Observation
+from tendon.data.lerobot.writer import Frame
 from tendon.policies.adapter.adapter import Adapter
 from tendon.policies.inference.input_encoder import InputEncoder
 from tendon.policies.training import recorded
@@ -32,7 +33,7 @@ def test_a_chunk_is_where_the_tool_and_the_fingers_were_sent_from_then_on() -> N
             joints = joints_at(min(number / FPS + (k + 1) * STEP_S, count / FPS))
             np.testing.assert_allclose(row[:3], tool.tool_pose(joints)[0] - begin, atol=1e-6)
             assert row[3] == pytest.approx(joints[-1], abs=1e-6)
-        assert (frame["actions"] == frame["actions"][0]).all() and np.isnan(frame["points"]).all()
+        assert (frame["actions"] == frame["actions"][0]).all()
         assert (frame["prefix_rows"] <= BUNDLE.manifest.prefix_rows).all()
 
 
@@ -70,6 +71,31 @@ def test_where_frames_are_missing_nothing_is_made_up() -> None:
     del frames[50:60]
     stamps = {int(frame["image_scene"][0, 0, 0]) for frame in labelled(Memory([frames]))}
     assert not stamps & set(range(50 - ROWS * 2, 50)) and set(range(60, 90)) <= stamps
+
+
+def carried(grasp: int, release: int) -> list[Frame]:
+    """Something 3 cm wide is picked up at one frame and let go at another."""
+    found = []
+    for k, frame in enumerate(moving(80)):
+        state, action = frame.state.copy(), frame.action.copy()
+        state[-1] = 0.015 if grasp <= k < release else 0.04
+        action[-1] = 0.0 if grasp - 1 <= k < release else 0.04
+        found.append(replace(frame, state=state, action=action))
+    return found
+
+
+def test_where_the_hand_closed_was_the_target_and_where_it_opened_is_the_goal() -> None:
+    grasp, release, tool = 20, 50, Kinematics(PROFILE)
+    frames = labelled(Memory([carried(grasp, release)]))
+    places = [tool.tool_pose(joints_at(k / FPS))[0] for k in range(80)]
+    for k, frame in enumerate(frames):
+        assert (frame["flags"][:, 0] == (grasp < k <= release)).all() or k in (grasp, grasp + 1)
+        target = places[min(max(k, grasp), release)]
+        np.testing.assert_allclose(frame["points"][0, 0], target, atol=4e-3)
+        np.testing.assert_allclose(frame["points"][0, 1], places[release], atol=4e-3)
+        assert frame["placed"].tolist() == [[[True, True, False]] * 2] * 3
+    unknown = labelled(Memory([moving(40)]))[0]
+    assert np.isnan(unknown["points"]).all() and not unknown["placed"].any()
 
 
 def test_memory_does_not_depend_on_how_much_was_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

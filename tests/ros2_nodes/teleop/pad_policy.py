@@ -25,9 +25,11 @@ from tests.teleop import streams
 LIMIT_S = 30.0
 """For a task, simulated time."""
 LOOK_S = 0.02
-GAIN_PER_S = 2.5
+GAIN_PER_S = 6.0
 """How hard the sticks are pushed for a metre to go."""
-AHEAD_S = 0.1
+NEAR_M, SLOWEST_M_S = 0.004, 0.05
+"""Farther away it is never slower: who creeps shows a policy to creep."""
+AHEAD_S = 0.12
 """For how long the tool goes on as it goes, until the sticks count."""
 SPEED_M_S, DEADZONE = 0.4, 0.08
 MAP = f"""\
@@ -141,9 +143,10 @@ class PadPolicy:
     @staticmethod
     def _velocity(state: ExpertState, decision: Decision) -> Array:
         away = np.array(decision.goal) - (np.array(state.tool) + AHEAD_S * np.array(state.velocity))
-        wanted = GAIN_PER_S * away
-        speed = float(np.linalg.norm(wanted))
-        return wanted * min(1.0, decision.speed / speed) if speed > 0.0 else wanted
+        distance = float(np.linalg.norm(away))
+        if distance < NEAR_M:
+            return GAIN_PER_S * away
+        return away / distance * min(max(GAIN_PER_S * distance, SLOWEST_M_S), decision.speed)
 
     @staticmethod
     def _finger(state: ExpertState, decision: Decision) -> int:
