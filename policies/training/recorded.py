@@ -47,7 +47,7 @@ class RecordedFrame(Protocol):
 
     @property
     def state(self) -> npt.NDArray[Any]:
-        """(n,) joints in the profile's order [rad or m]."""
+        """(n,) joints in the profile's order, as they are whatever the robot says [rad or m]."""
 
     @property
     def velocity(self) -> npt.NDArray[Any]:
@@ -133,7 +133,8 @@ class RecordedSource:
     def __init__(self, recording: Recording, manifest: Manifest, labels: int) -> None:
         self._episodes, self._manifest, self._labels = recording.episodes, manifest, labels
         _check(recording.episodes, manifest)
-        self._profile, self._adapter = recording.profile, Adapter(manifest, recording.profile)
+        self._profile = recording.profile.uncalibrated  # episodes have joints as they are
+        self._adapter = Adapter(manifest, self._profile)
         assert isinstance(manifest.instruction, InstructionInput)
         self._tokenizer = Tokenizer(manifest.instruction.vocabulary, manifest.instruction.tokens)
         self._steps_ns = manifest.action.step_ns * np.arange(1, manifest.action.rows + 1)

@@ -150,10 +150,10 @@ class RecordedEpisodes:
             state = joint_sample(self.joints, message)
             if not stamps or state.stamp_ns - stamps[-1] >= 0.99 * period_ns:
                 stamps.append(state.stamp_ns)
-                states.append(state.position)
+                states.append(state.position - self._profile.zeros)
         if commands.begin_ns is None or not states:
             return np.zeros(0, dtype=np.int64), np.zeros((0, len(self.joints))), np.zeros((0, len(self.joints)))
-        actions = [commands.executed(stamp + round(period_ns)) for stamp in stamps]
+        actions = [commands.executed(stamp + round(period_ns)) - self._profile.zeros for stamp in stamps]
         return np.array(stamps), np.array(states), np.array(actions)
 
 

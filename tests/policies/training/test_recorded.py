@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,19 @@ from tendon.data.lerobot.writer import Frame
 from tendon.policies.adapter.adapter import Adapter
 from tendon.policies.inference.input_encoder import InputEncoder
 from tendon.policies.training import recorded
+from tendon.policies.training.recorded import RecordedSource
 from tendon.robots.kinematics import Kinematics
-from tests.policies.training.recorded_episodes import BUNDLE, FPS, PROFILE, Memory, joints_at, moving, source
+from tests.policies.training.recorded_episodes import (
+    BUNDLE,
+    FPS,
+    PROFILE,
+    Memory,
+    joints_at,
+    moving,
+    recording,
+    source,
+)
+from tests.robots.calibrated import load_calibrated_panda
 
 STEP_S, ROWS = BUNDLE.manifest.action.step_s, BUNDLE.manifest.action.rows
 
@@ -55,6 +67,17 @@ def test_a_recorded_frame_is_to_the_policy_what_it_is_given_in_the_graph() -> No
         np.testing.assert_allclose((learned["state"] - mean) / std, given["state"][0], atol=1e-5)
         assert (learned["tokens"] == given["tokens"]).all()
         assert all((learned[name] == given[name][0]).all() for name in ("image_scene", "image_wrist"))
+
+
+def test_a_robot_with_calibrated_zeros_learns_what_its_policy_is_given(tmp_path: Path) -> None:
+    """Episodes have joints as they are; the robot says them with its zeros."""
+    calibrated, episodes = load_calibrated_panda(tmp_path), Memory([moving(40)])
+    learned = RecordedSource(replace(recording(episodes), profile=calibrated), BUNDLE.manifest, 1)
+    live = Adapter(BUNDLE.manifest, calibrated)
+    assert np.abs(calibrated.zeros).max() > 0
+    for frame, found in zip(episodes.episodes[0], learned.labelled(0, np.random.default_rng(0)), strict=True):
+        said = frame.state.astype(np.float64) + calibrated.zeros
+        np.testing.assert_allclose(found["state"], live.state(said, frame.velocity.astype(np.float64)), atol=1e-5)
 
 
 def test_a_pause_teaches_nothing_and_the_rest_at_the_end_does() -> None:
