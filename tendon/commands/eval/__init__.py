@@ -1,1 +1,1 @@
-"""Measure policies: success, which of two is better, what they do not bear."""
+"""Measure policies: success, which of two is better, what makes them fail."""
