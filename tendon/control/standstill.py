@@ -20,7 +20,7 @@ class HeldStop:
     Attributes:
         rest_ns: when.
         position: (n,) where.
-        without: (n,) where the robot rests when this command does not reach it, as far as that is elsewhere; `None` when
+        without: (n,) where the robot rests if this command does not reach it, as far as that is elsewhere; `None` where
             it hardly is.
     """
 
