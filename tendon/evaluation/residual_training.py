@@ -49,7 +49,7 @@ class Recipe:
     steps: int = 75_000
     prefill_steps: int = 10_000
     warm_up: int = 3_000
-    updates_per_step: float = 1.0
+    updates_per_step: float = 3.0
     publish_every: int = 500
     components: int = 48
     prefill: Exploration = field(default_factory=Exploration)
