@@ -23,6 +23,7 @@ from tendon.core.types import Array, SentTrajectory
 from tendon.graph import topics
 from tendon.graph.node_imports import BACKEND_NODES
 from tendon.robots.profile import ControllerSpec, RobotProfile
+from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.message_info import MessageInfo
@@ -70,6 +71,7 @@ class MonitorInputs:
         self._period_ns = round(1e9 / profile.control_hz)
         settings = profile.safety
         self.requests, self._latency = Requests(settings), LatencyWatch(settings)
+        self._silence_ns = nanoseconds(settings.joint_state_silence_s)
         self._breaches, self.effort = BreachWatch(settings), EffortWatch(profile)
         self._stop_inputs = StopInputs(node, awake)
         arm = np.flatnonzero(np.isfinite(profile.tracking_tolerance)).tolist()
@@ -170,15 +172,19 @@ class MonitorInputs:
         return self._robot or short_name(self._topics[topic].rpartition("/")[0], self._node)
 
     def measured(self, stamp_ns: int, position: Array, velocity: Array, now_ns: int) -> bool:
-        """Takes a joint state in the profile's order; returns whether it is newer than the one before."""
-        fresh = stamp_ns > self._poses.newest_ns
+        """Takes a joint state in the profile's order; returns whether it is news: later than the last, and not old.
+
+        What this process slept through does not make it old.
+        """
+        fresh, time_ns = stamp_ns > self._poses.newest_ns, self._node.time.now_ns()
+        late_ns = time_ns - stamp_ns - self._awake.slept_ns(stamp_ns, time_ns)
         if fresh or self._measured is None:
             self._measured = stamp_ns, position
             for watch in self._tracking.values():
                 watch.measured(stamp_ns, position)
         self._poses.add(stamp_ns, position)
         self._joints.measured(position, velocity, now_ns)
-        return fresh
+        return fresh and late_ns <= self._silence_ns
 
     def faulty(self, topic: str, error: Exception) -> None:
         """Takes a message that these watches failed on: a command that nobody has judged is as bad as a broken law."""

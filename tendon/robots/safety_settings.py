@@ -33,8 +33,9 @@ class SafetySettings:
     """Oldest joint state that the controller moves on. Four periods at 100 Hz. May be loosened for a bus that is read
     more slowly: a tracking error is then found later by as much."""
     joint_state_silence_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.2))
-    """Time without a joint state after which the monitor stops the robot. More than the controller's own limit, so
-    that the controller, which knows more, says it first. May be loosened together with that one."""
+    """Time without a joint state after which the monitor stops the robot; one that is stamped so long before it comes
+    is none. More than the controller's own limit, so that the controller, which knows more, says it first. May be
+    loosened together with that one."""
     heartbeat_age_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.1))
     """Oldest heartbeat of a node that motion needs. One comes every 20 ms; a machine on which five in a row are late
     is no machine to move a robot with (ADR 4)."""

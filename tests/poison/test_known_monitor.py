@@ -101,3 +101,27 @@ def test_problems_that_peers_make_up_are_not_remembered_for_ever(monitor: Subjec
     for k in range(10 * REMEMBERED):
         monitor.node._log_news(Level.WARN, "x" * k)
     assert len(monitor.node._logged_s) <= REMEMBERED
+
+
+def test_joint_states_that_fall_behind_are_no_sign_of_life(monitor: Subject) -> None:
+    """A driver that queues them up tells where the robot was, and nothing of it can be held against a command."""
+    assert monitor.works() == ""
+    node, give, late_ms = monitor.node, monitor.give, 0
+
+    def hang(topic: str, message: object) -> None:
+        if topic == topics.JOINT_STATES:
+            message = messages.joint_state(PANDA, monitor.now_ns() - late_ms * 1_000_000, PANDA.vector("home"))
+        give(topic, message)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(monitor, "give", hang)
+        for _ in range(9):
+            monitor.work()
+            late_ms += 10
+        assert node._permission.state is PermissionState.ARMED, node._permission.reason
+        for _ in range(20):
+            late_ms = min(late_ms + 10, 150)
+            monitor.work()
+    assert node._permission.state is PermissionState.LATCHED
+    assert "no joint state for 100 ms" in node._permission.reason
+    assert monitor.works() == ""
