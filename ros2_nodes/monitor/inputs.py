@@ -42,7 +42,7 @@ from tendon.safety.reports import ControlState
 from tendon.safety.response import Requests, Watch
 from tendon.safety.sender_watch import BreachWatch, SourceWatch
 from tendon.safety.silence_watch import SilenceWatch
-from tendon.safety.tracking_watch import TrackingWatch
+from tendon.safety.tracking_watch import PositionTracking, TrackingWatch
 
 CHUNK_TOPICS = tuple(map(topics.action_chunk, (Source.POLICY, Source.TELEOP)))
 COUNTED = ("control_node", "policy_node", "safety_monitor")
@@ -100,6 +100,7 @@ class MonitorInputs:
         self._heard: dict[str, Subscription] = {}
         self._laws: dict[str, CommandLaws] = {}
         self._tracking: dict[str, TrackingWatch] = {}
+        self._positions: dict[str, PositionTracking] = {}
         self._logged_ns: dict[str, int] = {}
         self._columns = {c.name: [profile.joint_names.index(name) for name in c.joints] for c in profile.controllers}
         self._slack = position_slack(profile)
@@ -112,6 +113,7 @@ class MonitorInputs:
                     JointTrajectory, topic, partial(self._commanded, controller), qos.EACH, raw=True, informed=True
                 )
             else:
+                self._positions[controller.name] = PositionTracking(profile, controller)
                 take_one = partial(self._positioned, controller)
                 self._heard[topic] = node.create_subscription(Float64MultiArray, topic, take_one, qos.EACH)
             owners[topic] = "control_node"
@@ -172,19 +174,20 @@ class MonitorInputs:
         return self._robot or short_name(self._topics[topic].rpartition("/")[0], self._node)
 
     def measured(self, stamp_ns: int, position: Array, velocity: Array, now_ns: int) -> bool:
-        """Takes a joint state in the profile's order; returns whether it is news: later than the last, and not old.
-
-        What this process slept through does not make it old.
-        """
-        fresh, time_ns = stamp_ns > self._poses.newest_ns, self._node.time.now_ns()
-        late_ns = time_ns - stamp_ns - self._awake.slept_ns(stamp_ns, time_ns)
+        """Takes a joint state in the profile's order; returns whether it is news: later than the last, and not old."""
+        fresh = stamp_ns > self._poses.newest_ns
         if fresh or self._measured is None:
             self._measured = stamp_ns, position
             for watch in self._tracking.values():
                 watch.measured(stamp_ns, position)
         self._poses.add(stamp_ns, position)
         self._joints.measured(position, velocity, now_ns)
-        return fresh and late_ns <= self._silence_ns
+        return fresh and self._late_ns(stamp_ns) <= self._silence_ns
+
+    def _late_ns(self, stamp_ns: int) -> int:
+        """Returns how old a stamp is, without what this process slept through."""
+        now_ns = self._node.time.now_ns()
+        return now_ns - stamp_ns - self._awake.slept_ns(stamp_ns, now_ns)
 
     def faulty(self, topic: str, error: Exception) -> None:
         """Takes a message that these watches failed on: a command that nobody has judged is as bad as a broken law."""
@@ -221,7 +224,7 @@ class MonitorInputs:
         self._log_command(controller, laws.last)
 
     def _positioned(self, controller: ControllerSpec, message: Float64MultiArray) -> None:
-        """Checks what a forward_command controller is sent: it has no stop, so form and limits are all there is."""
+        """Checks what a forward_command controller is sent: form, limits, and that it is near where the robot is."""
         columns = self._columns[controller.name]
         position = np.array(message.data, dtype=np.float64)
         lower, upper = (self._profile.vector(bound)[columns] for bound in ("lower", "upper"))
@@ -237,6 +240,10 @@ class MonitorInputs:
             self._broken(controller, Breach(law="position", reason=f"command breaks the law of position: {text}"))
             return
         now_ns = self._awake.now_ns()
+        if self._measured is not None:
+            age_s = self._late_ns(self._measured[0]) * 1e-9
+            if far := self._positions[controller.name].commanded(position, self._measured[1], age_s):
+                self._breaches.add(controller.name, Reason(Cause.TRACKING, far), now_ns)
         self._joints.commanded(columns, position, now_ns)
         self.silence.heard(controller.name, self._longest_ns, now_ns)
 

@@ -14,6 +14,8 @@ from tendon.safety.laws import COMMITTED_PERIODS
 
 REMEMBERED = 64
 """Joint states that wait for the next command."""
+DUE_PERIODS = 2
+"""So far ahead of a joint state, beyond its age, a single position may be: it is due a period after it was sent."""
 NEXT_COMMANDS = 2
 """Commands that are kept beyond those in which a joint state may still be on its way."""
 
@@ -82,3 +84,37 @@ class TrackingWatch:
                 return command, gap
             gap = lost
         return None, False
+
+
+class PositionTracking:
+    """The same for a forward_command controller, whose commands are positions without time or stop.
+
+    Each has to be near where the robot was measured last, so that neither the first one nor a later one jumps.
+
+    Args:
+        profile: the tolerances, speed limits and what is added to them.
+        controller: whose joints.
+    """
+
+    def __init__(self, profile: RobotProfile, controller: ControllerSpec) -> None:
+        self._names = controller.joints
+        self._columns = [profile.joint_names.index(name) for name in controller.joints]
+        self._tolerance = profile.safety.tracking_factor * profile.tracking_tolerance[self._columns]
+        self._velocity = profile.vector("velocity")[self._columns]
+        self._due_s = DUE_PERIODS / profile.control_hz
+
+    def commanded(self, goal: Array, measured: Array, age_s: float) -> str:
+        """Returns how far a command is from the robot, empty when it is near.
+
+        Args:
+            goal: (k,) positions in the controller's order.
+            measured: (n,) newest measured positions, in the profile's order.
+            age_s: of those.
+        """
+        away = np.abs(goal - measured[self._columns])
+        allowed = self._tolerance + self._velocity * (max(0.0, age_s) + self._due_s)
+        over = np.flatnonzero(~(away <= allowed))
+        if not len(over):
+            return ""
+        i = int(over[0])
+        return f"tracking: {self._names[i]} is commanded {away[i]:.3f} from where it is, allowed {allowed[i]:.3f}"

@@ -12,7 +12,7 @@ from tendon.core.modes import Mode
 from tendon.core.types import Array, SentTrajectory
 from tendon.safety.response import Response
 from tendon.safety.silence_watch import SilenceWatch
-from tendon.safety.tracking_watch import TrackingWatch
+from tendon.safety.tracking_watch import PositionTracking, TrackingWatch
 from tests.safety.test_laws import ARM, HOME, MS, PROFILE
 from tests.safety.test_succession import HAND, SWING, TOLERANCE
 
@@ -77,6 +77,20 @@ def late(age_ms: int, off: Array) -> list[str]:
         else:
             watch.measured(what, whole(measured + off))
     return [reason for reason in found if reason]
+
+
+@pytest.mark.parametrize("age_ms", [0, 40, 100])
+def test_a_single_position_is_near_where_the_robot_is_measured(age_ms: int) -> None:
+    """A first one a radian off, or a jump after a pause, once passed: nothing was looked at but the limits."""
+    watch, joint = PositionTracking(PROFILE, replace(ARM, type="forward_command", timeout_s=0.1)), 3
+    goal, speed = HOME[:7].copy(), PROFILE.joints[joint].velocity
+    allowed = PROFILE.safety.tracking_factor * TOLERANCE + speed * (age_ms + 20) * 1e-3
+    for share, found in ((0.0, ""), (0.99, ""), (1.01, ARM.joints[joint]), (float("nan"), ARM.joints[joint])):
+        goal[joint] = HOME[joint] + share * allowed
+        assert found in watch.commanded(goal, HOME, age_ms * 1e-3)
+        assert bool(watch.commanded(goal, HOME, age_ms * 1e-3)) is bool(found)
+    hand = PositionTracking(PROFILE, replace(HAND, type="forward_command", timeout_s=0.1))
+    assert hand.commanded(np.zeros(1), HOME, age_ms * 1e-3) == "", "what a gripper holds keeps it off"
 
 
 def test_joints_without_tolerance_and_joint_states_that_are_not_measured_are_not_judged() -> None:
