@@ -308,7 +308,7 @@ class ControlNode(NodeShell):
             else:
                 chunk = wire.chunk(data, self.profile.joint_names)
         except TendonError as error:
-            self._controller.reject(str(error))
+            self._controller.reject(str(error), source)
             self._drop_chunk(str(error))
             return
         if self._correction is not None and source is Source.POLICY:

@@ -169,9 +169,10 @@ class Controller:
             try:
                 placement = self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
             except InvalidDataError as error:
-                self.reject(str(error))
+                self.reject(str(error), source)
                 raise
-        self._rejections.clear()
+        if source is self._source:
+            self._rejections.clear()
         return placement
 
     def _held(self, chunk: ActionChunk, now_ns: int, hold_ns: int) -> bool:
@@ -189,8 +190,10 @@ class Controller:
         if self._deadman.lapse(now_ns) and self._source is Source.TELEOP:
             self._executor.clear()
 
-    def reject(self, reason: str) -> None:
-        """Counts a message that was no valid chunk; `invalid_chunks` in a row latch a stop."""
+    def reject(self, reason: str, source: Source = Source.POLICY) -> None:
+        """Counts a message that was no valid chunk; `invalid_chunks` in a row of who leads latch a stop."""
+        if source is not self._source:
+            return
         stop = self._rejections.add(reason, self._feedback.now_ns or 0)
         if stop is not None and self.mode.moving:
             self.stop(stop)

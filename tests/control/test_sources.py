@@ -63,6 +63,22 @@ def test_only_the_selected_source_is_followed_and_the_switch_keeps_every_limit()
     robot.assert_inside()
 
 
+def test_invalid_chunks_in_a_row_are_those_of_who_leads() -> None:
+    """A hand that says that nobody holds once made each invalid chunk of a policy the first."""
+    robot = armed()
+    for _ in range(9):
+        robot.controller.reject("NaN", Source.TELEOP)
+        robot.tick()
+    assert robot.controller.mode is Mode.ARMED
+    for _ in range(2):
+        robot.controller.reject("NaN", Source.POLICY)
+        robot.controller.submit(to(0, 0.1, robot.now_ns), robot.now_ns, Source.TELEOP)
+    assert robot.controller.mode is Mode.ARMED
+    robot.controller.reject("NaN", Source.POLICY)
+    robot.tick()
+    assert robot.controller.mode.stopped
+
+
 def test_slow_scales_the_speed_and_hold_rests_without_latching_and_goes_on() -> None:
     robot = armed()
     fast = to(0, 40.0, robot.now_ns)
