@@ -70,7 +70,8 @@ class Controller:
         self._settling = Settling(profile, held)
         self._rejections = Rejections(settings)
         self._late_in_a_row = 0
-        self._yields = all(each.type == "joint_trajectory" for each in profile.controllers)
+        single = [name for each in profile.controllers if each.type == "forward_command" for name in each.joints]
+        self._single = np.array([profile.joint_names.index(name) for name in single], dtype=np.intp)
         self._standstill = Standstill(settings)
         self._feedback = Feedback(profile, self._standstill)
         self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
@@ -140,8 +141,10 @@ class Controller:
         self._homeward.follow(way, self._reference.newest.stop.position[-1])
 
     def at_home(self) -> bool:
-        """Returns whether the reference rests at home."""
-        return self._homeward.at_home(self._filter.position) and not self._filter.velocity.any()
+        """Returns whether there is a reference, and it rests at home."""
+        return (
+            bool(self._reference) and self._homeward.at_home(self._filter.position) and not self._filter.velocity.any()
+        )
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns the running plan on another grid, see `Executor.window`. Any thread."""
@@ -301,8 +304,8 @@ class Controller:
         if stop is not None:
             notes = (stop.text, *notes)
         newest = self._reference.newest
-        found = self._feedback.held_back(self._reference, off) if moving and self._yields else None
-        yielding = None if found is None else self._reference.retreat(found, notes)
+        found = self._feedback.held_back(self._reference, off) if moving else None
+        yielding = None if found is None else self._yield(found, notes)
         command = yielding or (None if self.mode is Mode.LATCHED else self._command(notes))
         if command is not None:
             without = None if yielding is None else newest.stop.position[-1]
@@ -327,6 +330,17 @@ class Controller:
             self._settling.wait(now_ns, self._stops[1].rest_ns)
             self._reference.start(self._stops[1].position, now_ns)
         return tick
+
+    def _yield(self, found: Array, notes: tuple[str, ...]) -> Command | None:
+        """Returns a command that stops and comes back to (n,) where the robot was found; `None` when none can.
+
+        Joints that are moved by single positions, which hold no way, keep their place, and have to be at rest there.
+        """
+        stop = self._reference.newest.stop
+        if self._reference.moving(self._single) or stop.velocity[:, self._single].any():
+            return None
+        found[self._single] = stop.position[-1][self._single]
+        return self._reference.retreat(found, notes)
 
     def _quiet(self, note: str, position: Array, late: int = 0) -> Tick:
         """Returns a tick that commands nothing, with the robot at (n,) `position`; a stop is said before a note."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
+import numpy.typing as npt
 
 from tendon.control.filter import SafetyFilter, Verdict
 from tendon.control.stop import Stop
@@ -15,6 +16,7 @@ ARRIVAL_PERIODS = 2.5
 """So many control periods after its tick a command may arrive and the robot does not notice: 1.5 until it is ready
 (`command_late_periods`), and one for its way."""
 HISTORY_TICKS = 20
+EVERY = slice(None)
 
 
 class Reference:
@@ -95,9 +97,9 @@ class Reference:
         """Returns the reference at a tick, the oldest there is for one before."""
         return self._points[max(0, len(self._points) - 1 - self.committed + tick)]
 
-    def moving(self) -> bool:
-        """Whether a committed point after the tick is in motion."""
-        return any(self.point(tick).velocity.any() for tick in range(self.tick + 1, self.committed + 1))
+    def moving(self, joints: npt.NDArray[np.intp] | slice = EVERY) -> bool:
+        """Whether a committed point after the tick is in motion, in any of some joints."""
+        return any(self.point(tick).velocity[joints].any() for tick in range(self.tick + 1, self.committed + 1))
 
     def command(self, reasons: tuple[str, ...], stop: Stop | None = None) -> Command:
         """Returns the point of the tick, the committed points after it, and the stop from the last of them.

@@ -17,7 +17,7 @@ from tendon.core.types import Array, SentTrajectory
 from tendon.robots.environment import load_environment
 from tendon.robots.profile import ControllerSpec
 from tendon.safety.laws import CommandLaws, Delivery
-from tests.control.limits_checker import PROFILE
+from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, PERIOD_NS, Robot
 from tests.control.test_controller import running, swing
 from tests.control.test_sources import armed, to
@@ -133,6 +133,28 @@ def test_armed_again_it_keeps_its_limits_whether_the_way_back_arrived_or_not(arr
     hold(200)
     assert abs(robot.positions[-1][0] - place[0]) < 1e-9 and robot.controller.mode is Mode.ARMED
     robot.assert_inside(since)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_hand_that_takes_single_positions_lets_the_arm_come_back_while_it_rests(moves: bool) -> None:
+    """It holds no way: one that moves needs its commands to come to rest. Once the arm stayed pressed on either way."""
+    arm, hand = PROFILE.controllers
+    profile = replace(PROFILE, controllers=(arm, replace(hand, type="forward_command", timeout_s=0.1)))
+    robot = Robot()
+    robot.controller = Controller(profile, held=PROFILE.vector("home"))
+    robot.tick()
+    robot.arm()
+    rows = swing(robot.now_ns, robot.now_ns).actions.copy()
+    rows[:, GRIPPER] = np.linspace(rows[0, GRIPPER], 0.0, len(rows)) if moves else rows[0, GRIPPER]
+    robot.controller.submit(make_chunk(rows, robot.now_ns), robot.now_ns)
+    for _ in range(50):
+        robot.tick()
+    place = robot.observe().joint_position
+    blocked(robot, np.arange(8) == 2, 200)
+    assert robot.controller.mode is Mode.LATCHED
+    pressed = abs(robot.positions[-1][2] - place[2])
+    assert pressed > 0.05 if moves else pressed < 1e-9
+    robot.assert_inside()
 
 
 def test_a_measurement_that_jumps_is_not_believed() -> None:

@@ -105,6 +105,11 @@ def test_slow_scales_the_speed_and_hold_rests_without_latching_and_goes_on() -> 
             robot.controller.set_speed_scale(wrong)
 
 
+def test_a_robot_that_was_not_armed_is_not_said_to_be_at_home() -> None:
+    robot = Robot(HOME + 0.3)
+    assert not robot.controller.at_home()
+
+
 def test_home_is_reached_slowly_from_a_motion_and_only_when_armed() -> None:
     robot = Robot()
     with pytest.raises(StoppedError, match="home"):
