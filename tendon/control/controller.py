@@ -299,6 +299,8 @@ class Controller:
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             base, target, notes = self._commit(now_ns)
         if not self._reference.moving() and not self._settling.under_way(now_ns):
+            if self.mode is Mode.STOPPING and self._feedback.observation is not None:
+                self._settling.rested = self._feedback.observation.joint_position
             self._modes.rest()
         stop = self._modes.reason
         if stop is not None:

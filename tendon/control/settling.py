@@ -18,6 +18,10 @@ SENT_TICKS = 5
 a trajectory from its measured state would hurry there anew each time, in less and less time."""
 
 
+STAYED = 0.05
+"""Part of its range within which a gripper that is found again holds what it held."""
+
+
 class Settling:
     """Where each start begins, how long the robot gets to be there, and the way from there to where it was found.
 
@@ -30,6 +34,8 @@ class Settling:
 
     def __init__(self, profile: RobotProfile, held: Array | None = None) -> None:
         self.held = held
+        self.rested: Array | None = None
+        """(n,) where the robot was measured when its last stop had ended; `None` when that is not known."""
         self.without: Array | None = None
         """(n,) what it holds if the way back after contact did not reach it; `None` when that cannot be."""
         self._began_ns = self.until_ns = 0
@@ -48,8 +54,9 @@ class Settling:
 
         Each joint starts at the setpoint that is held. Each starts where it is measured when nobody knows the setpoint,
         or when one is further off than its tracking tolerance: nothing can be holding it there, so somebody has moved
-        the robot, and the robot side may hold anything. A gripper that is measured beyond its stop, as far as that
-        yields, starts at its limit.
+        the robot, and the robot side may hold anything. But a gripper that is found where the stop left it has not been
+        moved: it starts at its setpoint, and keeps what it holds. Another one that is measured beyond its stop, as far
+        as that yields, starts at its limit.
 
         The robot side gets time to come there: it holds another setpoint, too, when the last commands before a stop did
         not reach it. Of a way back after contact that did not, the measured position tells nothing.
@@ -60,7 +67,7 @@ class Settling:
         """
         away = self._unknown if self.held is None else np.abs(measured - self.held)
         if self.held is None or (away > self._tolerance).any():
-            start = np.where(self._followed, measured, np.clip(measured, *self._range))
+            start = np.where(self._followed, measured, self._kept(measured))
             away = np.maximum(away, self._unknown)
         else:
             start, away = self.held, np.where(self._followed, away, 0.0)
@@ -70,6 +77,14 @@ class Settling:
         pushed = self._followed & (np.abs(measured - start) >= self._near)
         self._way = (start, np.where(pushed, measured, start)) if pushed.any() else None
         return start
+
+    def _kept(self, measured: Array) -> Array:
+        """Returns (n,) where each joint would start that may rightly be held off its setpoint."""
+        found = np.clip(measured, *self._range)
+        if self.held is None or self.rested is None:
+            return found
+        stayed = np.abs(measured - self.rested) <= STAYED * (self._range[1] - self._range[0])
+        return np.where(stayed, self.held, found)
 
     def wait(self, now_ns: int, until_ns: int) -> None:
         """Waits for a robot side that plays, from now on, what it has been sent."""

@@ -131,6 +131,30 @@ def test_a_joint_that_is_beyond_its_tolerance_starts_from_where_it_is_and_keeps_
     robot.assert_inside(since)
 
 
+@pytest.mark.parametrize("opened", [False, True])
+def test_an_arm_that_was_led_by_hand_keeps_what_its_gripper_holds(opened: bool) -> None:
+    """It once let go as soon as it was armed: the gripper began where it was measured, as the arm did."""
+    robot = armed(Robot())
+    robot.offset[GRIPPER] = -0.025
+    ticks(robot, 5)
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
+    robot.controller.reset()
+    held, since = robot.positions[-1], len(robot.positions)
+    robot.offset[3] = 0.8
+    if opened:
+        robot.offset[GRIPPER] = -0.015
+    robot.tick()
+    measured = robot.observe().joint_position
+    robot.controller.arm()
+    for _ in range(150):
+        robot.offset[3] = (measured - robot.side.sample(robot.now_ns)[0])[3]
+        robot.tick()
+    wanted = measured[GRIPPER] if opened else held[GRIPPER]
+    assert abs(robot.positions[-1][GRIPPER] - wanted) < 1e-9 and abs(robot.positions[-1][3] - measured[3]) < 1e-9
+    robot.assert_inside(since)
+
+
 def test_a_robot_side_that_was_reset_is_asked_for_no_jump() -> None:
     """Another scene was loaded into the simulator: the arm is at home, and its gripper open."""
     robot = armed(Robot())
