@@ -41,12 +41,17 @@ def name_response(profile: Path, response: str) -> None:
 
 
 def name_file(profile: Path, key: str, file: str) -> None:
-    """Makes a profile name a file: in place of what it says, or in a line of its own below `urdf`.
+    """Makes a profile name a file by its path from the profile's folder, see `write_key`."""
+    write_key(profile, key, file)
+
+
+def write_key(profile: Path, key: str, value: object) -> None:
+    """Writes a key of a profile: in place of what it says, or in a line of its own below `urdf`.
 
     Args:
         profile: the file to change.
         key: of the profile.
-        file: path of the file, from the profile's folder.
+        value: text, or what goes into one line.
 
     Raises:
         ConfigError: the file has no line `urdf:` of its own, or cannot be written; it is as it was then.
@@ -55,7 +60,8 @@ def name_file(profile: Path, key: str, file: str) -> None:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)  # as _read has found
     nodes = {node.value: value for node, value in root.value}
-    quoted = yaml.safe_dump(file, width=1 << 20, allow_unicode=True).removesuffix("...\n").strip()
+    quoted = yaml.safe_dump(value, width=1 << 20, allow_unicode=True, default_flow_style=True, sort_keys=False)
+    quoted = quoted.removesuffix("...\n").strip()
     if key in nodes:
         start, end = nodes[key].start_mark.index, nodes[key].end_mark.index
         changed = text[:start] + (quoted if start < end else f" {quoted}") + text[end:]
@@ -68,7 +74,7 @@ def name_file(profile: Path, key: str, file: str) -> None:
     else:
         raise ConfigError(f"{profile} has no urdf: it is no profile")
     try:
-        understood = parse_yaml(changed, str(profile)) == {**values, key: file}
+        understood = parse_yaml(changed, str(profile)) == {**values, key: value}
     except ConfigError:
         understood = False
     if not understood:

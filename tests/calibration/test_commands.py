@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from tendon.calibration.boards.board import Board
 from tendon.calibration.cameras.camera_info import load_camera_info, write_camera_info
+from tendon.calibration.results.file import load_record, write_record
 from tendon.calibration.session import Session, SessionBoard, SessionCamera, Setup
+from tendon.calibration.transforms import Pose, exp, from_quaternion
 from tendon.cli.root import run
 from tendon.core.errors import ConfigError
 from tendon.robots.environment import load_environment
@@ -94,6 +98,61 @@ def test_a_joint_at_its_stops_is_one_line(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.startswith("shoulder_pan: zero +0.045")
 
 
+def test_a_workspace_comes_from_points_at_its_borders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    robot, points = calibrated_panda(tmp_path), tmp_path / "borders.csv"
+    before = robot.read_text()
+    corners = [f"{x}, {y}, {z}\n" for x in (0.25, 0.7) for y in (-0.4, 0.4) for z in (0.005, 0.8)]
+    points.write_text("x, y, z\n" + "".join(corners))
+    assert run(["calibrate", "workspace", str(points), "--robot", str(robot), "--inward-mm", "10"]) == 0
+    box = load_profile(robot).workspace
+    np.testing.assert_allclose(box.lower, [0.26, -0.39, 0.015])
+    np.testing.assert_allclose(box.upper, [0.69, 0.39, 0.79])
+    changed = [line for line in robot.read_text().splitlines() if line not in before.splitlines()]
+    assert len(changed) == 1 and changed[0].startswith("workspace: {lower: [0.26, -0.39, 0.015]")
+    points.write_text("".join(f"{x}, {y}, 0.01\n" for x in (0.25, 0.7) for y in (-0.4, 0.4)))
+    assert run(["calibrate", "workspace", str(points), "--robot", str(robot)]) == 2
+    assert "0 mm along z" in capsys.readouterr().err
+    points.write_text("".join(f"{x}, {y}, {z}\n" for x in (0.6, 0.7) for y in (-0.4, 0.4) for z in (0.0, 0.9)))
+    assert run(["calibrate", "workspace", str(points), "--robot", str(robot)]) == 2
+    assert "home puts the tool at" in capsys.readouterr().err and load_profile(robot).workspace == box
+
+
+def test_cameras_are_where_ros_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same pose in each form, by the frame that the profile gives to the camera."""
+    folder, turn = tmp_path / "panda", np.array([0.3, -2.0, 1.0])
+    robot = calibrated_panda(tmp_path)
+    record = load_record(folder / "calibration.yaml")
+    pose = Pose(rotation=exp(turn), translation=np.array([0.5, 0.1, 1.0]))
+    place = replace(record.cameras["scene"].place, rotation=pose.quaternion, translation=(0.5, 0.1, 1.0))
+    camera = replace(record.cameras["scene"], place=place)
+    write_record(replace(record, cameras={"scene": camera}), folder / "calibration.yaml")
+    frame = load_profile(robot).camera("scene").frame
+
+    assert run(["calibrate", "frames", str(robot)]) == 0
+    words = capsys.readouterr().out.split()
+    said = dict(zip(words[4::2], words[5::2], strict=True))
+    assert (said["--frame-id"], said["--child-frame-id"]) == ("panda_link0", frame)
+    quaternion = [float(said[f"--q{axis}"]) for axis in "xyzw"]
+    np.testing.assert_allclose(from_quaternion(*quaternion), pose.rotation, atol=1e-6)
+
+    assert (
+        run(["calibrate", "frames", str(robot), "--form", "launch", "--out", str(tmp_path / "cameras.launch.py")]) == 0
+    )
+    launched = ast.parse((tmp_path / "cameras.launch.py").read_text())
+    (given,) = (ast.literal_eval(node.value) for node in launched.body if isinstance(node, ast.Assign))
+    assert given == [words[4:]]
+
+    capsys.readouterr()
+    assert run(["calibrate", "frames", str(robot), "--form", "urdf"]) == 0
+    part = capsys.readouterr().out
+    file = tmp_path / "robot.urdf"
+    file.write_text(f'<robot name="r"><link name="panda_link0"/>{part}</robot>')
+    model = pin.buildModelFromUrdf(str(file))
+    found = model.frames[model.getFrameId(frame)].placement
+    np.testing.assert_allclose(found.rotation, pose.rotation, atol=1e-6)
+    np.testing.assert_allclose(found.translation, pose.translation, atol=1e-9)
+
+
 def test_a_motion_tells_the_direction_and_a_gripper_its_range(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["calibrate", "joint", "so101", "elbow_flex", "--moved", "0.2", "--seen=-0.19"]) == 0
     assert "the wrong way" in capsys.readouterr().out
@@ -139,6 +198,9 @@ def test_a_zero_that_no_robot_is_loaded_with_is_not_written(own_arm: Path, capsy
         ("latency a.csv b.csv", "a.csv cannot be read"),
         ("plane a.csv --out b.yaml", "a.csv cannot be read"),
         ("joint so101 shoulder_pann --said 0 --true 0", "did you mean shoulder_pan?"),
+        ("frames panda", "has no calibrated camera"),
+        ("frames panda --form xml", "known: lines, launch, urdf"),
+        ("workspace a.csv --robot panda", "a.csv cannot be read"),
         ("plane --out b.yaml", "give a file of touch points, or --robot and --board"),
         ("plane --robot panda --out b.yaml", "names no calibration"),
         ("joint so101 shoulder_pan", "give --at-lower and --at-upper, or --said and --true"),

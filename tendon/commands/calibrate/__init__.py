@@ -2,6 +2,7 @@
 
 PANELS = {
     "Before": ("board", "intrinsics"),
-    "Calibrate": ("solve", "verify", "latency", "joint", "plane"),
+    "Calibrate": ("solve", "verify", "latency", "joint", "plane", "workspace"),
+    "Use": ("frames",),
     "Try": ("demo",),
 }
