@@ -2,13 +2,14 @@
 
 session.yaml     robot, cameras (link, camera_info), boards (link)
 views.jsonl      a line a picture: camera, picture, joints by name, speed, stamp_ns
+plan.jsonl       a line a pose that is to be gone to, its joints by name
 NAME.png         pictures
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -24,10 +25,12 @@ from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
 from tendon.calibration.transforms import Pose, from_quaternion
 from tendon.core.config import build
 from tendon.core.errors import CalibrationError, ConfigError
+from tendon.core.files import replace_file
+from tendon.core.types import Array
 from tendon.core.yaml_text import parse_yaml
 from tendon.robots.profile import RobotProfile
 
-SETUP, VIEWS = "session.yaml", "views.jsonl"
+SETUP, VIEWS, PLAN = "session.yaml", "views.jsonl", "plan.jsonl"
 Pixels = npt.NDArray[np.uint8]
 
 
@@ -83,6 +86,7 @@ class Shot:
         joints: position by name, rad or m.
         speed: largest of a joint then.
         stamp_ns: of the exposure.
+        pose: number of the plan's pose that it was taken at, from 1; 0 is of none.
     """
 
     camera: str
@@ -90,6 +94,7 @@ class Shot:
     joints: Mapping[str, float]
     speed: float = 0.0
     stamp_ns: int = 0
+    pose: int = 0
 
 
 class Session:
@@ -114,7 +119,9 @@ class Session:
             raise ConfigError(f"{folder} has no {SETUP}: it is no session (see docs/how-to/calibrate.md)")
         self.setup = build(Setup, str(file), parse_yaml(file.read_bytes(), str(file)))
 
-    def add(self, camera: str, pixels: Pixels, joints: Mapping[str, float], speed: float, stamp_ns: int) -> Shot:
+    def add(
+        self, camera: str, pixels: Pixels, joints: Mapping[str, float], speed: float, stamp_ns: int, pose: int = 0
+    ) -> Shot:
         """Adds a view: the picture first, then its line, so that a line never lacks its picture."""
         number = sum(1 for _ in self.shots()) + 1
         shot = Shot(
@@ -123,6 +130,7 @@ class Session:
             joints={name: float(value) for name, value in joints.items()},
             speed=float(speed),
             stamp_ns=int(stamp_ns),
+            pose=pose,
         )
         if not cv2.imwrite(str(self.folder / shot.picture), cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR)):
             raise ConfigError(f"{self.folder / shot.picture} cannot be written: choose another place")
@@ -145,6 +153,31 @@ class Session:
             except json.JSONDecodeError as error:
                 raise ConfigError(f"{file} line {number} is no JSON: {error.msg}; delete the line") from error
             yield build(Shot, f"{file} line {number}", values)
+
+    def plan(self, names: Sequence[str]) -> list[Array]:
+        """Returns the poses that are to be gone to, (n,) each; none before there is a plan.
+
+        Raises:
+            ConfigError: the file is wrong, or lacks a joint.
+        """
+        file = self.folder / PLAN
+        if not file.is_file():
+            return []
+        poses = []
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                values = json.loads(line)
+                poses.append(np.array([float(values[name]) for name in names]))
+            except (ValueError, KeyError, TypeError) as error:
+                raise ConfigError(
+                    f"{file} line {number} is no pose of the robot: {error!r}; delete the file"
+                ) from error
+        return poses
+
+    def keep_plan(self, poses: Sequence[Array], names: Sequence[str]) -> None:
+        """Writes the poses that are to be gone to."""
+        lines = [json.dumps(dict(zip(names, pose.tolist(), strict=True))) for pose in poses]
+        replace_file(self.folder / PLAN, "".join(f"{line}\n" for line in lines).encode())
 
     def pixels(self, picture: str) -> Pixels:
         """Returns a picture by its file's name, (height, width, 3) RGB.
@@ -176,7 +209,11 @@ class Session:
         return Rig(profile=profile, cameras=tuple(cameras), boards=boards, joints=self.setup.joints)
 
     def views(
-        self, rig: Rig, skip: Callable[[Shot, str], None] | None = None, step: Callable[[], None] | None = None
+        self,
+        rig: Rig,
+        skip: Callable[[Shot, str], None] | None = None,
+        step: Callable[[], None] | None = None,
+        shots: Iterable[Shot] | None = None,
     ) -> list[View]:
         """Returns every board that is seen in every picture.
 
@@ -184,12 +221,13 @@ class Session:
             rig: cameras and boards.
             skip: is told of a picture that shows no board and why; `None` makes that an error.
             step: is called after each picture.
+            shots: that are looked at; by default all.
 
         Raises:
             CalibrationError: a picture shows none, or joints are missing.
         """
         found = []
-        for shot in self.shots():
+        for shot in self.shots() if shots is None else shots:
             missing = [name for name in rig.profile.joint_names if name not in shot.joints]
             if missing:
                 raise CalibrationError(

@@ -74,10 +74,7 @@ class Guide:
         Raises:
             NoWayError: there is none.
         """
-        joints = tuple(
-            replace(joint, home=float(value)) for joint, value in zip(self._profile.joints, goal, strict=True)
-        )
-        return HomePlanner(replace(self._profile, joints=joints), self._clearance).plan(start)
+        return free_way(self._profile, self._clearance, start, goal)
 
     def go(self, goal: Array) -> Observation:
         """Moves to a (n,) joint vector and returns the joints there, once the robot rests.
@@ -150,6 +147,16 @@ class Guide:
         if tick.command is not None:
             self._robot.apply(tick.command)
         self._robot.advance(self._robot.now_ns + self._period_ns)
+
+
+def free_way(profile: RobotProfile, clearance: Clearance, start: Array, goal: Array) -> Array:
+    """Returns (k, n) points of a way from one joint vector to another.
+
+    Raises:
+        NoWayError: there is none.
+    """
+    joints = tuple(replace(joint, home=float(value)) for joint, value in zip(profile.joints, goal, strict=True))
+    return HomePlanner(replace(profile, joints=joints), clearance).plan(start)
 
 
 def clear_of(clearance: Clearance, room_m: float = 0.01) -> Callable[[Array], bool]:

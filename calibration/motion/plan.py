@@ -10,7 +10,8 @@ import numpy as np
 
 from tendon.calibration.boards.detect import Detection
 from tendon.calibration.cameras.intrinsics import greedy
-from tendon.calibration.rig.parts import RigBoard, RigCamera, View
+from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
+from tendon.calibration.rig.solve import solve
 from tendon.calibration.rig.state import RigState
 from tendon.core.errors import CalibrationError
 from tendon.core.types import Array
@@ -83,6 +84,24 @@ def plan_views(
     chosen = greedy(information, count)
     vectors = {view.name: np.array(view.joints) for view in found}
     return _shortest([vectors[order[k]] for k in chosen], profile)
+
+
+def plan_more(rig: Rig, views: Sequence[View], clear: Clear, count: int, seed: int = 0) -> list[Array]:
+    """Returns further poses for a rig, planned from what a few views of it tell of where things are.
+
+    A camera or board that is in none of them is left out: nobody knows where it is.
+
+    Raises:
+        CalibrationError: the views do not tell it, or too few poses show a board.
+    """
+    cameras, boards = {view.camera for view in views}, {view.board for view in views}
+    seen = replace(
+        rig,
+        cameras=tuple(replace(each, refine=False) for each in rig.cameras if each.name in cameras),
+        boards=tuple(each for each in rig.boards if each.name in boards),
+    )
+    found = solve(seen, views).state
+    return plan_views(replace(found, rig=replace(found.rig, joints=rig.joints)), clear, count, seed)
 
 
 def _candidates(

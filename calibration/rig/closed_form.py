@@ -8,6 +8,7 @@ import numpy as np
 
 from tendon.calibration.transforms import Pose, log, nearest_rotation
 from tendon.core.errors import CalibrationError
+from tendon.core.types import Array
 
 LEAST_TURN_DEG = 10.0
 """Between the largest and the least turned view, about a second axis."""
@@ -29,11 +30,7 @@ def check_turns(between: Sequence[Pose], what: str) -> None:
             f"{what}: {len(between)} views from different poses, needed are {LEAST_VIEWS}, better 15: take more, the "
             "hand turned by 30 deg and more, about two axes"
         )
-    middle = nearest_rotation(np.mean([pose.rotation for pose in between], axis=0))
-    turns = np.array([log(middle.T @ pose.rotation) for pose in between])
-    turns = turns - turns.mean(axis=0)
-    _, _, axes = np.linalg.svd(turns)
-    spread = np.degrees(np.ptp(turns @ axes.T, axis=0))
+    spread, axes = _turns(between)
     if spread[0] < LEAST_TURN_DEG:
         raise CalibrationError(
             f"{what}: views are turned by {spread[0]:.0f} deg only, so where the camera is cannot be told from "
@@ -47,6 +44,19 @@ def check_turns(between: Sequence[Pose], what: str) -> None:
             "about any "
             "other: the place of the camera along that axis cannot be told; turn by 30 deg and more about a second axis"
         )
+
+
+def spread_deg(between: Sequence[Pose]) -> Array:
+    """Returns (3,) by how much poses are turned [deg]: about the axis of most turning, and about two across it."""
+    return _turns(between)[0]
+
+
+def _turns(between: Sequence[Pose]) -> tuple[Array, Array]:
+    middle = nearest_rotation(np.mean([pose.rotation for pose in between], axis=0))
+    turns = np.array([log(middle.T @ pose.rotation) for pose in between])
+    turns = turns - turns.mean(axis=0)
+    _, _, axes = np.linalg.svd(turns)
+    return np.degrees(np.ptp(turns @ axes.T, axis=0)), axes
 
 
 def guess(between: Sequence[Pose], seen: Sequence[Pose]) -> tuple[Pose, Pose]:

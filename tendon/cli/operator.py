@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from tendon.core.errors import StoppedError
+from tendon.core.errors import MismatchError, StoppedError
 from tendon.core.node_status import ControlStatus, PolicyStatus
 from tendon.safety.reports import ControlState
 
@@ -38,6 +38,30 @@ def ask(name: str, question: Callable[[Operator], Answer]) -> Answer:
         return question(operator)
     finally:
         operator.close()
+
+
+def ask_about(name: str, robot: str, question: Callable[[Operator], Answer]) -> Answer:
+    """Returns what a question brings, see `ask`, to a graph of one robot.
+
+    Args:
+        name: of the ROS node that asks.
+        robot: name of the profile that the graph is to run.
+        question: what to do with the operator's side of the graph.
+
+    Raises:
+        MissingDependencyError: ROS is not installed.
+        MismatchError: it runs another robot.
+        StoppedError: there is no graph.
+    """
+
+    def checked(operator: Operator) -> Answer:
+        from tendon.robots.profile import load_profile
+
+        if (found := load_profile(robot_of(operator)).name) != robot:
+            raise MismatchError(f"the graph runs {found}, this is about {robot}: start it with robot:={robot}")
+        return question(operator)
+
+    return ask(name, checked)
 
 
 def robot_of(operator: Operator) -> str:

@@ -2,6 +2,7 @@
 
 PANELS = {
     "Before": ("board", "intrinsics"),
+    "Views": ("capture", "guide"),
     "Calibrate": ("solve", "verify", "latency", "joint", "plane", "workspace"),
     "Use": ("frames",),
     "Try": ("demo",),

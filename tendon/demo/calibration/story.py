@@ -15,6 +15,7 @@ from tendon.calibration.cameras.camera_info import write_camera_info
 from tendon.calibration.cameras.intrinsics import Intrinsics, calibrate_intrinsics
 from tendon.calibration.motion.guide import Guide, clear_of
 from tendon.calibration.motion.plan import plan_views
+from tendon.calibration.motion.taking import Pictures, follow_plan
 from tendon.calibration.results.file import load_record, write_record
 from tendon.calibration.results.record import CalibrationRecord, record_of
 from tendon.calibration.results.report import faults, sentences, write_report
@@ -106,21 +107,25 @@ def new_session(folder: Path, true: TrueRig, lenses: dict[str, Intrinsics], robo
     )
 
 
+class LedWorld:
+    """A `tendon.calibration.motion.taking.Mover` in simulation."""
+
+    def __init__(self, guide: Guide, world: RigWorld) -> None:
+        self.go, self._world = guide.go, world
+
+    def pictures(self) -> Pictures:
+        """See `Mover`."""
+        return {camera: (self._world.now_ns, self._world.take(camera)) for camera in self._world.cameras}
+
+
 def capture(world: RigWorld, poses: list[np.ndarray], session: Session, clearance: Clearance, tell: Tell) -> None:
     """Leads the robot from pose to pose and takes a picture with every camera at each; Ctrl-C stops the robot first.
 
     Poses that the session has views of are left out, so that it goes on after a stop.
     """
-    done = len({shot.stamp_ns for shot in session.shots()})
     guide = Guide(world.profile, world, clearance)
     try:
-        for number, pose in enumerate(poses[done:], done + 1):
-            at = guide.go(pose)
-            speed = float(np.abs(at.joint_velocity).max())
-            joints = dict(zip(world.profile.joint_names, at.joint_position.tolist(), strict=True))
-            for camera in world.cameras:
-                session.add(camera, world.take(camera), joints, speed, at.stamp_ns)
-            tell(f"view {number} of {len(poses)}")
+        follow_plan(LedWorld(guide, world), session, poses, world.profile.joint_names, tell)
     finally:
         guide.stop("views are taken")
 
