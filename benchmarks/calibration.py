@@ -39,9 +39,11 @@ from rigs.trials import (
 )
 
 from tendon.calibration.rig.solve import RigCalibration, solve
+from tendon.calibration.transforms import mm_and_deg
+from tendon.demo.calibration.pair import draw_pair, pair_views
 from tendon.evaluation.statistics import wilson
 
-TABLES = ("rendered", "honesty", "verify", "latency")
+TABLES = ("rendered", "honesty", "verify", "latency", "pair")
 JOINT_NOISE = 3e-4
 """How far a joint is from where it says, from view to view [rad]."""
 METHODS = ("TSAI", "PARK", "HORAUD", "ANDREFF", "DANIILIDIS")
@@ -103,6 +105,27 @@ def rendered(bench: harness.Bench, count: int, simulator: str, zero_deg: tuple[f
         bench.add(case, values, claim="calibration/rendered")
 
 
+def pair(bench: harness.Bench, count: int) -> None:
+    """Adds the row of two arms with a camera in each hand and one that sees a board on each, solved at once."""
+    errors, zeros = [], []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        true = draw_pair(rng)
+        found = solve(true.rig, pair_views(true, rng)).state
+        errors += [mm_and_deg(found.cameras[name].change_to(place)) for name, place in true.cameras.items()]
+        zeros.append(float(np.degrees(np.abs(found.zeros - true.zeros).max())))
+        print(f"pair {seed + 1} of {count}", flush=True)
+    mm, deg = np.array(errors).T
+    values: dict[str, harness.Value] = {
+        "mm, median": harness.Number(round(float(np.median(mm)), 3), "mm"),
+        "mm, largest": harness.Number(round(float(mm.max()), 3), "mm"),
+        "deg, median": harness.Number(round(float(np.median(deg)), 4), "deg"),
+        "deg, largest": harness.Number(round(float(deg.max()), 4), "deg"),
+        "zeros, median of largest": harness.Number(round(float(np.median(zeros)), 4), "deg"),
+    }
+    bench.add({"rig": "two arms, three cameras, four boards", "trials": str(count)}, values, claim="calibration/pair")
+
+
 def shared(bench: harness.Bench, count: int) -> None:
     """Adds how often the 95 % region holds the truth, and how often a drift is found, or one that is not there."""
     inside, drifted = Counter[str](), Counter[str]()
@@ -145,6 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=TABLES, action="append", help="tables; all by default")
     parser.add_argument("--trials", type=int, default=30, help="rendered ones (30)")
+    parser.add_argument("--pairs", type=int, default=30, help="of two arms (30)")
     parser.add_argument("--synthetic", type=int, default=200, help="computed ones (200)")
     parser.add_argument("--simulator", default="mujoco", help="that draws (mujoco)")
     harness.add_arguments(parser)
@@ -165,6 +189,8 @@ def main() -> None:
         )
     if "honesty" in wanted:
         exact_joints(bench, options.synthetic)
+    if "pair" in wanted:
+        pair(bench, options.pairs)
     if "rendered" in wanted:
         for zero_deg in ((1.0, 3.0), (0.0, 0.0)):
             rendered(bench, options.trials, options.simulator, zero_deg)

@@ -124,7 +124,7 @@ def _candidates(
         joints = home.copy()
         joints[moving] += rng.normal(0.0, spread, len(moving))
         joints[moving] = np.clip(joints, lower + margin, upper - margin)[moving]
-        views = [view for view in _seen(nominal, joints, str(number), wide) if view is not None]
+        views = views_at(nominal, joints, str(number), wide)
         wanted = len(names) < count or any(pairs[view.camera, view.board] < RARE for view in views)
         if views and wanted and clear(joints):
             found += views
@@ -137,9 +137,10 @@ def _candidates(
     return found
 
 
-def _seen(nominal: RigState, joints: Array, name: str, wide: bool) -> list[View | None]:
-    """Returns for each pair of a camera and a board the view that there would be."""
-    return [_view(nominal, joints, camera.name, board.name, name, wide) for camera, board in _turning(nominal)]
+def views_at(nominal: RigState, joints: Array, name: str, wide: bool = False) -> list[View]:
+    """Returns the views that there would be from (n,) joints, as the robot says them, with exact corners."""
+    pairs = [_view(nominal, joints, camera.name, board.name, name, wide) for camera, board in _turning(nominal)]
+    return [view for view in pairs if view is not None]
 
 
 def _turning(nominal: RigState) -> list[tuple[RigCamera, RigBoard]]:

@@ -14,10 +14,11 @@ from tendon.calibration.rig.diagnosis import diagnose, zeros_too_far
 from tendon.calibration.rig.parts import RigBoard, View
 from tendon.calibration.rig.solve import solve
 from tendon.calibration.rig.state import RigState
-from tendon.calibration.transforms import Pose, exp
+from tendon.calibration.transforms import Pose, exp, mm_and_deg
 from tendon.calibration.words import describe_place, within
 from tendon.core.errors import CalibrationError, ConfigError
 from tendon.core.types import Array
+from tendon.demo.calibration.pair import draw_pair, pair_views
 from tests.calibration.rigs import BOARD, CAMERA, HAND, HOME, JOINTS, PANDA, known_rig, without_zeros
 
 
@@ -173,6 +174,20 @@ def test_a_camera_that_stands_still_watches_a_board_in_the_hand() -> None:
     change = got.state.cameras[CAMERA].change_to(camera)
     mm, _ = within(got.covariance("camera", CAMERA))
     assert 1000 * np.linalg.norm(change[:3]) < 1.5 * mm < 15
+
+
+def test_two_arms_and_three_cameras_are_one_problem() -> None:
+    """A camera in each hand, and one that stands still and sees a board on each of them."""
+    rng = np.random.default_rng(0)
+    true = draw_pair(rng)
+    found = solve(true.rig, pair_views(true, rng, poses=12), shares_joints=False)
+    assert not found.held and np.degrees(np.abs(found.state.zeros - true.zeros).max()) < 0.1
+    for name, place in true.cameras.items():
+        off_by, within_95 = (
+            mm_and_deg(found.state.cameras[name].change_to(place)),
+            within(found.covariance("camera", name)),
+        )
+        assert off_by[0] < 1.5 * within_95[0] < 5.0 and off_by[1] < 1.5 * within_95[1] < 0.3, name
 
 
 def test_the_closed_form_is_exact_on_exact_poses() -> None:
