@@ -14,7 +14,6 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
-import transforms3d
 from geometry_msgs.msg import Quaternion, Transform, Vector3
 
 BACKEND = "easy_handeye2/easy_handeye2/handeye_calibration_backend_opencv.py"
@@ -26,6 +25,8 @@ def main() -> None:
     parser.add_argument("checkout", type=Path, help="of easy_handeye2")
     parser.add_argument("poses", type=Path, help="a .json with a list of trials")
     options = parser.parse_args()
+    from transforms3d.quaternions import quat2mat  # installed for this run
+
     for name in ("easy_handeye2", "easy_handeye2.handeye_calibration"):
         sys.modules[name] = ModuleType(name)
     sys.modules["easy_handeye2.handeye_calibration"].HandeyeCalibration = SimpleNamespace  # type: ignore[attr-defined]
@@ -46,13 +47,15 @@ def main() -> None:
         answer = backend.compute_calibration(node, None, SimpleNamespace(samples=samples)).transform
         way, turn = answer.translation, answer.rotation
         pose = np.eye(4)
-        pose[:3, :3] = transforms3d.quaternions.quat2mat((turn.w, turn.x, turn.y, turn.z))
+        pose[:3, :3] = quat2mat((turn.w, turn.x, turn.y, turn.z))
         pose[:3, 3] = way.x, way.y, way.z
         found.append(pose.ravel().tolist())
     json.dump(found, sys.stdout)
 
 
 def _message(pose: np.ndarray) -> Transform:
+    import transforms3d
+
     w, x, y, z = transforms3d.quaternions.mat2quat(pose[:3, :3]).tolist()
     way = pose[:3, 3].tolist()
     return Transform(translation=Vector3(x=way[0], y=way[1], z=way[2]), rotation=Quaternion(x=x, y=y, z=z, w=w))
