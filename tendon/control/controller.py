@@ -249,6 +249,8 @@ class Controller:
         self._stops = (None, before)
         if not self._reference or self._feedback.now_ns is None:
             return
+        if self._settling.under_way(self._feedback.now_ns):
+            self._settling.sent = 0
         woke_ns = self._feedback.now_ns + late_ns
         if before is None:
             reason: Reason | None = Reason(Cause.LATE, "a command was too late to be sent, and none before it was sent")
@@ -459,7 +461,13 @@ class Controller:
     def _command(self, reasons: tuple[str, ...]) -> Command | None:
         """Returns what to send: the reference, once the robot side has had time to come to its start."""
         tick, settling = self._reference.tick, self._settling
-        if not settling.under_way(self._reference.time_ns(tick)):
+        now_ns = self._reference.time_ns(tick)
+        if self.mode.moving and settling.overslept(now_ns):
+            self._deadman.end(settling.until_ns)
+            self._executor.clear(settling.until_ns)
+        if not settling.under_way(now_ns):
             return self._reference.command(reasons)
-        sends = self.mode.moving and tick <= SENT_TICKS  # a stop leaves the robot side to what it has heard
-        return self._reference.settling(settling.until_ns, reasons) if sends else None
+        if not self.mode.moving or settling.sent >= SENT_TICKS:  # a stop leaves the robot side to what it has heard
+            return None
+        settling.sent += 1
+        return self._reference.settling(settling.until_ns, reasons)

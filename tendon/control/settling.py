@@ -39,6 +39,8 @@ class Settling:
         self.without: Array | None = None
         """(n,) what it holds if the way back after contact did not reach it; `None` when that cannot be."""
         self._began_ns = self.until_ns = 0
+        self.sent = 0
+        """How often the robot side was sent where it settles, since `begin`."""
         self._least_ns = nanoseconds(profile.safety.arm_settle_s)
         self._sent_ns = SENT_TICKS * round(1e9 / profile.control_hz)
         self._limits = [profile.vector(name) for name in ("velocity", "acceleration", "jerk")]
@@ -73,7 +75,11 @@ class Settling:
             start, away = self.held, np.where(self._followed, away, 0.0)
         if self.without is not None:
             away = np.maximum(away, np.abs(start - self.without))
-        self._began_ns, self.until_ns = now_ns, now_ns + max(self._least_ns, self._sent_ns + self._shortest_ns(away))
+        self._began_ns, self.sent, self.until_ns = (
+            now_ns,
+            0,
+            now_ns + max(self._least_ns, self._sent_ns + self._shortest_ns(away)),
+        )
         pushed = self._followed & (np.abs(measured - start) >= self._near)
         self._way = (start, np.where(pushed, measured, start)) if pushed.any() else None
         return start
@@ -89,6 +95,13 @@ class Settling:
     def wait(self, now_ns: int, until_ns: int) -> None:
         """Waits for a robot side that plays, from now on, what it has been sent."""
         self._began_ns, self.until_ns, self._way = now_ns, until_ns, None
+
+    def overslept(self, now_ns: int) -> bool:
+        """Returns whether it begins anew, at `now_ns`: too late was anything sent for the time that it has."""
+        if self.sent or now_ns <= self._began_ns + self._sent_ns:
+            return False
+        self._began_ns, self.until_ns = now_ns, now_ns + self.until_ns - self._began_ns
+        return True
 
     def under_way(self, now_ns: int) -> bool:
         """Returns whether the robot side may still be on its way to where the reference stands."""

@@ -155,6 +155,25 @@ def test_an_arm_that_was_led_by_hand_keeps_what_its_gripper_holds(opened: bool) 
     robot.assert_inside(since)
 
 
+@pytest.mark.parametrize("skip", [0, 4, 8, 12, 34, 80])
+def test_a_machine_that_stands_still_right_after_arming_takes_no_time_from_the_robot(skip: int) -> None:
+    """Nothing was sent, or too late: 1.35 times the acceleration after 120 ms, a jump after 80 ms."""
+    robot = armed(Robot())
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
+    robot.controller.reset()
+    robot.offset[3] = 0.8
+    robot.tick()
+    measured, since = robot.observe().joint_position, len(robot.positions)
+    robot.controller.arm()
+    for k in range(300):
+        robot.offset[3] = (measured - robot.side.sample(robot.now_ns)[0])[3]
+        robot.tick(skip=0 if k else skip)
+    assert robot.controller.mode is Mode.ARMED, robot.controller._modes.reason
+    assert np.allclose(robot.positions[-1], measured, atol=1e-9)
+    robot.assert_inside(since)
+
+
 def test_a_robot_side_that_was_reset_is_asked_for_no_jump() -> None:
     """Another scene was loaded into the simulator: the arm is at home, and its gripper open."""
     robot = armed(Robot())
