@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
-from tendon.data.convert import from_mcap
+from tendon.data.convert import from_mcap, parallel
 from tendon.data.convert.from_mcap import Options, convert
 from tendon.data.convert.parallel import convert_all
 from tendon.data.convert.to_mcap import write_recording
@@ -84,8 +84,12 @@ def test_a_dataset_has_joints_as_they_are_and_a_recording_as_the_robot_says_them
     np.testing.assert_allclose(first.joint_position - np.asarray(dataset.rows(0)[STATE][0]), mine.zeros, atol=1e-6)
 
 
-def test_a_dataset_made_by_several_processes_is_the_same(made: Path, tmp_path: Path) -> None:
+def test_a_dataset_made_by_several_processes_is_the_same(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the order of the files, what is refused named at its place, and gone on with where it was."""
+    opened, real = list[Path](), parallel.DatasetWriter
+    monkeypatch.setattr(parallel, "DatasetWriter", lambda root, shape: [opened.append(root), real(root, shape)][1])
     dataset, options = LeRobotDataset(made), Options(codec=LeRobotDataset(made).shape.codec)
     files = [tmp_path / f"{number}.mcap" for number in range(3)]
     for number, file in enumerate(files[:2]):
@@ -93,7 +97,9 @@ def test_a_dataset_made_by_several_processes_is_the_same(made: Path, tmp_path: P
     files[2].write_bytes(files[0].read_bytes()[:5000])
     order = [files[0], files[2], files[1]]
     for jobs, root in ((1, tmp_path / "one"), (2, tmp_path / "two")):
+        opened.clear()
         answers = list(convert_all(order, root, options, jobs))
+        assert opened == [root], "each opening reads the whole dataset"
         assert [file for file, _ in answers] == order and isinstance(answers[1][1], InvalidDataError)
         again = [answer for _, answer in convert_all(order, root, options, jobs)]
         assert [getattr(answer, "episode", "refused") for answer in again] == [None, "refused", None]

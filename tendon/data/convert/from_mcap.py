@@ -72,16 +72,18 @@ def shape_for(recording: McapRecording, profile: RobotProfile, options: Options)
     )
 
 
-def convert(
-    path: Path, root: Path, options: Options, progress: Callable[[int], None] = lambda count: None
-) -> Converted:
+def convert(path: Path, root: Path, options: Options) -> Converted:
+    """Appends a recording to a dataset, see `convert_into`; the dataset is made where it is not there."""
+    return convert_into(path, lambda shape: DatasetWriter(root, shape), options)
+
+
+def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], options: Options) -> Converted:
     """Appends a recording to a dataset, unless it is in it.
 
     Args:
         path: of the recording.
-        root: of the dataset, which is made where it is not there.
+        writer_for: returns what appends to the dataset, given what the recording's episode is like.
         options: how.
-        progress: called with the number of frames so far.
 
     Raises:
         InvalidDataError: the recording is cut, is bad and bad ones are not wanted, or holds nothing to learn from.
@@ -99,7 +101,7 @@ def convert(
             f"{path} was recorded with joints {', '.join(begin.roles.joint_names)}; robot {begin.robot} has "
             f"{', '.join(profile.joint_names)} now: take the profile of then"
         )
-    writer = DatasetWriter(root, shape_for(recording, profile, options))
+    writer = writer_for(shape_for(recording, profile, options))
     if path.name in writer.sources:
         return Converted(episode=None)
     appender = writer.begin()
@@ -112,7 +114,6 @@ def convert(
             before_ns = frame.stamp_ns
             appender.add(frame)
             count += 1
-            progress(count)
         if not count:
             raise InvalidDataError(f"{path} has no frame after its first command: there is nothing to learn from")
         number = appender.finish(path.name, "" if end is None else end.outcome.value)

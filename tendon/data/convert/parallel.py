@@ -6,15 +6,17 @@ import multiprocessing
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tendon.core.errors import TendonError
 from tendon.core.orphans import end_with_parent
-from tendon.data.convert.from_mcap import Converted, Options, convert
+from tendon.data.convert.from_mcap import Converted, Options, convert_into
 from tendon.data.lerobot.edit import append_episode
-from tendon.data.lerobot.layout import INFO
+from tendon.data.lerobot.layout import INFO, Shape
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import DatasetWriter
 
@@ -32,9 +34,18 @@ def convert_all(files: Sequence[Path], root: Path, options: Options, jobs: int) 
         options: how.
         jobs: processes that encode; with one it is this one.
     """
+    writer: DatasetWriter | None = None
+
+    def writer_for(shape: Shape) -> DatasetWriter:
+        """A new one reads all that is in the dataset, so one does for all files."""
+        nonlocal writer
+        if writer is None or writer.shape != shape:
+            writer = DatasetWriter(root, shape)
+        return writer
+
     if jobs == 1:
         for file in files:
-            yield file, _answer(file, root, options)
+            yield file, _answer(file, writer_for, options)
         return
     known = {row.get("source") for row in LeRobotDataset(root).episodes} if (root / INFO).is_file() else set()
     context = multiprocessing.get_context("spawn")
@@ -44,30 +55,31 @@ def convert_all(files: Sequence[Path], root: Path, options: Options, jobs: int) 
     ):
         encoding = deque[tuple[Path, Path, Future[Answer] | None]]()
         waiting = deque(files)
-        writer: DatasetWriter | None = None
         while waiting or encoding:
             while waiting and len(encoding) < AHEAD * jobs:
                 file = waiting.popleft()
                 part = Path(name) / f"{len(waiting)}"
-                future = None if file.name in known else pool.submit(_answer, file, part, options)
+                future = None if file.name in known else pool.submit(_converted, file, part, options)
                 encoding.append((file, part, future))
             file, part, future = encoding.popleft()
             answer = Converted(episode=None) if future is None else future.result()
             if isinstance(answer, Converted) and future is not None:
                 try:
                     episode = LeRobotDataset(part)
-                    writer = writer or DatasetWriter(root, episode.shape)
-                    answer = Converted(
-                        episode=append_episode(episode, 0, writer), frames=answer.frames, gaps=answer.gaps
-                    )
+                    answer = replace(answer, episode=append_episode(episode, 0, writer_for(episode.shape)))
                 except TendonError as error:
                     answer = error
                 shutil.rmtree(part, ignore_errors=True)
             yield file, answer
 
 
-def _answer(file: Path, root: Path, options: Options) -> Answer:
+def _answer(file: Path, writer_for: Callable[[Shape], DatasetWriter], options: Options) -> Answer:
     try:
-        return convert(file, root, options)
+        return convert_into(file, writer_for, options)
     except TendonError as error:
         return error
+
+
+def _converted(file: Path, root: Path, options: Options) -> Answer:
+    """Does the same in another process, to a dataset of its own."""
+    return _answer(file, partial(DatasetWriter, root), options)

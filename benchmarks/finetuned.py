@@ -1,0 +1,62 @@
+"""What finetuning on teleoperated demonstrations changed: rows of what `recipes/teleop_finetune.sh` compared.
+
+Examples:
+  python benchmarks/finetuned.py outputs/teleop
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import harness
+from harness import Number, Value
+
+from tendon.evaluation.paired import mcnemar
+from tendon.evaluation.statistics import paired_difference, wilson
+
+COMPARED = {
+    "bundle": ("shipped", "finetuned"),
+    "told": ("shipped", "told where the camera is"),
+    "data": ("told where the camera is", "finetuned"),
+}
+"""Files of WORK to what A and B are in them."""
+
+
+def main() -> None:
+    """Adds the rows."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path, help="folder of the recipe")
+    harness.add_arguments(parser)
+    args = parser.parse_args()
+    bench = harness.begin(args, "recording/finetuned")
+    recorded = [json.loads(line) for line in (args.work / "episodes.jsonl").read_text().splitlines()]
+    good = [row for row in recorded if row["success"]]
+    minutes = sum(row["seconds"] for row in good) / 60
+    note = f"{len(good)} of {len(recorded)} teleoperated episodes succeeded, {minutes:.1f} min of demonstrations"
+    for name, (first, second) in COMPARED.items():
+        file = args.work / f"{name}.json"
+        if not file.is_file():
+            continue
+        found = json.loads(file.read_text())
+        families = dict.fromkeys(pair["a"]["family"] for pair in found["episodes"])
+        for family in (*families, "all"):
+            pairs = [pair for pair in found["episodes"] if family in (pair["a"]["family"], "all")]
+            bench.add({"A": first, "B": second, "family": family}, _values(pairs), note=note if family == "all" else "")
+
+
+def _values(pairs: list[dict[str, Any]]) -> dict[str, Value]:
+    first, second = ([pair[side]["success"] for pair in pairs] for side in ("a", "b"))
+    change = paired_difference(first, second)
+    return {
+        "A": wilson(sum(first), len(first)),
+        "B": wilson(sum(second), len(second)),
+        "B - A": Number(100 * change.difference, "points", 100 * change.lower, 100 * change.upper),
+        "p (McNemar)": Number(mcnemar(change.first, change.second)),
+    }
+
+
+if __name__ == "__main__":
+    main()
