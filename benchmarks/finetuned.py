@@ -29,6 +29,7 @@ def main() -> None:
     """Adds the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path, help="folder of the recipe")
+    parser.add_argument("--otherwise", default="", help="what was done otherwise than the recipe says")
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "recording/finetuned")
@@ -36,6 +37,7 @@ def main() -> None:
     good = [row for row in recorded if row["success"]]
     minutes = sum(row["seconds"] for row in good) / 60
     note = f"{len(good)} of {len(recorded)} teleoperated episodes succeeded, {minutes:.1f} min of demonstrations"
+    note += f"; {args.otherwise}" if args.otherwise else ""
     for name, (first, second) in COMPARED.items():
         file = args.work / f"{name}.json"
         if not file.is_file():
