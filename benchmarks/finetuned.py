@@ -53,8 +53,8 @@ def _values(pairs: list[dict[str, Any]]) -> dict[str, Value]:
     first, second = ([pair[side]["success"] for pair in pairs] for side in ("a", "b"))
     change = paired_difference(first, second)
     return {
-        "A": wilson(sum(first), len(first)),
-        "B": wilson(sum(second), len(second)),
+        "success of A": wilson(sum(first), len(first)),
+        "success of B": wilson(sum(second), len(second)),
         "B - A": Number(100 * change.difference, "points", 100 * change.lower, 100 * change.upper),
         "p (McNemar)": Number(mcnemar(change.first, change.second)),
     }
