@@ -28,6 +28,8 @@ from tendon.core.types import ActionChunk, Array, Command, Observation
 from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 
+WENT_BACK = Reason(Cause.CLOCK, "the clock went back")
+
 
 class Controller:
     """Executor, residual, filter and mode machine of one robot. Everything from one thread.
@@ -66,12 +68,10 @@ class Controller:
         self._homeward = HomeFollower(profile)
         self._deadman = Deadman()
         self._modes = ModeMachine()
-        self._reference = Reference(self._filter, self.period_ns)
+        self._reference = Reference(self._filter, self.period_ns, profile)
         self._settling = Settling(profile, held)
         self._rejections = Rejections(settings)
         self._late_in_a_row = 0
-        single = [name for each in profile.controllers if each.type == "forward_command" for name in each.joints]
-        self._single = np.array([profile.joint_names.index(name) for name in single], dtype=np.intp)
         self._standstill = Standstill(settings)
         self._feedback = Feedback(profile, self._standstill)
         self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
@@ -252,14 +252,9 @@ class Controller:
         if self._settling.under_way(self._feedback.now_ns):
             self._settling.sent = 0
         woke_ns = self._feedback.now_ns + late_ns
-        if before is None:
-            reason: Reason | None = Reason(Cause.LATE, "a command was too late to be sent, and none before it was sent")
-        else:
-            reason = self._standstill.begin(late_ns, woke_ns, before.rest_ns)
+        reason = self._standstill.miss(late_ns, woke_ns, before)
         if reason is not None:
-            self._standstill.end()
-            text = f"{reason.text} (a command was ready {late_ns * 1e-6:.0f} ms after its tick)"
-            self.stop(Reason(reason.cause, text))
+            self.stop(reason)
         self._reference.start(self._filter.position if before is None else before.position, woke_ns)
 
     def reset(self) -> None:
@@ -293,13 +288,12 @@ class Controller:
         off, moving = self._feedback.off(self._reference), self.mode.moving
         for reason in off:
             self._modes.stop(reason)
-        base: Array | None = None
-        target: Array | None = None
-        notes: tuple[str, ...] = ()
+        added: tuple[Array | None, Array | None, tuple[str, ...]] = (None, None, ())
         self._lead_home(now_ns)
         self._mind_deadman(now_ns)
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
-            base, target, notes = self._commit(now_ns)
+            added = self._commit(now_ns)
+        base, target, notes = added
         if not self._reference.moving() and not self._settling.under_way(now_ns):
             if self.mode is Mode.STOPPING and self._feedback.observation is not None:
                 self._settling.rested = self._feedback.observation.joint_position
@@ -309,7 +303,7 @@ class Controller:
             notes = (stop.text, *notes)
         newest = self._reference.newest
         found = self._feedback.held_back(self._reference, off) if moving else None
-        yielding = None if found is None else self._yield(found, notes)
+        yielding = None if found is None else self._reference.retreat(found, notes)
         command = yielding or (None if self.mode is Mode.LATCHED else self._command(notes))
         if command is not None:
             without = None if yielding is None else newest.stop.position[-1]
@@ -334,17 +328,6 @@ class Controller:
             self._settling.wait(now_ns, self._stops[1].rest_ns)
             self._reference.start(self._stops[1].position, now_ns)
         return tick
-
-    def _yield(self, found: Array, notes: tuple[str, ...]) -> Command | None:
-        """Returns a command that stops and comes back to (n,) where the robot was found; `None` when none can.
-
-        Joints that are moved by single positions, which hold no way, keep their place, and have to be at rest there.
-        """
-        stop = self._reference.newest.stop
-        if self._reference.moving(self._single) or stop.velocity[:, self._single].any():
-            return None
-        found[self._single] = stop.position[-1][self._single]
-        return self._reference.retreat(found, notes)
 
     def _quiet(self, note: str, position: Array, late: int = 0) -> Tick:
         """Returns a tick that commands nothing, with the robot at (n,) `position`; a stop is said before a note."""
@@ -372,10 +355,7 @@ class Controller:
         if back or late > self._settings.gap_ticks:
             # The robot follows its stop alone; where it is on it is not known, so nothing is sent before its end.
             rest_ns = self._reference.time_ns(self._reference.committed + int(self._reference.newest.stop.ticks[-1]))
-            if back:
-                reason: Reason | None = Reason(Cause.CLOCK, "the clock went back")
-            else:
-                reason = self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
+            reason = WENT_BACK if back else self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
             if reason is not None:
                 self._standstill.end()
                 self._modes.stop(reason)
@@ -406,19 +386,16 @@ class Controller:
         # After missed ticks the robot may be on the stop it holds before this can arrive: go the same way.
         passed = begin_ns < now_ns + self._arrival_ns
         motion, notes = (None, ()) if passed else self._target(due_ns)
-        plain: Array | None = None
-        target: Array | None = None
         if motion is None:
             self._reference.commit(None)
-        else:
-            if self._residual is not None and self._source is Source.POLICY and self.mode is Mode.RUNNING:
-                plain = motion[0]
-                base = self._executor.base(due_ns + self._delay_ns, motion)
-                motion = self._residual.correct(self._feedback.observation, base)
-                notes = (*notes, *self._residual.problems)
-            target = motion[0]
-            notes = (*notes, *self._reference.commit(*motion).reasons)
-        return plain, target, notes
+            return None, None, notes
+        plain: Array | None = None
+        if self._residual is not None and self._source is Source.POLICY and self.mode is Mode.RUNNING:
+            plain = motion[0]
+            base = self._executor.base(due_ns + self._delay_ns, motion)
+            motion = self._residual.correct(self._feedback.observation, base)
+            notes = (*notes, *self._residual.problems)
+        return plain, motion[0], (*notes, *self._reference.commit(*motion).reasons)
 
     def _target(self, due_ns: int) -> tuple[Motion | None, tuple[str, ...]]:
         """Returns the motion due, or why there is none."""

@@ -11,6 +11,7 @@ from tendon.control.filter import SafetyFilter, Verdict
 from tendon.control.stop import Stop
 from tendon.core.filter_input import LEAD_TICKS, FilterInput
 from tendon.core.types import Array, Command, Trajectory
+from tendon.robots.profile import RobotProfile
 
 ARRIVAL_PERIODS = 2.5
 """So many control periods after its tick a command may arrive and the robot does not notice: 1.5 until it is ready
@@ -25,10 +26,13 @@ class Reference:
     Args:
         safety_filter: makes the points.
         period_ns: between ticks.
+        profile: the robot.
     """
 
-    def __init__(self, safety_filter: SafetyFilter, period_ns: int) -> None:
+    def __init__(self, safety_filter: SafetyFilter, period_ns: int, profile: RobotProfile) -> None:
         self._filter, self._period_ns = safety_filter, period_ns
+        single = [name for each in profile.controllers if each.type == "forward_command" for name in each.joints]
+        self._single = np.array([profile.joint_names.index(name) for name in single], dtype=np.intp)
         self._points: deque[Verdict] = deque(maxlen=HISTORY_TICKS + LEAD_TICKS)
         self._inputs: list[FilterInput] = []
         self._reset_to: Array | None = None
@@ -70,8 +74,16 @@ class Reference:
         return self._points[-1]
 
     def retreat(self, goal: Array, reasons: tuple[str, ...]) -> Command | None:
-        """Returns the command of the tick with a stop that then comes to (n,) `goal`; `None` without a free way."""
-        stop = self._filter.retreat(self.newest.stop, goal)
+        """Returns the command of the tick with a stop that then comes to (n,) `goal`; `None` where none can.
+
+        Joints that are moved by single positions, which hold no way, keep their place, and have to be at rest there.
+        """
+        ends, single = self.newest.stop, self._single
+        if self.moving(single) or ends.velocity[:, single].any():
+            return None
+        goal = goal.copy()
+        goal[single] = ends.position[-1][single]
+        stop = self._filter.retreat(ends, goal)
         return None if stop is None else self.command(reasons, stop)
 
     def drain(self) -> tuple[FilterInput, ...]:

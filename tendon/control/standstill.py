@@ -82,6 +82,24 @@ class Standstill:
         self._until_ns = max(rest_ns, now_ns) + self._settle_ns
         return None
 
+    def miss(self, late_ns: int, now_ns: int, before: HeldStop | None) -> Reason | None:
+        """Takes a command that was ready too late to be sent; returns why the robot must not go on, if it must not.
+
+        Args:
+            late_ns: how long after its tick it was ready.
+            now_ns: when that was.
+            before: the stop of the command that the robot plays instead; `None` where none was sent.
+        """
+        if before is None:
+            reason: Reason | None = Reason(Cause.LATE, "a command was too late to be sent, and none before it was sent")
+        else:
+            reason = self.begin(late_ns, now_ns, before.rest_ns)
+        if reason is None:
+            return None
+        self.end()
+        text = f"{reason.text} (a command was ready {late_ns * 1e-6:.0f} ms after its tick)"
+        return Reason(reason.cause, text)
+
     def end(self) -> None:
         """Forgets the hold: the robot goes on, or is stopped for good."""
         self._until_ns = None
