@@ -346,11 +346,12 @@ class _Counting:
 
 
 class ClientSubject(Subject):
-    """Who looks on and asks: operator, reports, live view, survey, what tests watch and fake."""
+    """Who looks on and asks: operator, reports, live view, survey, calibration, what tests watch and fake."""
 
     def __init__(self, profile: RobotProfile) -> None:
         from tendon.graph.expectations import expected_topics
         from tendon.ros2_nodes.clients.frozen_cameras import FrozenCameras
+        from tendon.ros2_nodes.clients.guided_robot import WatchedRobot
         from tendon.ros2_nodes.clients.live_feed import LiveFeed
         from tendon.ros2_nodes.clients.operator import Operator
         from tendon.ros2_nodes.clients.surveyor import Surveyor
@@ -366,6 +367,7 @@ class ClientSubject(Subject):
         self._surveyor = surveyor
         self._witness = Witness(self.operator.node, profile)
         FrozenCameras(self.operator, profile)
+        WatchedRobot(self.operator, profile, [camera.name for camera in profile.cameras])
         super().__init__(self.operator.node, profile)
 
     def now_ns(self) -> int:
