@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,19 +91,24 @@ def rendered(bench: harness.Bench, count: int, simulator: str, zero_deg: tuple[f
         rows["tendon: camera and board alone"].append(trial.error(bare))
     rows |= {f"calibrateHandEye {method}": errors for method, errors in peers(trials).items()}
     for way, errors in rows.items():
-        mm, deg = np.array(errors).T
-        values: dict[str, harness.Value] = {
-            "mm, median": harness.Number(round(float(np.median(mm)), 3), "mm"),
-            "mm, largest": harness.Number(round(float(mm.max()), 3), "mm"),
-            "deg, median": harness.Number(round(float(np.median(deg)), 4), "deg"),
-            "deg, largest": harness.Number(round(float(deg.max()), 4), "deg"),
-        }
+        values = spread(errors)
         if way.startswith("tendon: zeros"):
             values["zeros, median of largest"] = harness.Number(round(float(np.median(zeros)), 4), "deg")
             values["rig, rms"] = harness.Number(round(float(np.median(pixels)), 3), "px")
             values["lens, rms"] = harness.Number(round(float(np.median(lens)), 3), "px")
         case = {"zeros off by": f"{zero_deg[0]:g} to {zero_deg[1]:g} deg", "way": way, "trials": str(count)}
         bench.add(case, values, claim="calibration/rendered")
+
+
+def spread(errors: Sequence[tuple[float, float]]) -> dict[str, harness.Value]:
+    """Returns median and largest of errors in mm and deg."""
+    mm, deg = np.array(errors).T
+    return {
+        "mm, median": harness.Number(round(float(np.median(mm)), 3), "mm"),
+        "mm, largest": harness.Number(round(float(mm.max()), 3), "mm"),
+        "deg, median": harness.Number(round(float(np.median(deg)), 4), "deg"),
+        "deg, largest": harness.Number(round(float(deg.max()), 4), "deg"),
+    }
 
 
 def pair(bench: harness.Bench, count: int) -> None:
@@ -115,12 +121,7 @@ def pair(bench: harness.Bench, count: int) -> None:
         errors += [mm_and_deg(found.cameras[name].change_to(place)) for name, place in true.cameras.items()]
         zeros.append(float(np.degrees(np.abs(found.zeros - true.zeros).max())))
         print(f"pair {seed + 1} of {count}", flush=True)
-    mm, deg = np.array(errors).T
-    values: dict[str, harness.Value] = {
-        "mm, median": harness.Number(round(float(np.median(mm)), 3), "mm"),
-        "mm, largest": harness.Number(round(float(mm.max()), 3), "mm"),
-        "deg, median": harness.Number(round(float(np.median(deg)), 4), "deg"),
-        "deg, largest": harness.Number(round(float(deg.max()), 4), "deg"),
+    values = spread(errors) | {
         "zeros, median of largest": harness.Number(round(float(np.median(zeros)), 4), "deg"),
     }
     bench.add({"rig": "two arms, three cameras, four boards", "trials": str(count)}, values, claim="calibration/pair")

@@ -26,6 +26,7 @@ from pathlib import Path
 import harness
 from rigs.value import CELLS, Outcome, outcomes
 
+from tendon.core.json_lines import json_lines_so_far
 from tendon.evaluation.statistics import wilson
 
 FIRST_SEED = 200_000
@@ -36,8 +37,8 @@ Key = tuple[int, str, str]
 def read(file: Path) -> dict[Key, list[Outcome]]:
     """Returns what is there, by rig and cell."""
     found: dict[Key, list[Outcome]] = {}
-    for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
-        each = Outcome(**json.loads(line))
+    for values in json_lines_so_far(file):
+        each = Outcome(**values)
         found.setdefault((each.rig, each.off, each.known), []).append(each)
     return found
 

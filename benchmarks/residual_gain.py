@@ -25,6 +25,7 @@ from residual import random_graph
 
 from tendon.cli.seeds import parse_seeds
 from tendon.control.residual.space import ResidualSpace
+from tendon.core.json_lines import json_lines_so_far
 from tendon.evaluation.episode import Setting
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
@@ -106,8 +107,7 @@ class Scenes:
 def kept(path: Path, seeds: list[int], run: Callable[[list[int]], Outcomes], what: str) -> list[bool]:
     """Returns the outcomes of scenes, running those that a file does not have yet."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    known = {int(row["seed"]): bool(row["success"]) for row in map(json.loads, lines)}
+    known = {int(row["seed"]): bool(row["success"]) for row in json_lines_so_far(path)}
     left = [seed for seed in seeds if seed not in known]
     with path.open("a", encoding="utf-8") as file, harness.progress_bar() as bar:
         shown = bar.add_task(what, total=len(left))

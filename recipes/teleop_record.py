@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
 
 from tendon.cli.progress import CountingBar  # noqa: E402
+from tendon.core.json_lines import json_lines_so_far  # noqa: E402
 from tendon.core.paths import share_folder  # noqa: E402
 from tendon.graph import topics  # noqa: E402
 from tendon.graph.domain import free_domain  # noqa: E402
@@ -62,7 +63,7 @@ def main() -> None:
     work, log = args.work.resolve(), args.work.resolve() / "episodes.jsonl"
     work.mkdir(parents=True, exist_ok=True)
     robot = moved_camera(work / "robot")
-    rows: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+    rows: list[dict[str, Any]] = json_lines_so_far(log)
     if sum(row["success"] for row in rows) < args.episodes:
         record(work, robot, rows, args.episodes, time.monotonic() + args.for_s)
     good = [row["file"] for row in rows if row["success"]]

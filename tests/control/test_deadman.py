@@ -68,6 +68,19 @@ def hand() -> Hand:
     return hand
 
 
+def leads_only_after_a_press(hand: Hand, ticks: int) -> None:
+    """The hold of before leads nothing, a new press leads on from where the robot is."""
+    robot = hand.robot
+    for _ in range(ticks):
+        assert hand.send() is Placement.RELEASED
+        robot.tick()
+    assert not robot.velocities[-1].any()
+    hand.press()
+    hand.way = robot.positions[-1][0] - HOME[0]
+    hand.lead(20)
+    assert robot.velocities[-1][0] > 0.3
+
+
 def test_silence_brakes_within_150_ms_and_the_same_hold_moves_it_no_more(hand: Hand) -> None:
     robot, last_ns = hand.robot, hand.sent_ns
     for _ in range(60):
@@ -119,14 +132,7 @@ def test_a_hold_of_the_safety_monitor_ends_that_of_the_hand(hand: Hand) -> None:
         robot.tick()
     assert not robot.velocities[-1].any()
     robot.controller.set_speed_scale(1.0)
-    for _ in range(5):
-        assert hand.send() is Placement.RELEASED
-        robot.tick()
-    assert not robot.velocities[-1].any()
-    hand.press()
-    hand.way = robot.positions[-1][0] - HOME[0]
-    hand.lead(20)
-    assert robot.velocities[-1][0] > 0.3
+    leads_only_after_a_press(hand, 5)
 
 
 def test_a_press_while_the_robot_still_comes_to_its_start_does_not_count() -> None:
@@ -153,14 +159,7 @@ def test_a_hold_from_before_somebody_else_led_the_robot_does_not_lead_it_back(ha
         hand.send()
         robot.tick()
     robot.controller.select(Source.TELEOP)
-    for _ in range(60):
-        assert hand.send() is Placement.RELEASED
-        robot.tick()
-    assert not robot.velocities[-1].any()
-    hand.press()
-    hand.way = robot.positions[-1][0] - HOME[0]
-    hand.lead(20)
-    assert robot.velocities[-1][0] > 0.3
+    leads_only_after_a_press(hand, 60)
 
 
 def test_the_press_that_takes_over_from_a_policy_counts() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.core.json_lines import read_json_lines
+from tendon.core.json_lines import json_lines_so_far, read_json_lines
 
 LINES = [{"head": 1}, {"number": 0, "text": "ä\u2028"}, [1, 2]]
 WHOLE = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in LINES)
@@ -33,3 +33,15 @@ def test_what_is_damaged_elsewhere_is_refused_and_kept(data: bytes, tmp_path: Pa
     with pytest.raises(ValueError):
         read_json_lines(file)
     assert file.read_bytes() == data
+
+
+def test_a_log_that_has_hardly_begun_has_no_lines_so_far(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    assert json_lines_so_far(file) == [] and not file.exists()
+    for data, found in ((b"", []), (b'{"a', []), (b'{"a": 1}\n{"b', [{"a": 1}])):
+        file.write_bytes(data)
+        assert json_lines_so_far(file) == found
+        assert file.read_bytes() == data[: data.rfind(b"\n") + 1]
+    file.write_bytes(b"no json\n")
+    with pytest.raises(ValueError):
+        json_lines_so_far(file)
