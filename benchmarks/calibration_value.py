@@ -2,8 +2,8 @@
 
 Each rig is drawn from its number: zeros of the joints that a camera can tell, which are all of the arm but the first
 and the last, off by 1 to 3 deg; both cameras 2 to 5 cm and 5 deg from where the profile mounts them. Each is calibrated
-from rendered pictures of the camera in its hand, and the policy reads the file that comes of it. Cameras stay where
-they are.
+from rendered pictures of both cameras, and the policy reads the file that comes of it: its zeros, and where its cameras
+are, since the bundle tells from where they saw in training. Cameras stay where they are.
 
 Episodes are kept in a file as they end, so that a run that was stopped goes on; rows are written when all are there.
 
@@ -92,7 +92,7 @@ def main() -> None:
     for off, known in CELLS:
         cell = [each for rig in range(args.rigs) for each in have[rig, off, known]]
         good = wilson(sum(each.success for each in cell), len(cell))
-        bench.add({"off": off, "known of the zeros": known}, {"success": good})
+        bench.add({"off": off, "known": known}, {"success": good})
 
 
 if __name__ == "__main__":

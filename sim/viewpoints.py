@@ -11,7 +11,7 @@ from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 from tendon.robots.tool import TOOL_DOWN
 from tendon.robots.urdf import read_urdf
-from tendon.sim.cameras import focal_length, mount_of
+from tendon.sim.cameras import calibrated_mount, focal_length
 from tendon.sim.engine import camera_axes
 
 
@@ -37,7 +37,7 @@ def viewpoints(profile: RobotProfile) -> dict[str, Viewpoint]:
     found = {}
     home, urdf = profile.vector("home"), read_urdf(profile.urdf)
     for camera in profile.cameras:
-        mount = mount_of(profile, camera)
+        mount = calibrated_mount(profile, camera)
         eye, at, up = (np.array(each) for each in (mount.position, mount.looks_at, mount.up))
         moving = set(urdf.moved_by(mount.link))
         tools = (k for k, gripper in enumerate(profile.grippers) if moving & set(profile.groups[gripper.group]))

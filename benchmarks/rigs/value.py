@@ -13,7 +13,14 @@ from tendon.calibration.boards.detect import detect
 from tendon.calibration.cameras.intrinsics import calibrate_intrinsics
 from tendon.calibration.motion.plan import plan_views
 from tendon.calibration.results.file import write_record
-from tendon.calibration.results.record import CalibrationRecord, JointRecord, record_of, without_cameras
+from tendon.calibration.results.record import (
+    CalibrationRecord,
+    CameraRecord,
+    JointRecord,
+    Place,
+    record_of,
+    without_cameras,
+)
 from tendon.calibration.results.report import faults
 from tendon.calibration.rig.parts import View
 from tendon.calibration.rig.solve import solve
@@ -25,28 +32,29 @@ from tendon.demo.calibration.story import lens_views
 from tendon.demo.calibration.world import RigWorld
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.runner import Runner
-from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.places import find_bundle
 from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.inference.virtual_cameras import with_views
 from tendon.robots.profile import RobotProfile, load_profile, profile_file
 from tendon.robots.profile_edit import name_calibration
 from tendon.robots.simulated_parts import Mount
 from tendon.sim.backend import SimBackend
 from tendon.sim.tabletop.suite import TABLETOP
 
-ROBOT, BUNDLE, CAMERA = "panda", "bundles/tabletop", "wrist"
+ROBOT, BUNDLE = "panda", "bundles/tabletop"
 VIEWS, LENS_VIEWS, SPARE = 16, 14, 8
+PLANE_M = 0.02
+"""Over which pictures are redrawn: the middle of most items."""
 ORDINARY = Flaws(blur_px=0.6, noise=3.0, gain=0.95)
 DELAY_NS = 50_000_000
 OFF = ("nothing", "zeros", "cameras", "zeros and cameras")
 KNOWN = ("nothing", "calibration", "truth")
-"""What control and policy know of the zeros."""
-CELLS = (
-    ("nothing", "nothing"),
-    *((off, known) for off in ("zeros", "zeros and cameras") for known in KNOWN),
-    ("cameras", "nothing"),
-)
-"""Of what is off, and what is known of it. No part of the policy uses where a camera is, so nothing can be known."""
+"""What control and policy know of the robot."""
+CELLS = (("nothing", "nothing"), *((off, known) for off in OFF[1:] for known in KNOWN))
+"""Of what is off, and what is known of it."""
+LITTLE = tuple(tuple(1e-12 * (row == column) for column in range(6)) for row in range(6))
+"""Covariance of what is known as it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,23 +72,19 @@ class Outcome:
 def outcomes(rig: int, seeds: Sequence[int], cells: Sequence[tuple[str, str]], folder: Path) -> list[Outcome]:
     """Returns an outcome for each scene and cell of a rig, which is calibrated first, unless it was before."""
     plain = load_profile(ROBOT)
-    true = draw_rig(plain, np.random.default_rng(rig))
-    known = {"nothing": plain, **_calibrated(rig, true, folder)}
-    policies = {
-        name: BundlePolicy(load_bundle(find_bundle(BUNDLE)), profile, threads=1) for name, profile in known.items()
-    }
+    drawn = draw_rig(plain, np.random.default_rng(rig))
     found = []
-    for moved in (False, True):
-        mine = [(off, knows) for off, knows in cells if ("cameras" in off) is moved]
-        if not mine:
-            continue
-        backend = SimBackend(TABLETOP.world(_with_cameras(plain, true) if moved else plain))
+    for off in dict.fromkeys(off for off, _ in cells):
+        true = _off(drawn, off)
+        known = {"nothing": plain, **_calibrated(rig, off, true, folder)} if off != "nothing" else {"nothing": plain}
+        backend = SimBackend(TABLETOP.world(_with_cameras(plain, true)))
+        backend.joint_zero = true.zeros
         try:
-            for off, knows in mine:
-                runner = Runner(backend, policies[knows], TABLETOP.load_environment(), profile=known[knows])
-                backend.joint_zero = true.zeros if "zeros" in off else np.zeros_like(true.zeros)
+            for knows in (knows for each, knows in cells if each == off):
+                policy = BundlePolicy(_bundle(plain), known[knows], threads=1)
+                runner = Runner(backend, policy, TABLETOP.load_environment(), profile=known[knows])
                 for seed in seeds:
-                    policies[knows].reseed(seed)
+                    policy.reseed(seed)
                     episode: Episode = runner.run(TABLETOP.scene(plain, seed), Setting(delay_ns=DELAY_NS))
                     found.append(
                         Outcome(rig=rig, seed=seed, off=off, known=knows, success=episode.success, stop=episode.stop)
@@ -90,17 +94,25 @@ def outcomes(rig: int, seeds: Sequence[int], cells: Sequence[tuple[str, str]], f
     return found
 
 
-def _calibrated(rig: int, true: TrueRig, folder: Path) -> dict[str, RobotProfile]:
-    """Returns the robot with what pictures tell of its zeros, and with the zeros as they are."""
-    files = {name: folder / f"{rig:03d}-{name}" / "profile.yaml" for name in KNOWN[1:]}
+def _off(true: TrueRig, off: str) -> TrueRig:
+    """Returns a rig of which only a part is off."""
+    cameras = {name: replace(each, place=true.nominal.cameras[name]) for name, each in true.cameras.items()}
+    return replace(
+        true,
+        cameras=true.cameras if "cameras" in off else cameras,
+        zeros=true.zeros if "zeros" in off else np.zeros_like(true.zeros),
+    )
+
+
+def _calibrated(rig: int, off: str, true: TrueRig, folder: Path) -> dict[str, RobotProfile]:
+    """Returns the robot with what pictures tell of it, and with what is so."""
+    files = {name: folder / f"{rig:03d}-{off.replace(' ', '-')}-{name}" / "profile.yaml" for name in KNOWN[1:]}
     for name, file in files.items():
         if file.is_file():
             continue
         shutil.copytree(profile_file(ROBOT).parent, file.parent, dirs_exist_ok=True)
         if name == "truth":
-            names = true.nominal.rig.profile.joint_names
-            zeros = {joint: JointRecord(zero=float(true.zeros[names.index(joint)]), deviation=1e-6) for joint in names}
-            record = without_cameras(ROBOT, zeros)
+            record = _truth(true)
         else:
             record = _record(rig, true)
         write_record(record, file.parent / "calibration.yaml")
@@ -108,39 +120,82 @@ def _calibrated(rig: int, true: TrueRig, folder: Path) -> dict[str, RobotProfile
     return {name: load_profile(file) for name, file in files.items()}
 
 
+def _bundle(plain: RobotProfile) -> Bundle:
+    """Returns the shipped bundle, which tells then from where its cameras saw in training."""
+    bundle = load_bundle(find_bundle(BUNDLE))
+    return replace(
+        bundle, manifest=replace(bundle.manifest, cameras=with_views(bundle.manifest.cameras, plain, PLANE_M))
+    )
+
+
+def _truth(true: TrueRig) -> CalibrationRecord:
+    """Returns a calibration that says what is."""
+    names = true.nominal.rig.profile.joint_names
+    zeros = {joint: JointRecord(zero=float(true.zeros[names.index(joint)]), deviation=1e-6) for joint in names}
+    cameras = {}
+    for name, camera in true.cameras.items():
+        model = camera.model
+        cameras[name] = CameraRecord(
+            lens=model.lens,
+            width=model.width,
+            height=model.height,
+            focal=tuple(model.focal.tolist()),
+            centre=tuple(model.centre.tolist()),
+            distortion=tuple(model.distortion.tolist()),
+            place=Place(
+                link=camera.link,
+                translation=tuple(camera.place.translation.tolist()),
+                rotation=camera.place.quaternion,
+                covariance=LITTLE,
+            ),
+            rms_px=0.0,
+            views=0,
+            with_zeros=((0.0,) * len(zeros),) * 6,
+        )
+    return replace(without_cameras(ROBOT, zeros), cameras=cameras)
+
+
 def _record(rig: int, true: TrueRig) -> CalibrationRecord:
-    """Returns what pictures of the camera in the hand tell: lens, place and zeros."""
+    """Returns what rendered pictures tell: lenses, places and zeros."""
     rng = np.random.default_rng(1000 + rig)
-    only, board = {CAMERA: true.cameras[CAMERA]}, true.boards[0]
-    world = RigWorld(true.nominal.rig.profile, only, (board,), true.zeros, "mujoco", rig)
+    nominal = true.nominal.rig
+    world = RigWorld(nominal.profile, true.cameras, true.boards, true.zeros, "mujoco", rig)
     world.flaws = ORDINARY
     try:
-        lens = calibrate_intrinsics(board.board, lens_views(world, CAMERA, rng, LENS_VIEWS))
-        camera = replace(
-            true.nominal.rig.camera(CAMERA), model=lens.model, refine=True, lens_covariance=lens.covariance
+        lenses = {
+            name: calibrate_intrinsics(true.boards[0].board, lens_views(world, name, rng, LENS_VIEWS))
+            for name in true.cameras
+        }
+        cameras = tuple(
+            replace(each, model=lenses[each.name].model, refine=True, lens_covariance=lenses[each.name].covariance)
+            for each in nominal.cameras
         )
-        asked = replace(
-            true.nominal.rig, cameras=(camera,), boards=tuple(b for b in true.nominal.rig.boards if b.name == "table")
-        )
+        asked = replace(nominal, cameras=cameras)
         planned = replace(
             true.nominal,
             rig=asked,
-            cameras={CAMERA: only[CAMERA].place},
-            boards={"table": board.place},
+            cameras={name: camera.place for name, camera in true.cameras.items()},
+            boards={each.board.name: each.place for each in true.boards},
             zeros=true.zeros,
-            models={CAMERA: lens.model},
+            models={name: lens.model for name, lens in lenses.items()},
         )
         views: list[View] = []
         for pose in plan_views(planned, lambda joints: True, VIEWS + SPARE, rig):
             world.put(pose)
-            try:
-                corners = detect(board.board, world.take(CAMERA))
-            except CalibrationError:
-                continue  # a hand before the board
-            views.append(View(camera=CAMERA, board="table", joints=pose, found=corners, name=str(len(views))))
+            for camera in cameras:
+                picture = world.take(camera.name)
+                for board in asked.boards:
+                    try:
+                        corners = detect(board.board, picture)
+                    except CalibrationError:
+                        continue  # out of the picture, or a hand before it
+                    name = f"{len(views)}"
+                    views.append(
+                        View(camera=camera.name, board=board.board.name, joints=pose, found=corners, name=name)
+                    )
     finally:
         world.close()
-    found = solve(asked, views[:VIEWS])
+    found = solve(asked, views)
     if wrong := faults(found):
         raise CalibrationError(f"rig {rig}: {'; '.join(wrong)}")
     return record_of(found, "good")

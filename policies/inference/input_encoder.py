@@ -12,9 +12,11 @@ from tendon.policies.adapter.adapter import Adapter
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.engines.loading import Tensor
 from tendon.policies.inference.prompt import Prompt
+from tendon.policies.inference.virtual_cameras import VirtualCameras
 from tendon.policies.spec.history import History
 from tendon.policies.spec.manifest import CameraInput, InstructionInput, PromptInput
 from tendon.policies.spec.tokens import Tokenizer
+from tendon.robots.profile import RobotProfile
 
 
 class InputEncoder:
@@ -23,10 +25,15 @@ class InputEncoder:
     Args:
         bundle: of the policy.
         adapter: turns joints to its state.
+        profile: the robot, whose cameras may be elsewhere than those of training.
+
+    Raises:
+        MismatchError: see `VirtualCameras`.
     """
 
-    def __init__(self, bundle: Bundle, adapter: Adapter) -> None:
+    def __init__(self, bundle: Bundle, adapter: Adapter, profile: RobotProfile) -> None:
         self._manifest = manifest = bundle.manifest
+        self._cameras = VirtualCameras(manifest.cameras, profile)
         self._adapter = adapter
         self._mean, self._std = np.array(manifest.state_mean), np.array(manifest.state_std)
         reads = manifest.instruction
@@ -53,7 +60,7 @@ class InputEncoder:
         seen = self._history.seen(observation, range(1 - self._manifest.history, 1))
         feeds: dict[str, Tensor] = {}
         for camera in self._manifest.cameras:
-            frames = [each.images[camera.name].pixels for each in seen]
+            frames = [self._cameras.pixels(each, camera.name) for each in seen]
             feeds[f"image_{camera.name}"] = frames[0][None] if len(frames) == 1 else np.stack(frames)
         states = np.array([self._adapter.state(each.joint_position, each.joint_velocity) for each in seen])
         feeds["state"] = ((states - self._mean) / self._std).astype(np.float32)

@@ -75,7 +75,8 @@ class BundlePolicy:
         ConfigError: the engine does not start, or the bundle does not support the continuation.
         MissingDependencyError: the engine is not installed.
         IntegrityError: a graph does not load.
-        MismatchError: bundle and profile, or graph and bundle, do not agree.
+        MismatchError: bundle and profile, or graph and bundle, do not agree, or a camera is too far from where the
+            bundle was trained to see from.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class BundlePolicy:
         self._manifest, self.digest = manifest, bundle.digest
         self._home = profile.vector("home")
         self._adapter = Adapter(manifest, profile)
-        self._encoder = InputEncoder(bundle, self._adapter)
+        self._encoder = InputEncoder(bundle, self._adapter, profile)
         self._steering = Steering(manifest.steering)
         self._action_mean, self._action_std = np.array(manifest.action.mean), np.array(manifest.action.std)
         self.last: Inference | None = None

@@ -20,6 +20,7 @@ from tendon.policies.spec.sampling import SCHEDULES, Denoiser
 from tendon.policies.spec.spaces import ActionSpace, StateItem
 from tendon.policies.spec.steering import SteeringInput
 from tendon.policies.spec.tokens import PAD, UNKNOWN, words
+from tendon.robots.camera_view import CameraView
 
 FORMAT: Literal[2] = 2
 MODEL_FILE = "policy.onnx"
@@ -44,11 +45,22 @@ class Continuation(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class CameraInput:
-    """A camera the policy sees, and the image size [px] it was trained at."""
+    """A camera the policy sees.
+
+    Attributes:
+        name: in the profile.
+        width: of its pictures in training [px].
+        height: likewise.
+        trained_view: from where they were seen, through what lens: pictures of a robot whose calibration knows the
+            camera are redrawn as if seen from there. `None` takes pictures as they come.
+        plane_m: height above the base frame of the plane over which they are redrawn [m]: of the middle of things.
+    """
 
     name: Text
     width: Count
     height: Count
+    trained_view: CameraView | None = None
+    plane_m: Annotated[float, Range(least=-2, most=2, unit="m")] = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self, "camera")
@@ -222,6 +234,9 @@ def manifest_mapping(manifest: Manifest) -> dict[str, Any]:
     plain = _plain(asdict(manifest))
     for key in ("state", "action"):
         plain[key] = _said(plain[key])
+    for camera in plain["cameras"]:
+        if camera["trained_view"] is None:
+            del camera["trained_view"], camera["plane_m"]
     order = ("format", "name", "robot", "tool_frame", "joint_names", "made_for", "model", "denoiser", "files")
     if plain["denoiser"] is None:
         del plain["denoiser"]

@@ -1,6 +1,7 @@
 """The calibration that a profile names: a YAML file, known by the digest of its values.
 
-What is in it is `tendon.calibration`'s; here is what the kinematics of a robot, and thereby the filter, take from it.
+What is in it is `tendon.calibration`'s; here is what a robot takes from it: its zeros (kinematics, and
+thereby the filter, count them), its latencies, and from where its cameras see.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tendon.core.checks import check_number, closest
+from tendon.core.checks import check_count, check_number, closest
+from tendon.core.config import build
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.yaml_text import parse_yaml
+from tendon.robots.camera_view import CameraView
 
 FORMAT = 1
 """Of the files that `tendon calibrate` writes, under `format`; a file without one is none of them."""
@@ -129,15 +132,57 @@ def read_latencies(file: Path, robot: str) -> Latencies:
     if "format" not in values:
         return Latencies()
     _check_own(values, where, robot)
-    cameras = values.get("cameras", {})
-    if not isinstance(cameras, Mapping) or not all(isinstance(each, Mapping) for each in cameras.values()):
-        raise ConfigError(f"{where} cameras is {cameras!r}, must be a mapping of mappings; calibrate again")
-    found = {str(name): each["latency_s"] for name, each in cameras.items() if each.get("latency_s") is not None}
+    cameras = _cameras(values, where)
+    found = {name: each["latency_s"] for name, each in cameras.items() if each.get("latency_s") is not None}
     command = values.get("command_latency_s", 0.0)
     for name, value in found.items():
         check_number(f"{where} cameras {name} latency_s", value, least=-MAX_LATENCY_S, most=MAX_LATENCY_S)
     check_number(f"{where} command_latency_s", command, least=0, most=MAX_LATENCY_S)
     return Latencies(cameras=found, command=float(command))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedCamera:
+    """A camera as a calibration found it, and the size of the pictures that told [px]."""
+
+    view: CameraView
+    width: int
+    height: int
+
+
+def read_cameras(file: Path, robot: str) -> dict[str, CalibratedCamera]:
+    """Returns the cameras of a calibration by name; one that is not of `tendon calibrate` has none.
+
+    Raises:
+        ConfigError: it cannot be read, is of another format, or what it says of a camera is no view.
+        MismatchError: it is of another robot.
+        IntegrityError: it was changed after it was written.
+    """
+    values, where = read_calibration(file), f"calibration {file}"
+    if "format" not in values:
+        return {}
+    _check_own(values, where, robot)
+    found = {}
+    for name, each in _cameras(values, where).items():
+        place = each.get("place")
+        said = (
+            {key: place.get(key) for key in ("link", "translation", "rotation")} if isinstance(place, Mapping) else {}
+        )
+        said |= {key: each[key] for key in ("focal", "centre", "lens", "distortion") if key in each}
+        sizes = [each.get(key) for key in ("width", "height")]
+        for size in sizes:
+            check_count(f"{where} cameras {name} size", size)
+        width, height = map(int, sizes)  # type: ignore[arg-type]
+        view = build(CameraView, f"{where} cameras {name}", said)
+        found[name] = CalibratedCamera(view=view, width=width, height=height)
+    return found
+
+
+def _cameras(values: Mapping[str, Any], where: str) -> dict[str, Mapping[str, Any]]:
+    cameras = values.get("cameras", {})
+    if not isinstance(cameras, Mapping) or not all(isinstance(each, Mapping) for each in cameras.values()):
+        raise ConfigError(f"{where} cameras is {cameras!r}, must be a mapping of mappings; calibrate again")
+    return {str(name): each for name, each in cameras.items()}
 
 
 def _check_own(values: Mapping[str, Any], where: str, robot: str) -> None:

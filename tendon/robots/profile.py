@@ -16,7 +16,7 @@ from tendon.core.fields import FileName, Names, Range, RosName, Text, check_fiel
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
-from tendon.robots.calibration import Latencies, joint_zeros, read_latencies
+from tendon.robots.calibration import CalibratedCamera, Latencies, joint_zeros, read_cameras, read_latencies
 from tendon.robots.profile_parts import (
     MAX_HZ,
     MIN_CONTROL_HZ,
@@ -257,6 +257,15 @@ class RobotProfile:
             ConfigError, IntegrityError: as `zeros`.
         """
         return Latencies() if self.calibration is None else read_latencies(self.calibration, self.name)
+
+    @property
+    def calibrated_cameras(self) -> dict[str, CalibratedCamera]:
+        """Cameras as the calibration has them, by name; those that it does not know are not there.
+
+        Raises:
+            ConfigError, IntegrityError: as `zeros`.
+        """
+        return {} if self.calibration is None else read_cameras(self.calibration, self.name)
 
     @property
     def uncalibrated(self) -> RobotProfile:

@@ -51,7 +51,7 @@ def test_a_chunk_is_where_the_tool_and_the_fingers_were_sent_from_then_on() -> N
 
 def test_a_recorded_frame_is_to_the_policy_what_it_is_given_in_the_graph() -> None:
     frames = moving(40)
-    encoder = InputEncoder(BUNDLE, Adapter(BUNDLE.manifest, PROFILE))
+    encoder = InputEncoder(BUNDLE, Adapter(BUNDLE.manifest, PROFILE), PROFILE)
     mean, std = np.array(BUNDLE.manifest.state_mean), np.array(BUNDLE.manifest.state_std)
     for frame, learned in zip(frames, labelled(Memory([frames])), strict=True):
         images = {name: Image(stamp_ns=frame.stamp_ns, pixels=pixels) for name, pixels in frame.images.items()}
