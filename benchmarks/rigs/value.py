@@ -43,7 +43,7 @@ from tendon.sim.backend import SimBackend
 from tendon.sim.tabletop.suite import TABLETOP
 
 ROBOT, BUNDLE = "panda", "bundles/tabletop"
-VIEWS, LENS_VIEWS, SPARE = 16, 14, 8
+VIEWS, LENS_VIEWS = 36, 14
 PLANE_M = 0.02
 """Over which pictures are redrawn: the middle of most items."""
 ORDINARY = Flaws(blur_px=0.6, noise=3.0, gain=0.95)
@@ -180,7 +180,7 @@ def _record(rig: int, true: TrueRig) -> CalibrationRecord:
             models={name: lens.model for name, lens in lenses.items()},
         )
         views: list[View] = []
-        for pose in plan_views(planned, lambda joints: True, VIEWS + SPARE, rig):
+        for pose in plan_views(planned, lambda joints: True, VIEWS, rig):
             world.put(pose)
             for camera in cameras:
                 picture = world.take(camera.name)

@@ -18,7 +18,8 @@ from tendon.core.checks import closest
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.types import Array, Observation
 from tendon.policies.spec.manifest import CameraInput
-from tendon.robots.camera_view import CameraView, view_of_mount
+from tendon.robots.camera_optics import project, rays, view_of_mount
+from tendon.robots.camera_view import CameraView
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 from tendon.robots.urdf import read_urdf
@@ -109,7 +110,7 @@ class _Redrawn:
         self._lens_counts = resized is not None
         self._real = resized or found.view.with_lens(self._trained)
         self._plane_m = camera.plane_m
-        self._rays = self._trained.rays(*self._size)
+        self._rays = rays(self._trained, *self._size)
         self._links = [self._link(view, camera.name, profile) for view in (self._trained, self._real)]
         self._still = self._map(profile.vector("home")) if self._links == [None, None] else None
 
@@ -141,7 +142,7 @@ class _Redrawn:
         reach = np.full(len(ways), FAR_M)
         np.divide(abs(self._plane_m - eye[2]), falls, out=reach, where=falls > 1e-6)
         points = eye + ways * np.minimum(reach, FAR_M)[:, None]
-        pixels = self._real.project((points - real_eye) @ real_turn).reshape(*self._size[::-1], 2)
+        pixels = project(self._real, (points - real_eye) @ real_turn).reshape(*self._size[::-1], 2)
         columns, rows = np.nan_to_num(pixels, nan=-1e4).clip(-1e4, 1e4).astype(np.float32).transpose(2, 0, 1)
         return np.ascontiguousarray(columns), np.ascontiguousarray(rows)
 

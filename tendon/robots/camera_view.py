@@ -6,15 +6,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import cv2
 import numpy as np
-import pinocchio as pin
 
 from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
 from tendon.core.fields import Text, check_fields
 from tendon.core.types import Array
-from tendon.robots.simulated_parts import Mount
 
 DISTORTION = {"pinhole": (0, 5), "fisheye": (4,)}
 """How many numbers a lens has: k1, k2, p1, p2, k3, or none; k1 to k4."""
@@ -62,7 +59,9 @@ class CameraView:
     @property
     def axes(self) -> Array:
         """(3, 3) right, down and forward as columns, in the link's frame."""
-        return np.asarray(pin.Quaternion(np.array(self.rotation) / math.hypot(*self.rotation)).matrix())
+        x, y, z, w = np.array(self.rotation) / math.hypot(*self.rotation)
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        return np.asarray(np.eye(3) + 2 * w * cross + 2 * cross @ cross)
 
     def resized(self, width: int, height: int, to_width: int, to_height: int) -> CameraView | None:
         """Returns the view in pictures of another size [px]; `None` where that has another shape."""
@@ -76,46 +75,3 @@ class CameraView:
     def with_lens(self, other: CameraView) -> CameraView:
         """Returns a view from the same place through the lens of another one."""
         return replace(self, focal=other.focal, centre=other.centre, lens=other.lens, distortion=other.distortion)
-
-    def rays(self, width: int, height: int) -> Array:
-        """Returns (height * width, 3) where each pixel looks, z = 1, in the camera's frame, row by row."""
-        columns, rows = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
-        pixels = np.stack([columns.ravel(), rows.ravel()], axis=1)[:, None]
-        undistort = cv2.fisheye.undistortPoints if self.lens == "fisheye" else cv2.undistortPoints
-        flat = undistort(pixels, self._matrix, np.array(self.distortion or (0.0,) * 5)).reshape(-1, 2)
-        return np.concatenate([flat, np.ones((len(flat), 1))], axis=1)
-
-    def project(self, points: Array) -> Array:
-        """Returns (k, 2) where (k, 3) points of the camera's frame [m] are seen [px]; NaN for those behind it."""
-        ahead = points[:, 2] > 1e-6
-        safe = np.where(ahead[:, None], points, (0.0, 0.0, 1.0))
-        if self.lens == "pinhole" and not any(self.distortion):  # most are, and this is asked at every inference
-            pixels = safe[:, :2] / safe[:, 2:] * self.focal + self.centre
-        else:
-            zero, lens = np.zeros(3), np.array(self.distortion or (0.0,) * 5)
-            seen = cv2.fisheye.projectPoints if self.lens == "fisheye" else cv2.projectPoints
-            pixels = np.asarray(seen(np.ascontiguousarray(safe)[:, None], zero, zero, self._matrix, lens)[0])
-        return np.where(ahead[:, None], pixels.reshape(-1, 2), np.nan)
-
-    @property
-    def _matrix(self) -> Array:
-        (fx, fy), (cx, cy) = self.focal, self.centre
-        return np.array([[fx, 0.0, cx], [0.0, fy, cy], [0.0, 0.0, 1.0]])
-
-
-def view_of_mount(mount: Mount, width: int, height: int) -> CameraView:
-    """Returns the view of a simulated camera with pictures of a size [px]."""
-    eye, at, up = (np.array(each, dtype=np.float64) for each in (mount.position, mount.looks_at, mount.up))
-    forward = (at - eye) / np.linalg.norm(at - eye)
-    right = np.cross(forward, up)
-    right /= np.linalg.norm(right)
-    axes = np.stack([right, np.cross(forward, right), forward], axis=1)
-    focal = height / 2 / math.tan(math.radians(mount.vertical_deg) / 2)
-    return CameraView(
-        link=mount.link,
-        translation=tuple(eye.tolist()),
-        rotation=tuple(np.asarray(pin.Quaternion(axes).coeffs()).tolist()),
-        focal=(focal, focal),
-        centre=((width - 1) / 2, (height - 1) / 2),
-        distortion=mount.distortion,
-    )

@@ -18,7 +18,8 @@ from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.types import Array, Image, Observation
 from tendon.policies.inference.virtual_cameras import VirtualCameras, with_views
 from tendon.policies.spec.manifest import CameraInput
-from tendon.robots.camera_view import CameraView, view_of_mount
+from tendon.robots.camera_optics import rays, view_of_mount
+from tendon.robots.camera_view import CameraView
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.cameras import calibrated_mount
@@ -75,7 +76,7 @@ def painted(view: CameraView, joints: Array, width: int, height: int) -> np.ndar
     if view.link != PANDA.base_frame:
         origin, rotation = Kinematics(PANDA, view.link).tool_pose(joints)
         eye, axes = origin + rotation @ eye, rotation @ axes
-    ways = view.rays(width, height) @ axes.T
+    ways = rays(view, width, height) @ axes.T
     points = eye + ways * ((PLANE_M - eye[2]) / ways[:, 2])[:, None]
     x, y = points[:, 0], points[:, 1]
     colours = [127 + 100 * np.sin(each) for each in (12 * x, 12 * y, 9 * (x + y))]
