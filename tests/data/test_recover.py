@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcap.records import ChunkIndex
 
+from tendon.commands.data.recover import command
 from tendon.core.errors import InvalidDataError
 from tendon.data.reading.recording import McapRecording
 from tendon.data.recording.episode import Outcome
-from tendon.data.recording.recover import recover, recover_folder, scan
+from tendon.data.recording.recover import recover, recover_folder
+from tendon.data.recording.scan import chunk_messages, scan
 from tests.data.samples import BEGIN, both_readers, texts, write
 from tests.laws import law_settings
 
@@ -56,7 +59,7 @@ def test_cut_anywhere_all_whole_chunks_come_back(
         assert read == expected
     recording = McapRecording(folder / "new.mcap")
     assert recording.begin == BEGIN
-    if not found.ended:
+    if found.end is None:
         assert recording.end is not None and recording.end.outcome is Outcome.INCOMPLETE
 
 
@@ -87,20 +90,86 @@ def test_a_recovery_that_is_cut_itself_can_be_done_again(
         assert len(read) == count
 
 
-@law_settings(30)
+@law_settings(60)
 @given(data=st.data())
-def test_a_flipped_byte_is_an_error_or_costs_what_follows(
+def test_all_chunks_outside_of_what_was_altered_come_back(
     whole: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    content = bytearray(whole.read_bytes())
-    content[data.draw(st.integers(8, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    torn = tmp_path_factory.mktemp("flip") / "torn.mcap"
-    torn.write_bytes(content)
+    """A flipped bit, zeros, lost or foreign bytes anywhere, and a cut too: judged by readers that are not ours."""
+    content, folder = whole.read_bytes(), tmp_path_factory.mktemp("altered")
+    begin = data.draw(st.integers(0, len(content) - 1))
+    end = min(len(content), begin + data.draw(st.sampled_from([1, 40, 900])))
+    change = data.draw(st.sampled_from(["flip", "zeros", "loss", "insertion"]))
+    if change == "flip":
+        end, middle = begin + 1, bytes([content[begin] ^ 1 << data.draw(st.integers(0, 7))])
+    elif change == "insertion":
+        end, middle = begin, b"\x06" * 20
+    else:
+        middle = bytes(end - begin) if change == "zeros" else b""
+    altered = content[:begin] + middle + content[end:]
+    cut = data.draw(st.sampled_from([len(altered), round(len(altered) * 0.8)]))
+    torn = folder / "torn.mcap"
+    torn.write_bytes(altered[:cut])
+    shift = len(altered) - len(content)
+    chunks = scan(whole).chunks
+    kept = [
+        each.chunk_start_offset + each.chunk_length <= min(begin, cut)
+        or (each.chunk_start_offset >= end and each.chunk_start_offset + each.chunk_length + shift <= cut)
+        for each in chunks
+    ]
     try:
-        found = recover(torn, torn.with_name("new.mcap"))
+        found = recover(torn, folder / "new.mcap")
     except InvalidDataError:
+        assert not any(kept)
         return
-    assert found.count <= COUNT
+    finally:
+        assert torn.read_bytes() == altered[:cut], "the original stays as it is"
+    expected = [_messages(whole, chunk) for chunk, whole_still in zip(chunks, kept, strict=True) if whole_still]
+    defined = end - begin == 1 or cut == len(altered) or begin >= chunks[0].chunk_start_offset
+    for read in both_readers(folder / "new.mcap") if found.count else ():
+        assert set(read) <= {(s.topic, s.log_ns, s.data) for s in texts(COUNT)}, "nothing is made up"
+        assert read == sorted(read, key=lambda each: each[1])
+        assert not defined or {each for group in expected for each in group} <= set(read)
+    assert found.count or not (defined and any(kept))
+    recording = McapRecording(folder / "new.mcap")
+    assert recording.end is not None
+    if found.lost:
+        assert recording.end.bad, "what has lost messages does not pass for a good one"
+    assert scan(folder / "new.mcap").whole
+
+
+def _messages(path: Path, chunk: ChunkIndex) -> list[tuple[str, int, bytes]]:
+    times = {message.log_time for message in chunk_messages(path.read_bytes(), chunk)}
+    return [(s.topic, s.log_ns, s.data) for s in texts(COUNT) if s.log_ns in times]
+
+
+def test_a_damaged_file_of_a_folder_stays_beside_what_is_left_of_it(whole: Path, tmp_path: Path) -> None:
+    content = bytearray(whole.read_bytes())
+    content[scan(whole).chunks[1].chunk_start_offset + 80] ^= 1
+    part = tmp_path / "episode-000000.mcap.part"
+    part.write_bytes(content)
+    assert recover_folder(tmp_path) == [tmp_path / "episode-000000.mcap"]
+    assert (tmp_path / "episode-000000.mcap.damaged").read_bytes() == content
+    assert not part.exists()
+
+
+def test_what_is_lost_is_said(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chunks, content = scan(whole).chunks, bytearray(whole.read_bytes())
+    lost = chunks[1]
+    content[lost.chunk_start_offset + 80] ^= 1
+    file = tmp_path / "a.mcap"
+    file.write_bytes(content)
+    assert command(file) == 0
+    said = capsys.readouterr().out
+    missing = len(_messages(whole, lost))
+    assert f"{COUNT - missing} messages in {len(chunks) - 1} chunks; a.mcap is damaged within" in said
+    after, before = (1e-9 * (t - chunks[0].message_start_time) for t in _around(chunks))
+    assert f"bytes {lost.chunk_start_offset} to {chunks[2].chunk_start_offset}" in said
+    assert f"between {after:.3f} s and {before:.3f} s" in said and f"{missing} are missing" in said
+
+
+def _around(chunks: list[ChunkIndex]) -> tuple[int, int]:
+    return chunks[0].message_end_time, chunks[2].message_start_time
 
 
 def test_a_folder_is_mended_at_the_start(whole: Path, tmp_path: Path) -> None:

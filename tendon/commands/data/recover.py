@@ -1,7 +1,7 @@
-"""Give back what is whole of a recording that a crash, a full disk or a loss of power has cut.
+"""Give back what is whole of a recording that a crash, a full disk, a loss of power or a bad disk has cut or altered.
 
-All up to the last whole chunk, half a second before the cut, goes to a new file with its index; the cut file stays
-as it is. The recorder does the same for its own folder when it starts.
+All whole chunks, before and behind what is damaged, go to a new file with its index; what is lost is listed, in bytes
+and time. The damaged file stays as it is. The recorder does the same for its own folder when it starts.
 
 Examples:
   tendon data recover outputs/recordings/episode-000003.mcap.part
@@ -10,10 +10,14 @@ Examples:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from tendon.data.recording.scan import Scan
 
 
 def command(
@@ -37,7 +41,23 @@ def command(
     name = file.name.removesuffix(".part").removesuffix(".mcap")
     target = out or file.with_name(f"{name}.recovered.mcap")
     found = recover(file, target)
-    left = found.size - found.place
-    state = "whole already" if found.whole else f"cut: its last {left} bytes are left out"
+    state = "whole already" if found.whole else "damaged within" if found.within else "cut"
     print(f"{target}: {found.count} messages in {len(found.chunks)} chunks; {file.name} is {state}")
+    for line in _losses(found):
+        print(line)
     return 0
+
+
+def _losses(found: Scan) -> Iterator[str]:
+    """Yields what is lost, in seconds after the first message that is left."""
+    first = found.times[0] if found.times else 0
+    for loss in found.losses:
+        begin = "the begin" if loss.after_ns is None else f"{(loss.after_ns - first) * 1e-9:.3f} s"
+        end = "the end" if loss.before_ns is None else f"{(loss.before_ns - first) * 1e-9:.3f} s"
+        what = "index only, no messages" if loss.index_only else f"what was recorded between {begin} and {end}"
+        place = f"bytes {loss.begin} to {loss.end} ({loss.end - loss.begin})"
+        yield f"lost: {place}: {what}"
+    if found.orphans:
+        yield f"lost: {found.orphans} messages, since nothing is left that says of which topic they are"
+    if found.expected is not None and not found.whole:
+        yield f"the index counted {found.expected} messages: {found.expected - found.count} are missing"

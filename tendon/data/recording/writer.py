@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from mcap.data_stream import RecordBuilder
+from mcap.records import Channel, Schema
 from mcap.writer import CompressionType, Writer
 
 from tendon.core.files import rename_durably
@@ -79,8 +81,9 @@ class EpisodeWriter:
         self._durability = durability or Durability()
         self._file = self.part.open("xb", buffering=0)
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever recovers sees that it is being written
+        self._output = _Whole(self._file.fileno())
         self._mcap = Writer(
-            cast(BinaryIO, _Whole(self._file.fileno())),
+            cast(BinaryIO, self._output),
             chunk_size=self._durability.chunk_bytes,
             compression=COMPRESSIONS[compression],
         )
@@ -113,10 +116,21 @@ class EpisodeWriter:
 
     def _channel(self, topic: str, kind: str) -> int:
         if kind not in self._schemas:
-            self._schemas[kind] = self._mcap.register_schema(kind, "ros2msg", definition(kind).encode())
+            text = definition(kind).encode()
+            self._schemas[kind] = self._mcap.register_schema(kind, "ros2msg", text)
+            self._repeat(Schema(id=self._schemas[kind], name=kind, encoding="ros2msg", data=text))
         metadata = {"offered_qos_profiles": ""}  # rosbag2 looks for the key
-        self._channels[topic] = self._mcap.register_channel(topic, "cdr", self._schemas[kind], metadata)
-        return self._channels[topic]
+        number = self._channels[topic] = self._mcap.register_channel(topic, "cdr", self._schemas[kind], metadata)
+        self._repeat(
+            Channel(id=number, topic=topic, message_encoding="cdr", schema_id=self._schemas[kind], metadata=metadata)
+        )
+        return number
+
+    def _repeat(self, record: Schema | Channel) -> None:
+        """Writes a definition outside of chunks too: others could not be read without the chunk that defines them."""
+        builder = RecordBuilder()
+        record.write(builder)
+        self._output.write(builder.end())
 
     def tend(self) -> None:
         """Closes the chunk when that is due; call it several times a second, also when nothing comes."""
