@@ -153,8 +153,8 @@ class Mutator:
         elif way == 2 and len(data) > 12:
             place = 4 * int(self._random.integers(1, len(data) // 4 - 1))
             spoilt[place : place + 8] = struct.pack("<d", self._pick(FLOATS))
-        elif way == 3 and data:
-            spoilt[1] = int(self._pick((0, 1, 2, 3, 6, 7, 8, 255))) if len(data) > 1 else 0
+        elif way == 3 and len(data) > 1:
+            spoilt[1] = int(self._pick((0, 1, 2, 3, 6, 7, 8, 255)))
         elif way == 4:
             begin = int(self._random.integers(len(data) + 1))
             spoilt[begin:begin] = data[begin : begin + int(self._random.integers(64))]
