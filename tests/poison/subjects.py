@@ -354,6 +354,7 @@ class ClientSubject(Subject):
         from tendon.ros2_nodes.clients.guided_robot import WatchedRobot
         from tendon.ros2_nodes.clients.live_feed import LiveFeed
         from tendon.ros2_nodes.clients.operator import Operator
+        from tendon.ros2_nodes.clients.replaying_robot import ReplayingRobot
         from tendon.ros2_nodes.clients.surveyor import Surveyor
         from tendon.ros2_nodes.clients.witness import Witness
 
@@ -368,6 +369,7 @@ class ClientSubject(Subject):
         self._witness = Witness(self.operator.node, profile)
         FrozenCameras(self.operator, profile)
         WatchedRobot(self.operator, profile, [camera.name for camera in profile.cameras])
+        ReplayingRobot(self.operator, profile)
         super().__init__(self.operator.node, profile)
 
     def now_ns(self) -> int:

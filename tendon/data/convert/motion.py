@@ -65,6 +65,11 @@ class Commands:
         """When every controller has had a command; `None` when one never had any."""
         return None if not all(self._due) else max(due[0] for due in self._due)
 
+    @property
+    def end_ns(self) -> int | None:
+        """When the last command is due; `None` when there was none."""
+        return max((due[-1] for due in self._due if due), default=None)
+
     def between(self, at_ns: npt.NDArray[np.int64]) -> Array:
         """Returns (k, n) where the joints were commanded to be at (k,) times, linear between commands, rad or m."""
         found = np.zeros((len(at_ns), self._count))
