@@ -1,4 +1,4 @@
-"""A robot of a running graph that does again what was recorded: chunks like a policy's, through control node and filter.
+"""A robot of a running graph that does again what was recorded: chunks through control node and filter.
 
 The chunks reach at most a second ahead: when whoever sends them is killed, the plan runs out, and the robot brakes.
 """
@@ -47,9 +47,7 @@ class ReplayingRobot(WatchedRobot):
         self._seen: list[tuple[int, Array]] = []
         super().__init__(operator, profile, ())
         self._followed = HomingChunks(profile)
-        self._chunks = operator.node.create_publisher(
-            JointTrajectory, topics.action_chunk(Source.POLICY), qos.NEWEST
-        )
+        self._chunks = operator.node.create_publisher(JointTrajectory, topics.action_chunk(Source.POLICY), qos.NEWEST)
         self._source = operator.node.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
 
     def _measured(self, message: JointState) -> None:
