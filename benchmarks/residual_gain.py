@@ -79,7 +79,7 @@ class Scenes:
 
     def offset(self, space: ResidualSpace, seeds: list[int]) -> Outcomes:
         """Runs it with offsets that stay for a few steps each."""
-        task = Task(bundle=self.bundle.folder, robot=self.robot, suite=self.suite, space=space)
+        task = Task(bundle=self.bundle.folder, robot=self.robot, suites=(self.suite,), space=space)
         left = set(seeds)
         following = itertools.chain(seeds, itertools.repeat(seeds[-1]))  # a worker that is done asks for one more
         with Workers(task, following, min(self.workers, len(left)), Exploration(plain=0.0)) as running:

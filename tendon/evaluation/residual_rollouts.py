@@ -47,22 +47,30 @@ class Exploration:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What episodes are made of: the world, and the base that is corrected in it."""
+    """What episodes are made of: the world, and the base that is corrected in it.
+
+    Attributes:
+        suites: episodes are of one after the other; the scene of a seed is of the same one each time.
+    """
 
     bundle: Path
     robot: str
-    suite: str
+    suites: tuple[str, ...]
     space: ResidualSpace
     simulator: str = AUTO
 
-    def open(self) -> ResidualEnv:
-        """Returns the environment."""
-        profile, suite = load_profile(self.robot), load_suite(self.suite)
+    def suite_of(self, seed: int) -> str:
+        """Returns of which suite the scene of a training seed is."""
+        return self.suites[seed % len(self.suites)]
+
+    def open(self, suite: str) -> ResidualEnv:
+        """Returns the environment of a suite."""
+        profile = load_profile(self.robot)
 
         def base(world: World) -> BundlePolicy:
             return BundlePolicy(load_bundle(self.bundle), profile, threads=1)
 
-        return ResidualEnv(suite, profile, base, self.space, simulator=self.simulator)
+        return ResidualEnv(load_suite(suite), profile, base, self.space, simulator=self.simulator)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -194,9 +202,10 @@ class Workers:
 def _work(task: Task, link: Connection) -> None:
     """Runs what it is asked to until the other side is gone."""
     end_with_parent()
-    env, graph, known = task.open(), None, None
+    envs = {suite: task.open(suite) for suite in task.suites}
+    graph, known = None, None
     while True:
         seed, content, exploration = link.recv()
         if content is not None and content != known:
             graph, known = ResidualGraph(content), content
-        link.send(run_episode(env, seed, graph, exploration))
+        link.send(run_episode(envs[task.suite_of(seed)], seed, graph, exploration))

@@ -72,7 +72,8 @@ class ResidualRun:
         self._folder, self._task, self._recipe, self._settings = folder, task, recipe, settings
         self._base = load_bundle(task.bundle)
         (folder / EPISODES).mkdir(parents=True, exist_ok=True)
-        self._passed_s, self._recent = 0.0, {True: deque[bool](maxlen=RECENT), False: deque[bool](maxlen=RECENT)}
+        self._passed_s = 0.0
+        self._recent = {(suite, plain): deque[bool](maxlen=RECENT) for suite in task.suites for plain in (True, False)}
         self.steps = self.episodes = 0
 
     def train(self, workers: int, report: Callable[[int, str], None] = lambda steps, text: None) -> None:
@@ -136,8 +137,9 @@ class ResidualRun:
         return 0 < self._recipe.minutes * 60 <= self._passed_s + time.monotonic() - begin_s
 
     def _rate(self, plain: bool) -> str:
-        recent = self._recent[plain]
-        return f"{sum(recent)}/{len(recent)}"
+        """Returns how many of the last episodes of each suite succeeded."""
+        recent = [self._recent[suite, plain] for suite in self._task.suites]
+        return " and ".join(f"{sum(each)}/{len(each)}" for each in recent)
 
     def _keep(self, episode: Experience) -> Experience:
         """Writes an episode and counts it."""
@@ -153,7 +155,7 @@ class ResidualRun:
             actions=episode.actions.astype(np.float16),
         )
         self.episodes, self.steps = self.episodes + 1, self.steps + len(episode.actions)
-        self._recent[episode.plain].append(episode.success)
+        self._recent[self._task.suite_of(episode.seed), episode.plain].append(episode.success)
         return episode
 
     def _known(self) -> list[Experience]:
@@ -201,12 +203,17 @@ class ResidualRun:
             space=self._task.space,
             base=self._base.manifest.name,
             base_digest=self._base.digest,
-            training={**about["recipe"], "suite": self._task.suite, "steps": self.steps, "updates": learner.updates},
+            training={
+                **about["recipe"],
+                "suite": " ".join(self._task.suites),
+                "steps": self.steps,
+                "updates": learner.updates,
+            },
         )
         rates = {
-            name: float(np.mean(self._recent[plain]))
-            for name, plain in (("plain", True), ("explored", False))
-            if self._recent[plain]
+            f"{'plain' if plain else 'explored'} {suite}": float(np.mean(recent))
+            for (suite, plain), recent in self._recent.items()
+            if recent
         }
         row = {"passed_s": round(passed_s, 1), "steps": self.steps, "updates": learner.updates, **rates, **log}
         with (self._folder / LOG_FILE).open("a") as file:

@@ -28,19 +28,19 @@ from tendon.sim.suite import World
 from tests.policies.residual.tiny import constant_graph, write_constant
 
 SPACE = ResidualSpace(embedding=512, points=2)
-TASK = Task(bundle=find_bundle("tabletop"), robot="panda", suite="tabletop_hard", space=SPACE)
+TASK = Task(bundle=find_bundle("tabletop"), robot="panda", suites=("tabletop_hard",), space=SPACE)
 SEED = 100_004
 EXPLORING = Exploration(plain=0.0)
 
 
 @pytest.fixture(scope="module")
 def env() -> ResidualEnv:
-    return TASK.open()
+    return TASK.open(TASK.suites[0])
 
 
 def evaluated(residual: Path | None) -> Episode:
     setting = Setting(delay_ns=100_000_000)
-    job = Job(bundle=TASK.bundle, robot="panda", seed=SEED, setting=setting, suite=TASK.suite, residual=residual)
+    job = Job(bundle=TASK.bundle, robot="panda", seed=SEED, setting=setting, suite=TASK.suites[0], residual=residual)
     ((_, episode),) = run_jobs([job], 1)
     return episode
 
@@ -69,6 +69,15 @@ def test_the_same_seed_is_the_same_episode_whatever_ran_before_and_in_another_pr
         assert _same(first, other)
 
 
+def test_episodes_are_of_each_suite_in_turn(env: ResidualEnv) -> None:
+    both = replace(TASK, suites=("tabletop", *TASK.suites))
+    with Workers(both, count(SEED), 1, EXPLORING) as workers:
+        first, second = (workers.ended(None)[0] for _ in range(2))
+    assert [both.suite_of(each.seed) for each in (first, second)] == list(both.suites)
+    assert _same(second, run_episode(env, second.seed, None, EXPLORING))
+    assert not _same(first, run_episode(env, first.seed, None, EXPLORING))
+
+
 def _same(one: Experience, other: Experience) -> bool:
     arrays = zip(
         (one.observations, one.facts, one.actions), (other.observations, other.facts, other.actions), strict=True
@@ -95,7 +104,7 @@ def test_a_residual_that_answers_nothing_changes_nothing(tmp_path: Path) -> None
 
 
 def test_a_step_without_an_episode_or_with_nonsense_is_named(env: ResidualEnv) -> None:
-    fresh = TASK.open()
+    fresh = TASK.open(TASK.suites[0])
     with pytest.raises(InvalidDataError, match="call reset first"):
         fresh.step(np.zeros(4))
     fresh.close()
@@ -106,7 +115,7 @@ def test_a_step_without_an_episode_or_with_nonsense_is_named(env: ResidualEnv) -
 
 
 def test_the_delay_of_a_suite_delays_the_base_here_as_in_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
-    suite, profile = load_suite(TASK.suite), load_profile(TASK.robot)
+    suite, profile = load_suite(TASK.suites[0]), load_profile(TASK.robot)
     difficulty = replace(suite.difficulty, perturbations={**suite.difficulty.perturbations, "delay": 2.0})
     slow = replace(suite, difficulty=difficulty)
     asked: list[Setting] = []

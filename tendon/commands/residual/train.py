@@ -6,6 +6,7 @@ and learns by reinforcement which corrections end in success. Two CPU cores are 
 Examples:
   tendon residual train bundles/tabletop --out outputs/residual/seed0
   tendon residual train bundles/tabletop --out outputs/residual/seed1 --seed 1 --minutes 60
+  tendon residual train bundles/tabletop --out outputs/residual/both --suite tabletop_hard --suite tabletop
   tendon residual train bundles/tabletop --out outputs/residual/small --tool-mm 10 --suite tabletop
 """
 
@@ -26,7 +27,10 @@ from tendon.core.errors import ConfigError, MissingDependencyError
 def command(
     bundle: BundleArgument,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run; a cut run goes on from there.")],
-    suite: Annotated[str, typer.Option(metavar="NAME", help="Whose tasks are tried.")] = "tabletop_hard",
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Whose tasks are tried: tabletop_hard. Give it twice to try both in turn."),
+    ] = None,
     robot: RobotOption = "panda",
     simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
     minutes: Annotated[float, typer.Option(help="Of all sessions of the run together; 0 is no limit.")] = 120.0,
@@ -59,14 +63,16 @@ def command(
         raise ConfigError(f"--prefill is {prefill}, must be 1 to --steps, which is {steps}")
     require_folder(out)
     profile = load_profile(robot)
-    load_suite(suite)
+    suites = tuple(dict.fromkeys(suite or ["tabletop_hard"]))
+    for each in suites:
+        load_suite(each)
     embedding, points = BundlePolicy(load_bundle(folder), profile).feature_sizes()
     tools = Tools(profile).count
     space = ResidualSpace(tool_m=1e-3 * tool_mm, tools=tools, embedding=embedding, points=points)
     task = Task(
         bundle=folder,
         robot=robot,
-        suite=suite,
+        suites=suites,
         space=space,
         simulator=choose(simulator),
     )
