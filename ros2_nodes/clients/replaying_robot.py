@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from rclpy.duration import Duration
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
@@ -47,7 +48,7 @@ class ReplayingRobot(WatchedRobot):
         self._seen: list[tuple[int, Array]] = []
         super().__init__(operator, profile, ())
         self._followed = HomingChunks(profile)
-        self._chunks = operator.node.create_publisher(JointTrajectory, topics.action_chunk(Source.POLICY), qos.NEWEST)
+        self._chunks: Publisher | None = None
         self._source = operator.node.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
 
     def _measured(self, message: JointState) -> None:
@@ -68,7 +69,10 @@ class ReplayingRobot(WatchedRobot):
         self._check_moving()
         if self._state_source() is Source.TELEOP:
             raise StoppedError("somebody teleoperates this robot: end that first")
-        if not operator.wait(lambda: bool(self._chunks.get_subscription_count()), PATIENCE_S):
+        # Not before: two who may publish chunks are a fault that stops the robot.
+        topic = topics.action_chunk(Source.POLICY)
+        self._chunks = chunks = operator.node.create_publisher(JointTrajectory, topic, qos.NEWEST)
+        if not operator.wait(lambda: bool(chunks.get_subscription_count()), PATIENCE_S):
             raise StoppedError("no control node takes chunks: start the graph with `tendon run policy:=none`")
         self._source.publish(String(data=Source.POLICY.value))
         if not operator.wait(lambda: self._state_source() is Source.POLICY, PATIENCE_S):
@@ -134,6 +138,8 @@ class ReplayingRobot(WatchedRobot):
         return begin_ns
 
     def _send(self, rows: Array, begin_ns: int, now_ns: int) -> None:
+        if self._chunks is None:
+            raise StoppedError("chunks are sent by who has taken the robot over")
         first = (now_ns - begin_ns) // STEP_NS - PAST
         wanted = np.clip(np.arange(first, first + PAST + AHEAD), 0, len(rows) - 1)
         chunk = ActionChunk(

@@ -22,6 +22,7 @@ from tendon.graph import topics
 from tendon.safety.reports import ControlState
 from tests.data.samples import MS, text, texts, write
 from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
+from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 pytestmark = pytest.mark.graph
 
@@ -117,6 +118,24 @@ def test_a_replay_that_is_killed_leaves_a_robot_that_brakes_when_its_plan_ends(
     graph.pause(2.5)
     assert np.abs(graph.states[-1][2]).max() < 0.02
     graph.check_limits()
+
+
+def test_a_graph_with_a_policy_is_refused_and_goes_on(graph: RunningGraph, episode: Path, tmp_path: Path) -> None:
+    """A second publisher of chunks would latch it."""
+    bundle = write_tiny_bundle(tmp_path / "tiny")
+    arguments = ["backend:=mock", f"policy:={bundle}", "instruction:=left", "namespace:=/other"]
+    other = RunningGraph(tmp_path / "log", *arguments)
+    try:
+        other.ready()
+        other.arm()
+        line = [*_line(episode)[:3], "--namespace", "/other", *_line(episode)[3:]]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 2 and "a policy leads this graph" in done.stderr, done.stderr
+        other.pause(2.0)
+        mode = other.mode()
+        assert mode is not None and mode.moving, other.reason()
+    finally:
+        other.end()
 
 
 def test_what_cannot_be_replayed_is_one_clear_error(graph: RunningGraph, episode: Path, tmp_path: Path) -> None:
