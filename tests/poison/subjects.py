@@ -148,6 +148,7 @@ class ControlSubject(Subject):
 
         self.hand = HandTime()
         super().__init__(ControlNode(), profile)
+        self.node._permissions._wall_ns = self.hand.time_ns
         self.steps_us: list[float] = []
         self._event = 0
         for _ in range(3):
