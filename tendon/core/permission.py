@@ -68,8 +68,22 @@ class Permission:
 
 
 EVENT_AHEAD_NS = 5_000_000_000
-"""How far beyond the time now, or the event known, that of a permission may be. A monitor counts on from the last one,
-or takes the time; after one that is out of reach none of its own would ever be followed again."""
+"""How far beyond the time now the event of a permission may be. A monitor takes the time, or counts on by one from its
+last event; after one that is out of reach none of its own would be followed again."""
+EVENTS_MISSED = 1000
+"""How far beyond the event known that of a permission may be, where time was set back: so many resets and armings may
+go unheard. Far less than a monitor's time passes by, so that no row of foreign permissions leads away from it."""
+
+
+def is_reachable(event: int, known: int | None, wall_ns: int) -> bool:
+    """Returns whether a monitor can have come to an event.
+
+    Args:
+        event: of a permission.
+        known: the last event that was followed.
+        wall_ns: the time that events count on from.
+    """
+    return event <= max(wall_ns + EVENT_AHEAD_NS, (known or 0) + EVENTS_MISSED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +130,7 @@ class PermissionFollower:
         Raises:
             InvalidDataError: its event is out of reach; it is not followed.
         """
-        if permission.event > max(self._wall_ns(), self._event or 0) + EVENT_AHEAD_NS:
+        if not is_reachable(permission.event, self._event, self._wall_ns()):
             raise InvalidDataError("a permission has an event that no monitor can have come to: it is not followed")
         self._received = (permission, self._now_ns())
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from tendon.core.permission import EVENT_AHEAD_NS, Permission
+from tendon.core.permission import Permission, is_reachable
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
@@ -65,7 +65,7 @@ class PermissionGate:
             self._heard_ns = now_ns
             if not permission.armed:
                 self._close("", now_ns)
-            if permission.event > max(self._wall_ns(), self._event or 0) + EVENT_AHEAD_NS:
+            if not is_reachable(permission.event, self._event, self._wall_ns()):
                 self._close(_strange(self._rivals()) or OUT_OF_REACH, now_ns)
             elif self._event is None:
                 self._event = permission.event

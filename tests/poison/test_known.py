@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tendon.control.executor import MAX_LEAD_ROWS, Executor, Placement
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import LatencyReport, Level, MeterReport, NodeStatus
-from tendon.core.permission import EVENT_AHEAD_NS, Permission, PermissionFollower
+from tendon.core.permission import EVENT_AHEAD_NS, EVENTS_MISSED, Permission, PermissionFollower
 from tendon.core.timekeeper import Timekeeper
 from tendon.core.types import ActionChunk, SentTrajectory
 from tendon.graph import topics
@@ -56,6 +57,18 @@ def test_a_follower_keeps_to_events_that_a_monitor_can_have_come_to() -> None:
         follower.receive(Permission(state=PermissionState.ARMED, event=2 * EVENT_AHEAD_NS + 1, reason=""))
     follower.receive(Permission(state=PermissionState.ARMED, event=EVENT_AHEAD_NS + 1, reason=""))
     assert follower.demand().arm
+
+
+def test_no_row_of_permissions_leads_events_away_from_the_time() -> None:
+    """Each could be 5 s beyond the last: after an hour of them no monitor was followed for years."""
+    follower = PermissionFollower(lambda: 0, 10**9, lambda: 0)
+    follower.receive(Permission(state=PermissionState.STANDBY, event=0, reason=""))
+    for _ in range(1000):
+        event = follower.demand().event
+        for ahead in (EVENT_AHEAD_NS, EVENTS_MISSED):
+            with contextlib.suppress(InvalidDataError):
+                follower.receive(Permission(state=PermissionState.ARMED, event=event + ahead, reason=""))
+    assert follower.demand().event <= EVENT_AHEAD_NS + 1000 * EVENTS_MISSED
 
 
 @pytest.mark.parametrize("step_ns", [2_000_000, 100_000_000])
