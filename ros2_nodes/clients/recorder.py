@@ -108,11 +108,11 @@ class Recorder:
 
     def _keep(self, topic: str, sent_ns: int, content: bytes) -> None:
         """Keeps a message that is not too large, as long as there is room."""
-        self._bytes += len(content)
-        if self._bytes <= MAX_BYTES:
+        if self._bytes + len(content) <= MAX_BYTES:
             with contextlib.suppress(InvalidDataError):
                 check_size(self._topics[topic].msg_type, content)
                 self._samples[topic].append((sent_ns, content))
+                self._bytes += len(content)
 
     def newest(self, topic: str) -> Any:
         """Returns the last message of a topic that has had one.

@@ -425,6 +425,7 @@ class RecorderSubject(Subject):
         self.recorder.recording([], 0, 2**62)
         for samples in self.recorder._samples.values():
             samples.clear()
+        self.recorder._bytes = 0
 
     def works(self) -> str:
         """What was said last is known, and what was measured is in the recording."""
