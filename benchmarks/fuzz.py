@@ -15,6 +15,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import os
 import queue
@@ -42,6 +43,7 @@ def fuzz_node(name: str, count: int, seed: int, said: Any) -> None:
     from tests.poison.cases import running
     from tests.poison.fuzzing import Found, fuzz
 
+    gc.freeze()  # as nodes do
     with tempfile.TemporaryDirectory() as folder, running(name, Path(folder)) as subject:
         endpoints = subject.endpoints()
         own = [each for each in endpoints if not each.topic.startswith(f"{each.node.get_name()}/")]

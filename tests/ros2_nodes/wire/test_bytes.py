@@ -21,6 +21,7 @@ from tendon.core.modes import PermissionState
 from tendon.core.permission import Permission
 from tendon.core.types import Array
 from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.wire import joint_states
 from tendon.ros2_nodes.wire.joint_states import _UsualForm
 from tendon.ros2_nodes.wire.motion import filter_inputs
 from tests.laws import law_settings
@@ -62,7 +63,8 @@ def test_a_joint_state_read_from_bytes_is_the_one_rclpy_reads(
     hostile = data.draw(altered(bytes(serialize_message(message))))
     fast, slow = wire.JointStateReader(("d", "a")), wire.JointStateReader(("d", "a"))
     message.position = message.velocity = array("d", [0.5] * 3)
-    fast.read_bytes(bytes(serialize_message(message)))  # from here on it knows the form
+    for _ in range(2):
+        fast.read_bytes(bytes(serialize_message(message)))  # from here on it knows the form
 
     def by_rclpy() -> object:
         try:
@@ -84,14 +86,30 @@ def test_usual_joint_states_are_read_without_rclpy_and_new_names_are_not_taken_f
     reader = wire.JointStateReader(NAMES)
     for order in (NAMES, NAMES[::-1], NAMES, ("x", *NAMES)):
         values = np.array([float(NAMES.index(name)) if name in NAMES else 9.0 for name in order])
-        for stamp_ns in (3, 4):
+        for stamp_ns in (3, 4, 5):
             found_ns, position, velocity = reader.read_bytes(joint_state(stamp_ns, values, -values, order))
             assert (found_ns, position.tolist(), velocity.tolist()) == (stamp_ns, [0.0, 1.0, 2.0], [-0.0, -1.0, -2.0])
 
 
+def test_no_form_is_made_of_a_huge_frame_or_of_one_that_comes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of 60 kB held the control loop up for 30 ms."""
+    made: list[JointState] = []
+    monkeypatch.setattr(joint_states, "_UsualForm", lambda message: made.append(message))
+    reader = wire.JointStateReader(NAMES)
+    for frame in ("x" * 60_000, "x" * 60_000, "a", "b", "a"):
+        message = wire.joint_state_message(1, NAMES, np.arange(3.0), np.zeros(3))
+        message.header.frame_id = frame
+        assert reader.read_bytes(bytes(serialize_message(message)))[1].tolist() == [0.0, 1.0, 2.0]
+    assert not made
+    reader.read_bytes(joint_state(1, np.zeros(3), np.zeros(3)))
+    reader.read_bytes(joint_state(1, np.zeros(3), np.zeros(3)))
+    assert len(made) == 1
+
+
 def test_a_usual_joint_state_from_the_future_is_refused() -> None:
     reader = wire.JointStateReader(NAMES, now_ns=lambda: 5, ahead_ns=10)
-    reader.read_bytes(joint_state(5, np.zeros(3), np.zeros(3)))
+    for _ in range(2):
+        reader.read_bytes(joint_state(5, np.zeros(3), np.zeros(3)))
     with pytest.raises(InvalidDataError, match="ahead of this machine's clock"):
         reader.read_bytes(joint_state(16, np.zeros(3), np.zeros(3)))
 
