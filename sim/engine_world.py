@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 from tendon.robots.servo_response import read_response
@@ -128,7 +128,18 @@ class EngineWorld(ABC):
         return next((i for i in range(self._count) if self.engine.gripped(i, gripper)), -1)
 
     def set_state(self, state: WorldState) -> None:
-        """Puts everything where another world had it; for the camera process, which steps no physics."""
+        """Puts everything where another world had it; for the camera process, which steps no physics.
+
+        Raises:
+            InvalidDataError: it is of a world with other joints or things.
+        """
+        given = len(state.joint_position), len(state.poses), len(state.openings)
+        own = len(self.engine.driven()), self._count, len(self._sliding)
+        if given != own:
+            raise InvalidDataError(
+                "a state of {} joints, {} things and {} that slide is of another world than this of {}, {} and {}: "
+                "let both be of one robot, suite and scene".format(*given, *own)
+            )
         self.engine.set_driven(state.joint_position)
         for i, pose in enumerate(state.poses):
             self.engine.move(i, pose)

@@ -76,6 +76,17 @@ def test_a_second_world_that_got_the_state_draws_the_identical_pictures(world: W
         other.close()
 
 
+@pytest.mark.parametrize("part", ["joint_position", "poses", "openings"])
+def test_a_state_of_another_world_is_named_and_changes_nothing(world: World, part: str) -> None:
+    before = world.state()
+    given = getattr(before, part)
+    for other in (given[:-1], (*given, given[-1] if given else 0.0)):
+        if other != given:
+            with pytest.raises(InvalidDataError, match="is of another world than this of"):
+                world.set_state(replace(before, **{part: other}))
+    assert world.state() == before
+
+
 def test_the_tool_starts_where_the_scene_says(world: World, profile: RobotProfile) -> None:
     scene = sample_scene(100_010)
     world.reset(scene)
