@@ -94,7 +94,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="of poison for each graph (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "poison/graph" if args.graph else "poison/callbacks")
+    bench = harness.begin(args, "poison-over-dds/graph" if args.graph else "poison/callbacks")
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))  # several of these may run, each in its own
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     sys.path.insert(0, str(ROOT))
