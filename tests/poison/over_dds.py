@@ -11,9 +11,11 @@ from typing import Any
 import psutil
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from std_msgs.msg import String
 
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import ControlStatus
+from tendon.graph import topics
 from tendon.graph.parameters import EVERY
 from tendon.ros2_nodes.base import qos
 from tests.poison import messages
@@ -148,7 +150,8 @@ def _remove(graph: RunningGraph, publishers: list[Publisher]) -> None:
 
 
 def _moves(graph: RunningGraph, sends: bool) -> bool:
-    """Resets and arms until the robot moves, or patience ends."""
+    """Has the policy lead again, resets and arms until the robot moves, or patience ends."""
+    graph.operator.node.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED).publish(String(data="policy"))
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if graph.state() is PermissionState.LATCHED or not graph.moving():
