@@ -125,13 +125,14 @@ def fit(start: S, tell: Callable[[str], None] | None = None, shared_rad: float |
             break
     residuals, jacobian = state.linearise()
     rows, design = _whitened(residuals, jacobian, kept, ratio, _bases(state, kept, ratio))
-    _, by_change = state.prior()
     unknowns = jacobian.shape[2]
     sigma = max(np.sqrt(float(rows @ rows) / max(1, len(rows) - unknowns)), LEAST_SIGMA_PX)
-    information = design.T @ design / sigma**2 + by_change.T @ by_change
+    of_views = design.T @ design / sigma**2
     return Fit(
         state=state,
-        covariance=invert(information) if shared_rad is not None else _widened(state, invert(information), kept, ratio),
+        covariance=_covariance(state, of_views)
+        if shared_rad is not None
+        else _widened(state, of_views, float(sigma), kept, ratio),
         kept=kept,
         residuals=residuals,
         sigma_px=float(sigma),
@@ -147,24 +148,33 @@ def invert(information: Array) -> Array:
     return np.asarray(scale[:, None] * inverse * scale)
 
 
-def _widened(state: State, covariance: Array, kept: Kept, ratio: float) -> Array:
+def _covariance(state: State, of_views: Array) -> Array:
+    """Returns a (m, m) covariance from the (m, m) information of views, and from what is known from elsewhere."""
+    _, by_change = state.prior()
+    return invert(of_views + by_change.T @ by_change)
+
+
+def _widened(state: State, of_views: Array, sigma: float, kept: Kept, ratio: float) -> Array:
     """Returns a (m, m) covariance that knows that the variance which a view's corners share was estimated too.
 
-    It is that of Student's distribution with as many degrees of freedom as tell that variance, and holds what another
-    one would make of the estimate (Kackar and Harville 1984, Kenward and Roger 1997).
+    For views it is that of Student's distribution with as many degrees of freedom as tell that variance, and holds what
+    another one would make of the estimate (Kackar and Harville 1984, Kenward and Roger 1997). What is known from
+    elsewhere is as sure as it was.
     """
     bases = _bases(state, kept, ratio)
     if not bases:
-        return covariance
+        return _covariance(state, of_views)
     told = sum(float(((ratio * singular**2 / (1.0 + ratio * singular**2)) ** 2).sum()) for _, _, singular in bases)
-    freedom = max(told - len(covariance), LEAST_FREEDOM)
+    freedom = max(told - len(of_views), LEAST_FREEDOM)
     residuals, jacobian = state.linearise()
+    known, by_change = state.prior()
     steps = []
     for factor in (1.0 / SLIGHTLY, SLIGHTLY):
         rows, design = _whitened(residuals, jacobian, kept, ratio * factor, bases)
-        steps.append(invert(design.T @ design) @ (design.T @ rows))
+        normal = design.T @ design + sigma**2 * (by_change.T @ by_change)
+        steps.append(invert(normal) @ (design.T @ rows + sigma**2 * (by_change.T @ known)))
     slope = (steps[1] - steps[0]) / (2.0 * np.log(SLIGHTLY))
-    return np.asarray(covariance * (freedom / (freedom - 2.0)) + 4.0 / freedom * np.outer(slope, slope))
+    return _covariance(state, of_views * ((freedom - 2.0) / freedom)) + 4.0 / freedom * np.outer(slope, slope)
 
 
 def _spread(residuals: Array) -> float:
