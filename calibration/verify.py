@@ -10,6 +10,7 @@ import numpy as np
 from tendon.calibration.fitting import fit
 from tendon.calibration.results.record import CalibrationRecord
 from tendon.calibration.rig.chain import Chain
+from tendon.calibration.rig.known import KnownZeros
 from tendon.calibration.rig.parts import Rig, View
 from tendon.calibration.rig.solve import first_guess, views_that_tell
 from tendon.calibration.rig.state import RigState
@@ -132,11 +133,11 @@ def verify(record: CalibrationRecord, rig: Rig, views: Sequence[View]) -> Verifi
         rig,
         cameras=cameras,
         joints=joints,
-        known_zeros=np.array([record.joints[name].zero for name in joints]) if joints else None,
-        zero_covariance=doubt_of_zeros if joints else None,
+        known=KnownZeros(
+            joints=joints, zeros=np.array([record.joints[name].zero for name in joints]), covariance=doubt_of_zeros
+        ),
     )
-    names = rig.profile.joint_names
-    zeros = np.array([record.joints[name].zero if name in record.joints else 0.0 for name in names])
+    zeros = fixed.known.vector(rig.profile.joint_names)
     true = [replace(view, joints=view.joints - zeros) for view in views]
     places, boards = first_guess(fixed, true, chain, {c.name: record.cameras[c.name].place.pose for c in cameras})
     state = RigState(

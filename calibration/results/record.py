@@ -119,11 +119,14 @@ class CalibrationRecord:
         boards: by name: where they were.
         joints: whose zero was found.
         zero_covariance: a row for each of them.
+        measured: zeros that were found without a camera, by stops or a jig: what views tell is added to that.
         held: joints whose zero the views did not tell: why.
         sigma_px: standard deviation of a corner's column or row.
         shared_rad: how far off the robot was where it said, a standard deviation of a joint [rad].
         command_latency_s: from a command to the motion; `None` is not measured.
-        verdict: "good" or what is doubtful, in words.
+        dates: when each part was found: "camera NAME", "board NAME", "joint NAME", "latency of NAME" or "of commands".
+        stale: parts that were found with other zeros than those of now: by how much each joint's is larger, rad or m.
+        verdict: "good" or what is doubtful, in words; of the last views.
         sha256: of all other values.
     """
 
@@ -134,10 +137,13 @@ class CalibrationRecord:
     boards: Mapping[str, Place] = field(default_factory=dict)
     joints: Mapping[str, JointRecord] = field(default_factory=dict)
     zero_covariance: tuple[Numbers, ...] = ()
+    measured: Mapping[str, JointRecord] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
     sigma_px: float
     shared_rad: float = 0.0
     command_latency_s: float | None = None
+    dates: Mapping[str, str] = field(default_factory=dict)
+    stale: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     verdict: str = "good"
     sha256: str = ""
 
@@ -169,7 +175,7 @@ def without_cameras(robot: str, zeros: Mapping[str, JointRecord]) -> Calibration
     """Returns a calibration of joints alone, whose zeros were found one by one."""
     rows = tuple(tuple(zeros[one].deviation ** 2 if one == other else 0.0 for other in zeros) for one in zeros)
     return CalibrationRecord(
-        robot=robot, date=_now(), cameras={}, joints=dict(zeros), zero_covariance=rows, sigma_px=0.0
+        robot=robot, date=now(), cameras={}, joints=dict(zeros), zero_covariance=rows, sigma_px=0.0
     )
 
 
@@ -191,7 +197,7 @@ def record_of(found: RigCalibration, verdict: str) -> CalibrationRecord:
             centre=_numbers(model.centre),
             distortion=_numbers(model.distortion),
             place=_place(camera.link, state.cameras[camera.name], found.covariance("camera", camera.name)),
-            rms_px=_rounded(float(np.sqrt(square[counted].mean())) if counted.any() else 0.0),
+            rms_px=rounded(float(np.sqrt(square[counted].mean())) if counted.any() else 0.0),
             views=int(mine.sum()),
             with_zeros=tuple(_numbers(row) for row in fit.covariance[places["camera", camera.name]][:, columns])
             if columns
@@ -202,24 +208,28 @@ def record_of(found: RigCalibration, verdict: str) -> CalibrationRecord:
         for board in rig.boards
     }
     joints = {
-        name: JointRecord(zero=_rounded(zero), deviation=_rounded(spread))
+        name: JointRecord(zero=rounded(zero), deviation=rounded(spread))
         for name, (zero, spread) in ((joint, found.zero(joint)) for joint in rig.joints)
     }
+    date, asked = now(), [joint for joint in rig.joints if joint not in rig.known.kept]
+    parts = {"camera": list(cameras), "board": list(boards), "joint": asked}
     return CalibrationRecord(
         robot=rig.profile.name,
-        date=_now(),
+        date=date,
         cameras=cameras,
         boards=boards,
         joints=joints,
         zero_covariance=tuple(_numbers(row) for row in fit.covariance[np.ix_(columns, columns)]) if columns else (),
         held=dict(found.held),
-        sigma_px=_rounded(fit.sigma_px),
-        shared_rad=_rounded(fit.shared_rad),
+        sigma_px=rounded(fit.sigma_px),
+        shared_rad=rounded(fit.shared_rad),
+        dates={f"{kind} {name}": date for kind, names in parts.items() for name in names},
         verdict=verdict,
     )
 
 
-def _now() -> str:
+def now() -> str:
+    """Returns the time, as a calibration has it."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -233,9 +243,9 @@ def _place(link: str, pose: Pose, covariance: np.ndarray) -> Place:
 
 
 def _numbers(values: np.ndarray) -> Numbers:
-    return tuple(_rounded(float(value)) for value in values)
+    return tuple(rounded(float(value)) for value in values)
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
     """Returns a number with nine digits: what is beyond is nobody's."""
     return float(f"{value:.9g}")

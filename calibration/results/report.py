@@ -40,14 +40,15 @@ def sentences(found: RigCalibration) -> list[str]:
     ]
     for joint in state.rig.joints:
         zero, spread = found.zero(joint)
+        kept = "; it was known before and is kept" if joint in state.rig.known.kept else ""
         said.append(
             f"joint {joint} is said to be {math.degrees(zero):+.3f} deg larger than it is, within "
-            f"{1.96 * math.degrees(spread):.3f} deg (95 %)"
+            f"{1.96 * math.degrees(spread):.3f} deg (95 %){kept}"
         )
     said += [f"the zero of {joint} was left as it is: {why}" for joint, why in found.held.items()]
-    kept = found.fit.kept
+    counted = found.fit.kept
     said.append(
-        f"{int(kept.sum())} of {len(kept)} corners count; a corner's column or row is off by "
+        f"{int(counted.sum())} of {len(counted)} corners count; a corner's column or row is off by "
         f"{found.fit.sigma_px:.3f} px, and the "
         f"robot's joints by {math.degrees(found.fit.shared_rad):.4f} deg from view to view (standard deviations)"
     )
@@ -56,16 +57,36 @@ def sentences(found: RigCalibration) -> list[str]:
 
 def faults(found: RigCalibration) -> list[str]:
     """Returns what is wrong with a calibration, each with the fix; nothing where it is good."""
-    wrong = [*zeros_too_far(found), *diagnose(found)]
+    wrong = [*zeros_too_far(found), *found.contradicted, *diagnose(found)]
     for camera in found.state.rig.cameras:
         mm, deg = within(found.covariance("camera", camera.name))
         if mm > 2 * GOOD_MM or deg > 2 * GOOD_DEG:
             wrong.append(
                 f"camera {camera.name} is known within {mm:.1f} mm and {deg:.2f} deg only (95 %), good is "
-                f"{GOOD_MM:g} and "
-                f"{GOOD_DEG:g}: take more views, nearer to the board, turned further"
+                f"{GOOD_MM:g} and {GOOD_DEG:g}: {_fix(found, camera.name)}"
             )
     return wrong
+
+
+def _fix(found: RigCalibration, camera: str) -> str:
+    """Returns what makes the place of a camera surer: views, or a kept zero that is most of its doubt."""
+    state, covariance, kept = found.state, found.fit.covariance, found.state.rig.known.kept
+    views = "take more views, nearer to the board, turned further"
+    if not kept:
+        return views
+    places = state.places()
+    spot, columns = places["camera", camera], [places["joint", joint].start for joint in kept]
+    sensitivity = covariance[spot][:, columns] @ np.linalg.inv(covariance[np.ix_(columns, columns)])
+    of_views = covariance[spot, spot] - sensitivity @ covariance[columns][:, spot]
+    if np.trace(of_views[:3, :3]) > 0.5 * np.trace(covariance[spot, spot][:3, :3]):
+        return views
+    shares = np.linalg.norm(sensitivity[:3], axis=0) * np.sqrt(np.diag(covariance)[columns])
+    worst = kept[int(np.argmax(shares))]
+    spread = 1.96 * found.zero(worst)[1]
+    return (
+        f"most of that is the zero of {worst}, which is kept and known within {spread:.5f} (rad or m): put it under "
+        "`joints` of the session if views can tell it, or measure it more exactly"
+    )
 
 
 def write_report(

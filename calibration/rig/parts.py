@@ -11,6 +11,7 @@ import numpy as np
 from tendon.calibration.boards.board import Board
 from tendon.calibration.boards.detect import Detection
 from tendon.calibration.cameras.model import CameraModel
+from tendon.calibration.rig.known import NOTHING_KNOWN, KnownZeros
 from tendon.calibration.transforms import Pose
 from tendon.core.checks import closest
 from tendon.core.errors import CalibrationError, ConfigError
@@ -95,8 +96,7 @@ class Rig:
         cameras: at least one.
         boards: at least one.
         joints: of which the zero is looked for.
-        known_zeros: (j,) of those, where they are known before, rad or m; `None` where they are not.
-        zero_covariance: (j, j) of that.
+        known: zeros that something else than the views tells.
 
     Raises:
         ConfigError: a name stands twice, or a link or joint does not exist.
@@ -106,8 +106,7 @@ class Rig:
     cameras: tuple[RigCamera, ...]
     boards: tuple[RigBoard, ...]
     joints: tuple[str, ...] = ()
-    known_zeros: Array | None = None
-    zero_covariance: Array | None = None
+    known: KnownZeros = NOTHING_KNOWN
 
     def __post_init__(self) -> None:
         links = read_urdf(self.profile.urdf).links

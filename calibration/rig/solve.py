@@ -11,6 +11,7 @@ from tendon.calibration.cameras.locate import locate
 from tendon.calibration.fitting import Fit, fit, invert
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.closed_form import check_turns, guess
+from tendon.calibration.rig.known import keep_zeros
 from tendon.calibration.rig.parts import Rig, View, check_at_rest
 from tendon.calibration.rig.state import RigState
 from tendon.calibration.transforms import Pose
@@ -33,10 +34,12 @@ class RigCalibration:
     Attributes:
         fit: where everything is, and what is left of each corner.
         held: joints whose zero the views do not tell: why, in words.
+        contradicted: sentences on zeros that were kept and that the views do not fit, each with the fix.
     """
 
     fit: Fit[RigState]
     held: Mapping[str, str]
+    contradicted: tuple[str, ...] = ()
 
     @property
     def state(self) -> RigState:
@@ -66,7 +69,7 @@ def solve(
     """Returns the calibration of a rig.
 
     Args:
-        rig: cameras, boards, and the joints whose zeros are asked for.
+        rig: cameras, boards, and the joints whose zeros are asked for, or kept.
         views: from different poses of the robot, at rest.
         start: of cameras on their links, where something is known; others are found by a closed form.
         shares_joints: whether to ask how far off the robot is where it says that it is, view by view, see `fitting`.
@@ -78,14 +81,16 @@ def solve(
     """
     chain = Chain(rig.profile)
     views = views_that_tell(rig, views, chain)
-    cameras, boards = first_guess(rig, views, chain, dict(start or {}))
+    zeros = rig.known.vector(rig.profile.joint_names)
+    true = [replace(view, joints=view.joints - zeros) for view in views]
+    cameras, boards = first_guess(rig, true, chain, dict(start or {}))
     state = RigState(
         rig=rig,
         views=tuple(views),
         chain=chain,
         cameras=cameras,
         boards=boards,
-        zeros=np.zeros(len(rig.profile.joint_names)),
+        zeros=zeros,
         models={camera.name: camera.model for camera in rig.cameras},
         shares_joints=shares_joints,
     )
@@ -100,7 +105,10 @@ def solve(
     if more:
         found = fit(state, tell)
         held |= more
-    return RigCalibration(fit=found, held=held)
+    contradicted: list[str] = []
+    if rig.known.kept:
+        found, contradicted = keep_zeros(found, rig.known)
+    return RigCalibration(fit=found, held=held, contradicted=tuple(contradicted))
 
 
 def views_that_tell(rig: Rig, views: Sequence[View], chain: Chain) -> list[View]:
@@ -176,16 +184,16 @@ def _middle(poses: list[Pose]) -> Pose:
 
 
 def _without_unseen(state: RigState, sigma: float) -> tuple[RigState, dict[str, str]]:
-    """Returns the state without the zeros that its views do not tell, worst first, and why not."""
+    """Returns the state without the zeros that neither views nor anything else tells, worst first, and why not."""
     held = dict[str, str]()
-    while state.rig.joints:
+    while asked := [joint for joint in state.rig.joints if joint not in state.rig.known.joints]:
         _, jacobian = state.linearise()
         design = jacobian.reshape(-1, state.size) / sigma
         _, known = state.prior()
         information = design.T @ design + known.T @ known
         deviations = np.sqrt(np.maximum(np.diag(invert(information)), 0.0))
         places = state.places()
-        spread = {joint: float(deviations[places["joint", joint]][0]) for joint in state.rig.joints}
+        spread = {joint: float(deviations[places["joint", joint]][0]) for joint in asked}
         worst = max(spread, key=lambda joint: spread[joint])
         if spread[worst] < MAX_ZERO_RAD:
             break

@@ -87,13 +87,15 @@ class RigState:
                 row = np.zeros((6, self.size))
                 row[:, places["board", board.name]] = np.diag(weight)
                 rows.append((weight * self.boards[board.name].change_to(board.known), row))
-        if self.rig.known_zeros is not None and self.rig.zero_covariance is not None:
+        told = [joint for joint in self.rig.joints if joint in self.rig.known.joints]
+        if told:
             names = self.rig.profile.joint_names
-            now = np.array([self.zeros[names.index(joint)] for joint in self.rig.joints])
-            root = np.linalg.inv(np.linalg.cholesky(self.rig.zero_covariance))
+            now = np.array([self.zeros[names.index(joint)] for joint in told])
+            known, covariance = self.rig.known.of(told)
+            root = np.linalg.inv(np.linalg.cholesky(covariance))
             row = np.zeros((len(now), self.size))
-            row[:, [places["joint", joint].start for joint in self.rig.joints]] = root
-            rows.append((root @ (self.rig.known_zeros - now), row))
+            row[:, [places["joint", joint].start for joint in told]] = root
+            rows.append((root @ (known - now), row))
         for camera in self.rig.cameras:
             if camera.refine and camera.lens_covariance is not None:
                 # Of rank less than full where a lens has no such distortion: a floor keeps it invertible.

@@ -23,6 +23,7 @@ from tendon.robots.camera_view import CameraView
 
 FORMAT = 1
 """Of the files that `tendon calibrate` writes, under `format`; a file without one is none of them."""
+ANEW = "take `calibration` out of the profile and calibrate again"
 MAX_ZERO = 0.35
 """Of a joint, rad or m: an arm that is further off is not calibrated but assembled wrongly."""
 MAX_LATENCY_S = 0.3
@@ -70,9 +71,9 @@ def check_made(values: Mapping[str, Any], where: str) -> None:
     """
     said = values.get("format")
     if said != FORMAT or isinstance(said, bool):
-        raise ConfigError(f"{where} format is {said!r}, this Tendon reads {FORMAT}: calibrate again")
+        raise ConfigError(f"{where} format is {said!r}, this Tendon reads {FORMAT}: {ANEW}")
     if values_digest({key: value for key, value in values.items() if key != "sha256"}, where) != values.get("sha256"):
-        raise IntegrityError(f"{where} was changed after it was written: take the backup beside it, or calibrate again")
+        raise IntegrityError(f"{where} was changed after it was written: take the backup beside it, or {ANEW}")
 
 
 def joint_zeros(file: Path, robot: str, names: Sequence[str]) -> list[float]:

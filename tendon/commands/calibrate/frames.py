@@ -11,6 +11,7 @@ Examples:
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,7 @@ def command(
     """
     from tendon.calibration.results.file import load_record
     from tendon.calibration.results.frames import as_commands, as_launch, as_urdf, camera_frames
+    from tendon.calibration.results.keeping import stale_lines
     from tendon.cli.outputs import require_file
     from tendon.core.checks import check_choice
     from tendon.core.errors import ConfigError
@@ -42,6 +44,8 @@ def command(
     record = None if profile.calibration is None else load_record(profile.calibration)
     if record is None or not record.cameras:
         raise ConfigError(f"profile {profile.name} has no calibrated camera: make one with `tendon calibrate solve`")
+    for line in stale_lines(record, "camera"):
+        print(line, file=sys.stderr)
     frames = camera_frames(record, profile)
     text = {"lines": as_commands, "urdf": as_urdf}[form](frames) if form != "launch" else as_launch(frames, record)
     if out is None:

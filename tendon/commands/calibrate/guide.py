@@ -36,6 +36,8 @@ def command(
     from tendon.calibration.motion.page import shown
     from tendon.calibration.motion.plan import plan_more
     from tendon.calibration.motion.taking import follow_plan
+    from tendon.calibration.results.composing import rig_knowing
+    from tendon.calibration.results.keeping import named_record
     from tendon.calibration.session import Session
     from tendon.cli.operator import ask_about
     from tendon.control.clearance.model import Clearance
@@ -47,7 +49,7 @@ def command(
     clearance = Clearance(profile, load_environment(environment) if environment else None)
     poses = opened.plan(profile.joint_names)
     if not poses:
-        rig = opened.rig(profile)
+        rig = rig_knowing(opened.rig(profile), named_record(profile))
         poses = plan_more(rig, opened.views(rig, lambda *_: None), clear_of(clearance), count, seed)
         opened.keep_plan(poses, profile.joint_names)
         print(f"a plan of {len(poses)} poses is in the session", flush=True)

@@ -1,7 +1,8 @@
 """Find zero, direction and a gripper's range without a camera: by stops, by a jig, or by a motion between two poses.
 
 With --write the zero goes into the calibration that the profile names, or into a new one beside the profile, and the
-robot's kinematics count it. A calibration with cameras is left alone: where they are leans on the zeros.
+robot's kinematics count it. All else in it stays; cameras and boards that were found with another zero are said to be
+stale.
 
 Examples:
   tendon calibrate joint so101 shoulder_pan --at-lower=-1.87 --at-upper 1.96
@@ -73,6 +74,5 @@ def command(
     degrees = f" ({math.degrees(zero.zero):+.2f} deg)"
     print(f"{joint}: zero {zero.zero:+.5f} +-{1.96 * zero.deviation:.5f}{degrees}, said - true{way}")
     if write:
-        file, kept = keep_zero(profile, profile_file(robot), zero)
-        print(f"calibration: {file}" + (f" (the one before: {kept})" if kept else ""))
+        print("\n".join(keep_zero(profile, profile_file(robot), zero).lines()))
     return 0

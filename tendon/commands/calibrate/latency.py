@@ -45,6 +45,5 @@ def command(
         f"{1000 * found.seconds:.2f} ms later, +-{spread:.2f} ms (95 %); the two agree by {found.correlation:.4f} of 1"
     )
     if robot:
-        file, kept = keep_latency(load_profile(robot), found, camera)
-        print(f"calibration: {file} (the one before: {kept})")
+        print("\n".join(keep_latency(load_profile(robot), found, camera).lines()))
     return 0

@@ -31,6 +31,7 @@ def command(
     """
     from tendon.calibration.columns import read_columns
     from tendon.calibration.results.file import load_record
+    from tendon.calibration.results.keeping import stale_lines
     from tendon.calibration.surface import plane_of_board, plane_through, write_environment
     from tendon.cli.outputs import require_file
     from tendon.core.errors import ConfigError
@@ -49,7 +50,10 @@ def command(
         profile = load_profile(robot)
         if profile.calibration is None:
             raise ConfigError(f"profile {profile.name} names no calibration: make one with `tendon calibrate solve`")
-        place = load_record(profile.calibration).board(board, profile.base_frame)
+        record = load_record(profile.calibration)
+        place = record.board(board, profile.base_frame)
+        for line in stale_lines(record, f"board {board}"):
+            print(line)
         found = plane_of_board(place.pose, place.spread, thickness_mm / 1000)
         said = f"below board {board}; height"
     kept = write_environment(found, out, body)

@@ -1,7 +1,8 @@
 """Calibrate a rig from a session: where cameras are and how joints are off, with a report; the profile names it then.
 
-A session is a folder of pictures with the joints they were taken at (docs/how-to/calibrate.md). A calibration that is
-not good is not written, unless --anyway and a robot can be loaded with it; the one before is kept beside the new one.
+A session is a folder of pictures with the joints they were taken at (docs/how-to/calibrate.md). What it does not ask
+for stays as the robot's calibration has it: other cameras, zeros and latencies. A calibration that is not good is not
+written, unless --anyway and a robot can be loaded with it; the one before is kept beside the new one.
 
 Examples:
   tendon calibrate solve outputs/calibration/session
@@ -19,7 +20,7 @@ import typer
 def command(
     session: Annotated[Path, typer.Argument(metavar="SESSION", help="Folder with session.yaml.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="By default calibration.yaml beside the profile.")
+        Path | None, typer.Option(metavar="FILE", help="By default what the profile names, or calibration.yaml beside.")
     ] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="By default report.html in the session.")] = None,
     anyway: Annotated[bool, typer.Option("--anyway", help="Write a calibration that is not good, too.")] = False,
@@ -28,25 +29,24 @@ def command(
     """Calibrates; returns 1 when it is not good.
 
     Raises:
-        TendonError: the session is wrong, or its views do not tell the rig.
+        TendonError: the session or the calibration before is wrong, or the views do not tell the rig.
     """
-    from tendon.calibration.results.file import write_record
+    from tendon.calibration.results.composing import solve_onto
+    from tendon.calibration.results.keeping import calibration_target, keep_solved, named_record
     from tendon.calibration.results.record import record_of
     from tendon.calibration.results.report import faults, sentences, write_report
     from tendon.calibration.rig.diagnosis import zeros_too_far
-    from tendon.calibration.rig.solve import solve
     from tendon.calibration.session import Session
     from tendon.cli.outputs import require_file
     from tendon.cli.progress import CountingBar
     from tendon.robots.profile import load_profile, profile_file
-    from tendon.robots.profile_edit import name_calibration
 
     opened = Session(session)
     profile, file = load_profile(opened.setup.robot), profile_file(opened.setup.robot)
-    target, page = out or file.parent / "calibration.yaml", report or session / "report.html"
+    before, page = named_record(profile), report or session / "report.html"
     require_file(page, "--report")
     if not dry_run:
-        require_file(target)
+        require_file(out or calibration_target(profile, file))
     rig = opened.rig(profile)
     shots = list(opened.shots())
     skipped: list[str] = []
@@ -54,7 +54,7 @@ def command(
         views = opened.views(rig, lambda shot, why: skipped.append(why), lambda: bar.advance(1, ""))
     for line in skipped:
         print(f"left out: {line}")
-    found = solve(rig, views)
+    found = solve_onto(rig, views, before)
     wrong = faults(found)
     write_report(found, wrong, page, opened.pixels)
     for sentence in sentences(found):
@@ -65,9 +65,8 @@ def command(
     if dry_run or zeros_too_far(found) or (wrong and not anyway):
         print("nothing else was written")
         return int(bool(wrong))
-    kept = write_record(record_of(found, "; ".join(wrong) or "good"), target)
-    print(f"calibration: {target}" + (f" (the one before: {kept})" if kept else ""))
+    kept = keep_solved(profile, file, record_of(found, "; ".join(wrong) or "good"), out)
+    print("\n".join(kept.lines()))
     if out is None:
-        name_calibration(file, target.name)
         print(f"profile: {file} names it")
     return int(bool(wrong))

@@ -27,6 +27,7 @@ def command(
         TendonError: the session or the calibration is wrong, or the views are too few.
     """
     from tendon.calibration.results.file import load_record
+    from tendon.calibration.results.keeping import stale_lines
     from tendon.calibration.session import Session
     from tendon.calibration.verify import verify
     from tendon.core.errors import ConfigError
@@ -39,6 +40,6 @@ def command(
         raise ConfigError(f"profile {profile.name} names no calibration: make one with `tendon calibrate solve`")
     record, rig = load_record(file), opened.rig(profile)
     found = verify(record, rig, opened.views(rig, lambda shot, why: print(f"left out: {why}")))
-    for line in found.lines():
+    for line in (*found.lines(), *stale_lines(record, "camera")):
         print(line)
     return int(not found.holds)
