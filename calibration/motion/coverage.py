@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tendon.calibration.boards.detect import Detection
+from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.closed_form import spread_deg
-from tendon.calibration.rig.parts import View
+from tendon.calibration.rig.parts import Rig, View
 from tendon.calibration.transforms import Pose
 
 ENOUGH_VIEWS, ENOUGH_DEG = 15, 30.0
@@ -48,3 +49,13 @@ def wanted(views: Sequence[View], between: Sequence[Pose]) -> str:
     if len(views) < ENOUGH_VIEWS:
         return f"{ENOUGH_VIEWS - len(views)} views more, each turned differently"
     return ""
+
+
+def lacking(rig: Rig, views: Sequence[View], chain: Chain) -> dict[str, str]:
+    """Returns for each camera of a rig what its next view should be like; empty when it has enough of everything."""
+    found = {}
+    for camera in rig.cameras:
+        mine = [view for view in views if view.camera == camera.name]
+        between = [chain.between(view.joints, camera.link, rig.board(view.board).link) for view in mine]
+        found[camera.name] = wanted(mine, between)
+    return found

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tendon.calibration.motion.coverage import wanted
+from tendon.calibration.motion.coverage import lacking
 from tendon.calibration.results.drawing import coverage
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.parts import Rig, View
@@ -75,12 +75,10 @@ class CoveragePage:
 
     def _draw(self, views: list[View]) -> str:
         parts = []
-        for camera in self._rig.cameras:
-            mine = [view for view in views if view.camera == camera.name]
-            between = [self._chain.between(view.joints, camera.link, self._rig.board(view.board).link) for view in mine]
-            next_one = wanted(mine, between) or "enough: solve"
-            parts.append(f"<h2>camera {html.escape(camera.name)}: {len(mine)} views</h2>")
-            parts.append(f"<p>next: <b>{html.escape(next_one)}</b></p>{coverage([view.found for view in mine])}")
+        for camera, lacks in lacking(self._rig, views, self._chain).items():
+            mine = [view.found for view in views if view.camera == camera]
+            parts.append(f"<h2>camera {html.escape(camera)}: {len(mine)} views</h2>")
+            parts.append(f"<p>next: <b>{html.escape(lacks or 'enough: solve')}</b></p>{coverage(mine)}")
         return (
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="1">'
             f"<title>Views</title><style>{STYLE}</style></head><body><h1>Views of {html.escape(self._rig.profile.name)}"

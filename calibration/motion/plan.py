@@ -10,6 +10,8 @@ import numpy as np
 
 from tendon.calibration.boards.detect import Detection
 from tendon.calibration.cameras.intrinsics import greedy
+from tendon.calibration.motion.coverage import lacking
+from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
 from tendon.calibration.rig.solve import solve
 from tendon.calibration.rig.state import RigState
@@ -89,12 +91,22 @@ def plan_views(
 def plan_more(rig: Rig, views: Sequence[View], clear: Clear, count: int, seed: int = 0) -> list[Array]:
     """Returns further poses for a rig, planned from what a few views of it tell of where things are.
 
-    A camera or board that is in none of them is left out: nobody knows where it is.
+    A camera or board that is in none of them is left out: nobody knows where it is. There are none when all other
+    cameras have enough views of everything, see `lacking`.
 
     Raises:
-        CalibrationError: the views do not tell it, or too few poses show a board.
+        CalibrationError: there is no view of a board, the views do not tell where it is, or too few poses show one.
     """
+    if not views:
+        names = ", ".join(f"{each.name} ({each.board.columns} x {each.board.rows})" for each in rig.boards)
+        raise CalibrationError(
+            f"no camera has seen a board yet, so nobody knows where to look: lay board {names} where a camera sees all "
+            "of it, lead the robot by hand and take a few views with `tendon calibrate capture SESSION --count 6`"
+        )
     cameras, boards = {view.camera for view in views}, {view.board for view in views}
+    lacks = lacking(rig, views, Chain(rig.profile))
+    if not any(lacks[name] for name in cameras):
+        return []
     seen = replace(
         rig,
         cameras=tuple(replace(each, refine=False) for each in rig.cameras if each.name in cameras),

@@ -50,7 +50,14 @@ def command(
     poses = opened.plan(profile.joint_names)
     if not poses:
         rig = rig_knowing(opened.rig(profile), named_record(profile))
-        poses = plan_more(rig, opened.views(rig, lambda *_: None), clear_of(clearance), count, seed)
+        views = opened.views(rig, lambda _, why: print(f"left out: {why}", flush=True))
+        poses = plan_more(rig, views, clear_of(clearance), count, seed)
+        for camera in rig.cameras:
+            if all(view.camera != camera.name for view in views):
+                print(f"camera {camera.name} has seen no board, so nothing is planned for it", flush=True)
+        if not poses:
+            print(f"{session}: views lack nothing; now `tendon calibrate solve {session}`")
+            return 0
         opened.keep_plan(poses, profile.joint_names)
         print(f"a plan of {len(poses)} poses is in the session", flush=True)
 
