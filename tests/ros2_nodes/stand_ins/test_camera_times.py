@@ -61,7 +61,9 @@ def test_a_camera_has_its_own_phase_and_latency(tmp_path: Path) -> None:
         stamps, arrivals = np.array(seen[name][1:]).T  # the first is of whatever was to be seen
         late = (stamps / PERIOD_NS - mount_phase + 0.5) % 1.0 - 0.5
         punctual = np.abs(late) < 0.15
-        assert punctual.mean() > 0.9, (name, late)  # a machine with other work may draw one late
+        # A busy machine may lose the state that a picture is of; the next state is drawn then, whatever its phase.
+        after_gap = np.diff(stamps, prepend=0) > 1.2 * PERIOD_NS
+        assert (punctual | after_gap).all() and punctual.mean() > 0.9, (name, late)
         came_after[name] = float(np.median(arrivals - stamps))
         assert np.diff(stamps[punctual]).min() > 0.8 * PERIOD_NS, "in order, one a period"
     assert came_after["wrist"] - came_after["scene"] > LATENCY_S * 1e9 - CLOCK_NS
