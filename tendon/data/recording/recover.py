@@ -25,7 +25,8 @@ from mcap.writer import MCAP0_MAGIC, Writer
 from tendon.core.errors import InvalidDataError
 from tendon.core.files import rename_durably
 from tendon.data.recording.episode import END, EpisodeEnd, Outcome, to_metadata
-from tendon.data.recording.scan import HEADER, Scan, chunk_messages, scan, to_bytes
+from tendon.data.recording.records import to_bytes
+from tendon.data.recording.scan import HEADER, Scan, chunk_messages, scan
 from tendon.data.recording.writer import COMPRESSIONS, PART
 
 DAMAGED = ".damaged"
@@ -49,15 +50,21 @@ def recover(path: Path, out: Path | None = None) -> Scan:
         FileExistsError: there is something at `out`.
     """
     found = scan(path)
+    _give_back(path, out, found)
+    return found
+
+
+def _give_back(path: Path, out: Path | None, found: Scan) -> None:
+    """Does what `recover` says with a file that was read."""
     if out is None and found.whole:
-        return found
+        return
     if not found.begun and not found.chunks:
         raise InvalidDataError(f"{path} was cut before anything was recorded: there is nothing to recover")
     if out is None:
         if found.within:
             raise InvalidDataError(f"{path} was altered within: recover it to a new file")
         _complete(path, found)
-        return found
+        return
     if out.exists():
         raise FileExistsError(17, "exists already", str(out))
     target = out.with_name(out.name + PART)
@@ -70,7 +77,6 @@ def recover(path: Path, out: Path | None = None) -> Scan:
         if not found.whole:
             _complete(target, found)
     rename_durably(target, out)
-    return found
 
 
 def _rewrite(path: Path, target: Path, found: Scan) -> None:
@@ -208,8 +214,9 @@ def recover_folder(folder: Path) -> list[Path]:
             if target.exists():
                 continue
             try:
-                within = scan(part).within
-                recover(part, target if within else None)
+                found = scan(part)
+                within = found.within
+                _give_back(part, target if within else None, found)
             except InvalidDataError:
                 small = os.fstat(file.fileno()).st_size <= LARGEST_EMPTY
                 if small and file.read(len(MCAP0_MAGIC)) in (b"", MCAP0_MAGIC):  # cut before its first record

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
-from mcap.data_stream import ReadDataStream, RecordBuilder
+from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import (
@@ -39,6 +39,7 @@ from zstandard import ZstdError
 
 from tendon.core.errors import InvalidDataError
 from tendon.data.recording.episode import BEGIN, END, EpisodeBegin, EpisodeEnd, from_metadata
+from tendon.data.recording.records import to_bytes
 
 HEADER = 9
 """Bytes of opcode and length before a record."""
@@ -147,13 +148,6 @@ def scan(path: Path) -> Scan:
                 if scanner.content[: len(MCAP0_MAGIC)] == MCAP0_MAGIC or found.chunks:
                     return found
     raise InvalidDataError(f"{path} is no MCAP file: it does not begin with its magic bytes")
-
-
-def to_bytes(record: McapRecord) -> bytes:
-    """Returns a record as a file has it."""
-    builder = RecordBuilder()
-    record.write(builder)
-    return builder.end()
 
 
 def chunk_messages(content: mmap.mmap | bytes, index: ChunkIndex) -> Iterator[Message]:

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from mcap.data_stream import RecordBuilder
 from mcap.records import Channel, Schema
 from mcap.writer import CompressionType, Writer
 
 from tendon.core.files import rename_durably
 from tendon.data.recording.episode import BEGIN, END, EpisodeBegin, EpisodeEnd, to_metadata
+from tendon.data.recording.records import to_bytes
 from tendon.data.recording.schemas import definition
 
 PART = ".part"
@@ -128,9 +128,7 @@ class EpisodeWriter:
 
     def _repeat(self, record: Schema | Channel) -> None:
         """Writes a definition outside of chunks too: others could not be read without the chunk that defines them."""
-        builder = RecordBuilder()
-        record.write(builder)
-        self._output.write(builder.end())
+        self._output.write(to_bytes(record))
 
     def tend(self) -> None:
         """Closes the chunk when that is due; call it several times a second, also when nothing comes."""
