@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import Image as ImageMessage
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -96,6 +97,38 @@ class WatchedRobot:
             raise StoppedError(f"camera {missing} sends nothing for {PATIENCE_S:g} s: look at its driver and its topic")
         return found
 
+    def check_moving(self, then: str) -> None:
+        """Checks that the robot may move.
+
+        Args:
+            then: what to do once it is armed again.
+
+        Raises:
+            StoppedError: it may not, and why.
+        """
+        mode = self._operator.mode()
+        if mode is None or not mode.moving:
+            raise StoppedError(
+                f"the robot is {'not there' if mode is None else mode.value}: {self.said() or 'it is not armed'}; see "
+                f"to the cause, arm it (`tendon safety arm`), and run this again{then}"
+            )
+
+    def said(self) -> str:
+        """Returns why the robot is stopped, as monitor and control node say; empty when they say nothing."""
+        reports = self._operator.reports
+        monitor, control = reports.newest(MonitorState), reports.newest(ControlState)
+        said = ["" if monitor is None else monitor.permission.reason, "" if control is None else control.reason]
+        return "; ".join(filter(None, said))
+
+    def check_followed(self, chunks: Publisher) -> None:
+        """Checks that a control node takes the chunks of a publisher.
+
+        Raises:
+            StoppedError: none does.
+        """
+        if not self._operator.wait(lambda: bool(chunks.get_subscription_count()), PATIENCE_S):
+            raise StoppedError("no control node takes chunks: start the graph with `tendon run policy:=none`")
+
     def _measured(self, message: JointState) -> None:
         stamp_ns, position, velocity = self._reader.read(message)
         self._joints = Observation(stamp_ns=stamp_ns, joint_position=position, joint_velocity=velocity)
@@ -123,7 +156,7 @@ class GuidedRobot(WatchedRobot):
         begun_s, next_s, rested_ns, limit_s = time.monotonic(), 0.0, 0, PATIENCE_S
         while True:
             at = self.joints()
-            self._check_moving()
+            self.check_moving(": views that are there are kept")
             there = bool((np.abs(at.joint_position - goal) < NEAR).all())
             rests = bool((np.abs(at.joint_velocity) < REST_SPEED).all())
             rested_ns = (rested_ns or at.stamp_ns) if there and rests else 0
@@ -135,31 +168,16 @@ class GuidedRobot(WatchedRobot):
                 next_s = time.monotonic() + way_s + STARTS_S
                 limit_s = max(limit_s, 3 * way_s + PATIENCE_S)
             if time.monotonic() - begun_s > limit_s:
-                raise StoppedError(f"the robot is not at its next pose: {self._said() or 'it does not move'}")
+                raise StoppedError(f"the robot is not at its next pose: {self.said() or 'it does not move'}")
             time.sleep(STEP_S)
 
     def _send(self, way: Array) -> float:
         """Publishes a way; returns how long it takes [s]."""
-        if not self._operator.wait(lambda: bool(self._chunks.get_subscription_count()), PATIENCE_S):
-            raise StoppedError("no control node takes chunks: start the graph with `tendon run policy:=none`")
+        self.check_followed(self._chunks)
         now_ns = self.joints().stamp_ns
         chunk = self._chunks_of.chunk(way, 1.0, now_ns + AHEAD_NS, now_ns)
         self._chunks.publish(wire.chunk_bytes(chunk, self._profile.joint_names))
         return (chunk.end_ns - now_ns) * 1e-9
-
-    def _check_moving(self) -> None:
-        mode = self._operator.mode()
-        if mode is None or not mode.moving:
-            raise StoppedError(
-                f"the robot is {'not there' if mode is None else mode.value}: {self._said() or 'it is not armed'}; see "
-                "to the cause, arm it (`tendon safety arm`), and run this again: views that are there are kept"
-            )
-
-    def _said(self) -> str:
-        reports = self._operator.reports
-        monitor, control = reports.newest(MonitorState), reports.newest(ControlState)
-        said = ["" if monitor is None else monitor.permission.reason, "" if control is None else control.reason]
-        return "; ".join(filter(None, said))
 
 
 def watch_for_views(robot: WatchedRobot, session: Session, rig: Rig, count: int, tell: Callable[[str], None]) -> int:

@@ -27,7 +27,7 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.clients.guided_robot import AHEAD_NS, PATIENCE_S, WatchedRobot
 from tendon.ros2_nodes.clients.operator import Operator
-from tendon.safety.reports import ControlState, MonitorState
+from tendon.safety.reports import ControlState
 
 PAST, AHEAD = 5, 45
 """Rows of a chunk before now, and behind."""
@@ -66,14 +66,13 @@ class ReplayingRobot(WatchedRobot):
         operator.wait(lambda: operator.reports.newest(ControlState) is not None, PATIENCE_S)
         if "policy_node" in operator.nodes():
             raise StoppedError("a policy leads this graph: start it without one, `tendon run policy:=none`")
-        self._check_moving()
+        self.check_moving("")
         if self._state_source() is Source.TELEOP:
             raise StoppedError("somebody teleoperates this robot: end that first")
         # Not before: two who may publish chunks are a fault that stops the robot.
         topic = topics.action_chunk(Source.POLICY)
-        self._chunks = chunks = operator.node.create_publisher(JointTrajectory, topic, qos.NEWEST)
-        if not operator.wait(lambda: bool(chunks.get_subscription_count()), PATIENCE_S):
-            raise StoppedError("no control node takes chunks: start the graph with `tendon run policy:=none`")
+        self._chunks = operator.node.create_publisher(JointTrajectory, topic, qos.NEWEST)
+        self.check_followed(self._chunks)
         self._source.publish(String(data=Source.POLICY.value))
         if not operator.wait(lambda: self._state_source() is Source.POLICY, PATIENCE_S):
             raise StoppedError("the control node does not follow chunks: look at `tendon status`")
@@ -124,7 +123,7 @@ class ReplayingRobot(WatchedRobot):
         now_ns = self.joints().stamp_ns
         begin_ns, sent_ns, moved_s = now_ns + AHEAD_NS, 0, time.monotonic()
         while now_ns < begin_ns + (len(rows) - 1) * STEP_NS:
-            self._check_moving()
+            self.check_moving("")
             if self._state_source() is not Source.POLICY:
                 raise StoppedError("somebody else has taken the robot over")
             if now_ns > sent_ns:
@@ -153,14 +152,3 @@ class ReplayingRobot(WatchedRobot):
     def _state_source(self) -> Source | None:
         state = self._operator.reports.newest(ControlState)
         return None if state is None else state.source
-
-    def _check_moving(self) -> None:
-        mode = self._operator.mode()
-        if mode is None or not mode.moving:
-            reports = self._operator.reports
-            monitor, control = reports.newest(MonitorState), reports.newest(ControlState)
-            said = ["" if monitor is None else monitor.permission.reason, "" if control is None else control.reason]
-            why = "; ".join(filter(None, said)) or "it is not armed"
-            raise StoppedError(
-                f"the robot is {'not there' if mode is None else mode.value}: {why}; arm it with `tendon safety arm`"
-            )

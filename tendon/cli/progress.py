@@ -26,3 +26,7 @@ class CountingBar:
     def advance(self, count: int, note: str) -> None:
         """Counts further."""
         self._progress.update(self._task, advance=count, note=note)
+
+    def reach(self, count: int, note: str) -> None:
+        """Counts up to a number."""
+        self._progress.update(self._task, completed=count, note=note)

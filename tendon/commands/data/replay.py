@@ -109,16 +109,10 @@ def _check_start(robot: ReplayingRobot, motion: RecordedMotion, profile: RobotPr
 def _replay(robot: ReplayingRobot, motion: RecordedMotion) -> tuple[npt.NDArray[np.int64], Array]:
     from tendon.cli.progress import CountingBar
 
-    shown = 0
-    with CountingBar("replay", len(motion.actions)) as bar:
-
-        def told(row: int) -> None:
-            nonlocal shown
-            bar.advance(min(row, len(motion.actions)) - shown, f"of {motion.seconds:.1f} s")
-            shown = min(row, len(motion.actions))
-
-        found = robot.replay(motion.actions, told)
-        bar.advance(len(motion.actions) - shown, "")
+    rows = len(motion.actions)
+    with CountingBar("replay", rows) as bar:
+        found = robot.replay(motion.actions, lambda row: bar.reach(min(row, rows), f"of {motion.seconds:.1f} s"))
+        bar.reach(rows, "")
     return found
 
 

@@ -79,12 +79,5 @@ def command(
     recipe = Recipe(minutes=minutes, steps=steps, prefill_steps=prefill, seed=seed, first_scene=scenes)
     run = ResidualRun(out, task, recipe, Settings())
     with CountingBar("residual", steps) as bar:
-        shown = 0
-
-        def report(made: int, text: str) -> None:
-            nonlocal shown
-            bar.advance(made - shown, text)
-            shown = made
-
-        run.train(workers, report)
+        run.train(workers, bar.reach)
     return 0
