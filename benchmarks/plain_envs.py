@@ -13,9 +13,10 @@ import numpy as np
 from gymnasium import spaces
 
 from tendon.core.types import Array
+from tendon.robots.camera_view import camera_axes
 from tendon.robots.profile import Camera
 from tendon.sim.cameras import mount_of
-from tendon.sim.engine import PHYSICS_HZ, camera_axes
+from tendon.sim.engine import PHYSICS_HZ
 from tendon.sim.engine_world import EngineWorld
 from tendon.sim.mujoco.camera import EYE
 from tendon.sim.mujoco.client import mujoco

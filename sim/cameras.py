@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.core.types import Array
+from tendon.robots.camera_view import focal_length
 from tendon.robots.profile import Camera, RobotProfile
 from tendon.robots.quantities import Corner
 from tendon.robots.simulated_parts import Mount
@@ -30,32 +31,28 @@ def mount_of(profile: RobotProfile, camera: Camera) -> Mount:
     return Mount(link=profile.base_frame, position=eye, looks_at=at)
 
 
-def calibrated_mount(profile: RobotProfile, camera: Camera) -> Mount:
-    """Returns where the calibration of a simulated robot says that a camera is; without one, `mount_of`.
+def calibrated_mounts(profile: RobotProfile) -> dict[str, Mount]:
+    """Returns where the calibration of a simulated robot says that its cameras are, by name; otherwise `mount_of`.
 
-    Its lens stays that of the profile: what a calibration knows of a real one, no simulator draws.
+    Lenses stay those of the profile: what a calibration knows of a real one, no simulator draws.
     """
-    mount, known = mount_of(profile, camera), profile.calibrated_cameras.get(camera.name)
-    if known is None:
-        return mount
-    eye, axes = np.array(known.view.translation), known.view.axes
-    return replace(
-        mount,
-        link=known.view.link,
-        position=_corner(eye),
-        looks_at=_corner(eye + axes[:, 2]),
-        up=_corner(-axes[:, 1]),
-    )
+    mounts = {camera.name: mount_of(profile, camera) for camera in profile.cameras}
+    for name, known in profile.calibrated_cameras.items():
+        if name in mounts:
+            eye, axes = np.array(known.view.translation), known.view.axes
+            mounts[name] = replace(
+                mounts[name],
+                link=known.view.link,
+                position=_corner(eye),
+                looks_at=_corner(eye + axes[:, 2]),
+                up=_corner(-axes[:, 1]),
+            )
+    return mounts
 
 
 def _corner(point: Array) -> Corner:
     x, y, z = point.tolist()
     return x, y, z
-
-
-def focal_length(mount: Mount, height: float) -> float:
-    """Returns the focal length [px] of a picture of a height [px]."""
-    return height / 2 / math.tan(math.radians(mount.vertical_deg) / 2)
 
 
 class CameraRig:
@@ -68,7 +65,7 @@ class CameraRig:
 
     def __init__(self, engine: Engine, profile: RobotProfile) -> None:
         self._engine, self._profile = engine, profile
-        self._mounts = {camera.name: calibrated_mount(profile, camera) for camera in profile.cameras}
+        self._mounts = calibrated_mounts(profile)
         self._rng = np.random.default_rng(0)
 
     def restart(self) -> None:

@@ -49,20 +49,6 @@ class View:
     far: float = 3.0
 
 
-def camera_axes(eye: Array, at: Array, up: Array) -> Array:
-    """Returns (3, 3): rows are right, up and backward of a camera at `eye` that looks at `at`, in the world."""
-    back = (eye - at) / np.linalg.norm(eye - at)
-    right = _cross(up, back)
-    right /= np.linalg.norm(right)
-    return np.array([right, _cross(back, right), back])
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Returns the cross product of two (3,) vectors: `np.cross` takes ten times as long, for every picture."""
-    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
-    return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
-
-
 @dataclass(frozen=True, kw_only=True)
 class Light:
     """A lamp that is far away.

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from tendon.robots.camera_view import camera_axes, focal_length
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 from tendon.robots.tool import TOOL_DOWN
 from tendon.robots.urdf import read_urdf
-from tendon.sim.cameras import calibrated_mount, focal_length
-from tendon.sim.engine import camera_axes
+from tendon.sim.cameras import calibrated_mounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,7 @@ def viewpoints(profile: RobotProfile) -> dict[str, Viewpoint]:
     """Returns the nominal viewpoint of each camera; one that an arm with a gripper moves is taken to be on its tool."""
     found = {}
     home, urdf = profile.vector("home"), read_urdf(profile.urdf)
-    for camera in profile.cameras:
-        mount = calibrated_mount(profile, camera)
+    for name, mount in calibrated_mounts(profile).items():
         eye, at, up = (np.array(each) for each in (mount.position, mount.looks_at, mount.up))
         moving = set(urdf.moved_by(mount.link))
         tools = (k for k, gripper in enumerate(profile.grippers) if moving & set(profile.groups[gripper.group]))
@@ -49,7 +48,7 @@ def viewpoints(profile: RobotProfile) -> dict[str, Viewpoint]:
             to_base = TOOL_DOWN @ turned.T  # from a pose at home to the same with the tool down
             eye, at = (to_base @ (origin + rotation @ point - tool) for point in (eye, at))
             up = to_base @ rotation @ up
-        found[camera.name] = Viewpoint(
+        found[name] = Viewpoint(
             rotation=tuple(map(tuple, camera_axes(eye, at, up).tolist())),
             eye=tuple(eye.tolist()),
             on_tool=on_tool,

@@ -17,7 +17,7 @@ from tendon.calibration.results.record import (
     CalibrationRecord,
     CameraRecord,
     JointRecord,
-    Place,
+    place_of,
     record_of,
     without_cameras,
 )
@@ -53,7 +53,7 @@ KNOWN = ("nothing", "calibration", "truth")
 """What control and policy know of the robot."""
 CELLS = (("nothing", "nothing"), *((off, known) for off in OFF[1:] for known in KNOWN))
 """Of what is off, and what is known of it."""
-LITTLE = tuple(tuple(1e-12 * (row == column) for column in range(6)) for row in range(6))
+LITTLE = 1e-12 * np.eye(6)
 """Covariance of what is known as it is."""
 
 
@@ -142,12 +142,7 @@ def _truth(true: TrueRig) -> CalibrationRecord:
             focal=tuple(model.focal.tolist()),
             centre=tuple(model.centre.tolist()),
             distortion=tuple(model.distortion.tolist()),
-            place=Place(
-                link=camera.link,
-                translation=tuple(camera.place.translation.tolist()),
-                rotation=camera.place.quaternion,
-                covariance=LITTLE,
-            ),
+            place=place_of(camera.link, camera.place, LITTLE),
             rms_px=0.0,
             views=0,
             with_zeros=((0.0,) * len(zeros),) * 6,

@@ -10,6 +10,7 @@ import numpy as np
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array, freeze
+from tendon.robots.camera_optics import camera_matrix, flattened
 
 Lens = Literal["pinhole", "fisheye"]
 DISTORTIONS: dict[str, tuple[str, ...]] = {
@@ -67,8 +68,7 @@ class CameraModel:
     @property
     def matrix(self) -> Array:
         """(3, 3) the camera matrix [px]."""
-        (fx, fy), (cx, cy) = self.focal, self.centre
-        return np.array([[fx, 0.0, cx], [0.0, fy, cy], [0.0, 0.0, 1.0]])
+        return camera_matrix(self.focal, self.centre)
 
     def project(self, points: Array) -> tuple[Array, Array, Array]:
         """Returns where (k, 3) points of the camera's frame [m] are seen.
@@ -94,9 +94,7 @@ class CameraModel:
 
     def rays(self, pixels: Array) -> Array:
         """Returns (k, 2) x / z and y / z of what is seen at (k, 2) pixels."""
-        undistort = cv2.fisheye.undistortPoints if self.lens == "fisheye" else cv2.undistortPoints
-        flat = undistort(np.ascontiguousarray(pixels)[:, None], self.matrix, self.distortion)
-        return np.asarray(flat, dtype=np.float64).reshape(-1, 2)
+        return flattened(self.lens, self.matrix, self.distortion, pixels)
 
 
 def plain_model(width: int, height: int, focal: float) -> CameraModel:

@@ -196,7 +196,7 @@ def record_of(found: RigCalibration, verdict: str) -> CalibrationRecord:
             focal=_numbers(model.focal),
             centre=_numbers(model.centre),
             distortion=_numbers(model.distortion),
-            place=_place(camera.link, state.cameras[camera.name], found.covariance("camera", camera.name)),
+            place=place_of(camera.link, state.cameras[camera.name], found.covariance("camera", camera.name)),
             rms_px=rounded(float(np.sqrt(square[counted].mean())) if counted.any() else 0.0),
             views=int(mine.sum()),
             with_zeros=tuple(_numbers(row) for row in fit.covariance[places["camera", camera.name]][:, columns])
@@ -204,7 +204,7 @@ def record_of(found: RigCalibration, verdict: str) -> CalibrationRecord:
             else (),
         )
     boards = {
-        board.name: _place(board.link, state.boards[board.name], found.covariance("board", board.name))
+        board.name: place_of(board.link, state.boards[board.name], found.covariance("board", board.name))
         for board in rig.boards
     }
     joints = {
@@ -233,7 +233,8 @@ def now() -> str:
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _place(link: str, pose: Pose, covariance: np.ndarray) -> Place:
+def place_of(link: str, pose: Pose, covariance: np.ndarray) -> Place:
+    """Returns where something is on a link, with the (6, 6) covariance of its pose."""
     return Place(
         link=link,
         translation=_numbers(pose.translation),

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import pinocchio as pin
 
-from tendon.core.checks import closest
 from tendon.core.errors import MismatchError
 from tendon.core.types import Array
 from tendon.policies.adapter.conventions import JointConvention, joint_types
 from tendon.policies.spec.components import JointComponent
 from tendon.policies.spec.rotations import ROTATIONS
 from tendon.policies.spec.spaces import StateItem
-from tendon.robots.kinematics import Kinematics
+from tendon.robots.kinematics import Kinematics, kinematics_at
 from tendon.robots.profile import RobotProfile
-from tendon.robots.urdf import read_urdf
 
 Part = Callable[[Array, Array], Array]
 
@@ -110,10 +107,4 @@ def _tool(item: StateItem, centre: Array, kinematics: Kinematics) -> Part:
 def _of_frame(where: str, item: StateItem, kinematics: Kinematics, profile: RobotProfile) -> Kinematics:
     if item.frame is None:
         return kinematics
-    links = read_urdf(profile.urdf).links
-    if item.frame not in links:
-        raise MismatchError(
-            f"{where}: state {item.name} is of frame {item.frame}: URDF {profile.urdf} has no such link"
-            f"{closest(item.frame, links)}"
-        )
-    return Kinematics(replace(profile, tool_frame=item.frame))
+    return kinematics_at(profile, item.frame, f"{where}: state {item.name} is of frame {item.frame}")

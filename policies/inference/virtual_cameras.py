@@ -14,15 +14,14 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.checks import closest
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.types import Array, Observation
 from tendon.policies.spec.manifest import CameraInput
+from tendon.robots.calibration import CalibratedCamera
 from tendon.robots.camera_optics import project, rays, view_of_mount
 from tendon.robots.camera_view import CameraView
-from tendon.robots.kinematics import Kinematics
+from tendon.robots.kinematics import Kinematics, kinematics_at
 from tendon.robots.profile import RobotProfile
-from tendon.robots.urdf import read_urdf
 
 FAR_M = 5.0
 """How far a pixel looks that does not look at the plane."""
@@ -48,8 +47,7 @@ def with_views(cameras: Sequence[CameraInput], profile: RobotProfile, plane_m: f
         mount = profile.camera(camera.name).mount
         view = None if mount is None else view_of_mount(mount, camera.width, camera.height)
         if (real := known.get(camera.name)) is not None:
-            resized = real.view.resized(real.width, real.height, camera.width, camera.height)
-            view = resized or (None if view is None else real.view.with_lens(view))
+            view = real.seen_in(camera.width, camera.height) or (None if view is None else real.view.with_lens(view))
         if view is None:
             raise ConfigError(
                 f"profile {profile.name} does not say where camera {camera.name} is, in pictures of "
@@ -76,7 +74,9 @@ class VirtualCameras:
     def __init__(self, cameras: Sequence[CameraInput], profile: RobotProfile) -> None:
         known = profile.calibrated_cameras if any(each.trained_view for each in cameras) else {}
         self._redrawn = {
-            each.name: _Redrawn(each, profile) for each in cameras if each.trained_view and each.name in known
+            each.name: _Redrawn(each, each.trained_view, known[each.name], profile)
+            for each in cameras
+            if each.trained_view and each.name in known
         }
         home = profile.vector("home")
         for name, each in self._redrawn.items():
@@ -101,14 +101,13 @@ class VirtualCameras:
 class _Redrawn:
     """One camera that is redrawn."""
 
-    def __init__(self, camera: CameraInput, profile: RobotProfile) -> None:
-        assert camera.trained_view is not None
+    def __init__(
+        self, camera: CameraInput, trained: CameraView, found: CalibratedCamera, profile: RobotProfile
+    ) -> None:
         self._size = camera.width, camera.height
-        found = profile.calibrated_cameras[camera.name]
-        self._trained = camera.trained_view
-        resized = found.view.resized(found.width, found.height, *self._size)
-        self._lens_counts = resized is not None
-        self._real = resized or found.view.with_lens(self._trained)
+        self._trained, real = trained, found.seen_in(*self._size)
+        self._lens_counts = real is not None
+        self._real = real or found.view.with_lens(trained)
         self._plane_m = camera.plane_m
         self._rays = rays(self._trained, *self._size)
         self._links = [self._link(view, camera.name, profile) for view in (self._trained, self._real)]
@@ -150,13 +149,8 @@ class _Redrawn:
     def _link(view: CameraView, name: str, profile: RobotProfile) -> Kinematics | None:
         if view.link == profile.base_frame:
             return None
-        links = read_urdf(profile.urdf).links
-        if view.link not in links:
-            raise MismatchError(
-                f"camera {name} is on link {view.link}, profile {profile.name} has no such link"
-                f"{closest(view.link, links)}: calibrate again, or bind the bundle to this robot"
-            )
-        return Kinematics(profile, view.link, next(iter(profile.groups)))
+        where, fix = f"camera {name} is on link {view.link}", ": calibrate again, or bind the bundle to this robot"
+        return kinematics_at(profile, view.link, where, next(iter(profile.groups)), fix)
 
     @staticmethod
     def _pose(view: CameraView, link: Kinematics | None, joints: Array) -> tuple[Array, Array]:

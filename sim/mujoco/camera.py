@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.core.errors import MissingDependencyError
-from tendon.sim.engine import Light, View, camera_axes
+from tendon.robots.camera_view import camera_axes
+from tendon.sim.engine import Light, View
 from tendon.sim.mujoco.client import GL_VARIABLE, mujoco
 
 EYE, LAMP = "eye", "lamp"

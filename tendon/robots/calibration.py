@@ -150,6 +150,10 @@ class CalibratedCamera:
     width: int
     height: int
 
+    def seen_in(self, width: int, height: int) -> CameraView | None:
+        """Returns its view in pictures of a size [px]; `None` where those have another shape: no lens is known."""
+        return self.view.resized(self.width, self.height, width, height)
+
 
 def read_cameras(file: Path, robot: str) -> dict[str, CalibratedCamera]:
     """Returns the cameras of a calibration by name; one that is not of `tendon calibrate` has none.

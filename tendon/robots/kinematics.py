@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pinocchio as pin
 
-from tendon.core.errors import KinematicsError
+from tendon.core.checks import closest
+from tendon.core.errors import KinematicsError, MismatchError
 from tendon.core.types import Array
 from tendon.robots.model import link_index, load_model
 from tendon.robots.profile import RobotProfile
 from tendon.robots.tool import TOOL_DOWN
+from tendon.robots.urdf import read_urdf
 
 DAMPING = 1e-6
 """Weight of a joint's motion against the tool's error, both squared."""
@@ -216,3 +218,22 @@ class Kinematics:
             others = np.flatnonzero(free)
             step[others] = np.linalg.solve(normal[np.ix_(others, others)], (gradient - normal @ step)[others])
         return inside
+
+
+def kinematics_at(profile: RobotProfile, link: str, where: str, group: str = "arm", fix: str = "") -> Kinematics:
+    """Returns the kinematics of a link that somebody else than the profile names.
+
+    Args:
+        profile: the robot.
+        link: its name.
+        where: who names it, for the error.
+        group: joints that inverse kinematics moves.
+        fix: what to do where there is none, for the error.
+
+    Raises:
+        MismatchError: the robot has no such link.
+    """
+    links = read_urdf(profile.urdf).links
+    if link not in links:
+        raise MismatchError(f"{where}: URDF {profile.urdf} has no such link{closest(link, links)}{fix}")
+    return Kinematics(profile, link, group)

@@ -15,9 +15,9 @@ from tendon.calibration.rig.state import RigState
 from tendon.calibration.transforms import Pose, exp
 from tendon.core.types import Array
 from tendon.demo.calibration.world import TrueBoard, TrueCamera
+from tendon.robots.camera_view import camera_axes, focal_length
 from tendon.robots.profile import RobotProfile
-from tendon.sim.cameras import focal_length, mount_of
-from tendon.sim.engine import camera_axes
+from tendon.sim.cameras import mount_of
 
 WIDTH, HEIGHT = 640, 480
 AHEAD_M = 0.3

@@ -22,7 +22,7 @@ from tendon.robots.camera_optics import rays, view_of_mount
 from tendon.robots.camera_view import CameraView
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
-from tendon.sim.cameras import calibrated_mount
+from tendon.sim.cameras import calibrated_mounts
 
 PANDA = load_profile("panda")
 HOME = PANDA.vector("home")
@@ -176,8 +176,8 @@ def test_views_of_training_are_those_of_the_calibration_or_the_mount(tmp_path: P
 
 def test_a_simulated_robot_has_its_cameras_where_its_calibration_says(tmp_path: Path) -> None:
     view = moved("wrist", np.array([0.02, -0.01, 0.01, 0.05, 0.03, 0.02]))
-    mount = calibrated_mount(robot_with(tmp_path, {"wrist": view}), WRIST)
+    mount = calibrated_mounts(robot_with(tmp_path, {"wrist": view}))["wrist"]
     again = view_of_mount(mount, WRIST.width, WRIST.height)
     np.testing.assert_allclose(again.translation, view.translation, atol=1e-8)
     np.testing.assert_allclose(again.axes, view.axes, atol=1e-8)
-    assert calibrated_mount(PANDA, WRIST) == WRIST.mount
+    assert calibrated_mounts(PANDA)["wrist"] == WRIST.mount
