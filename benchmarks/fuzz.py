@@ -1,7 +1,8 @@
 """Messages that nobody should send, to every subscription and service of every node: what they raise, cost and leave.
 
 Good messages have their fields, lengths and bytes spoilt, and are given to the callbacks in the node's own process, one
-process a node; what a node is subscribed to, it is asked. After each topic the node has to do its work: the robot is
+process a node; what a node is subscribed to, it is asked. Of what it asks of others, the answers are spoilt. Messages
+count that reach a callback: what rclpy cannot read it drops. After each topic the node has to do its work: the robot is
 reset, armed and moves. Times are CPU times, so that other work on the machine does not count.
 
 With --graph a running graph is sent the same from another process, over DDS.
@@ -54,7 +55,7 @@ def fuzz_node(name: str, count: int, seed: int, said: Any) -> None:
             label = endpoint.topic if endpoint in own else PARAMETERS
             found = fuzz(
                 endpoint,
-                count if endpoint in own else count // len(shared),
+                count if endpoint in own else -(-count // len(shared)),
                 seed + k,
                 now_ns=subject.now_ns,
                 work=subject.work,

@@ -105,7 +105,9 @@ class SafetyMonitorNode(NodeShell):
         self._switch: ControllerSwitch | None = None
         self._controller_parameters: ControllerParameters | None = None
         if self.get_parameter("backend").value not in STAND_IN_BACKENDS:
-            self._controller_parameters = ControllerParameters(self, self._inputs.listens)
+            self._controller_parameters = ControllerParameters(
+                self, self._inputs.listens, lambda: self._permission.armed
+            )
             if self.profile.controller_manager is not None:
                 self._switch = ControllerSwitch(self, self.profile, self._log)
                 self.every(PERIOD_S, self._switch_controllers)
@@ -335,8 +337,11 @@ class SafetyMonitorNode(NodeShell):
         return (*self._inputs.unconnected(), *read)
 
     def _switch_controllers(self) -> None:
-        if self._switch is not None:
-            self._switch.look(self._permission.state, self._inputs.breaches, self._awake.now_ns())
+        switch = self._switch
+        if switch is None:
+            return
+        state, breaches, now_ns = self._permission.state, self._inputs.breaches, self._awake.now_ns()
+        self.guard(switch.service, lambda: switch.look(state, breaches, now_ns))
 
     def _answer(
         self, response: Trigger.Response, request: str, act: Callable[[int], None], done: str

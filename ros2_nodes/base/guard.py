@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rcl_interfaces.msg import ParameterType
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from tendon.core.errors import InvalidDataError, TendonError
 from tendon.ros2_nodes.base.batch import Batch
+from tendon.ros2_nodes.base.guarded_client import GuardedClient
 from tendon.ros2_nodes.base.message_info import MessageInfo, WithInfo
 from tendon.ros2_nodes.wire.cdr import deserialize
 from tendon.ros2_nodes.wire.sizes import check_length
@@ -42,6 +45,7 @@ class GuardedNode(Node):
     def __init__(self, *args: Any, **options: Any) -> None:
         self.faults, self.fault = 0, ""
         self.batch: Batch | None = None
+        self._beside = MutuallyExclusiveCallbackGroup()
         self._complained_s: dict[str, float] = {}
         super().__init__(*args, **options)
         inspect.getframeinfo(sys._getframe())  # as for each line in the log; the first time takes 50 ms
@@ -110,6 +114,25 @@ class GuardedNode(Node):
             return response
 
         return super().create_service(srv_type, srv_name, answer, **options)
+
+    def create_guarded_client(self, srv_type: Any, srv_name: str) -> GuardedClient:
+        """Returns what asks a service, beside the executor."""
+        client = self.create_client(srv_type, srv_name, callback_group=self._beside)
+        return GuardedClient(self, client, srv_type, srv_name)
+
+    @property
+    def clients(self) -> Iterator[Client]:
+        """Yields those that the executor serves: none that is guarded."""
+        yield from (each for each in super().clients if each.callback_group is not self._beside)
+
+    def guard(self, name: str, work: Callable[[], None]) -> None:
+        """Does work that depends on what others answered: whatever it raises is said, or counted as a fault."""
+        try:
+            work()
+        except TendonError as error:
+            self.complain(name, str(error))
+        except Exception as error:  # the top of a node
+            self.count_fault(name, error)
 
     def count_fault(self, topic: str, error: Exception) -> None:
         """Takes note of an exception that nobody expected from what came on a topic or service."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import rclpy
 from rcl_interfaces.srv import GetParameterTypes, SetParameters
-from rclpy.client import Client
 from rclpy.duration import Duration
 from rclpy.experimental import EventsExecutor
 from rclpy.parameter import Parameter
@@ -17,8 +16,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from tendon.core.errors import StoppedError
+from tendon.core.errors import NoAnswerError, StoppedError
 from tendon.core.modes import Mode, PermissionState
+from tendon.core.phrases import beginning
 from tendon.graph import topics
 from tendon.graph.domain import domain_id, in_use, no_graph
 from tendon.graph.namespace import CLOCK_REMAPPING, own_namespace
@@ -28,6 +28,7 @@ from tendon.robots.rest import STILL_SPEED
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.clock import RosClock
 from tendon.ros2_nodes.base.guard import GuardedNode
+from tendon.ros2_nodes.base.guarded_client import GuardedClient
 from tendon.ros2_nodes.clients.reports import Reports
 from tendon.safety.reports import ControlState, MonitorState
 
@@ -70,7 +71,7 @@ class Operator:
         )
         self.time = RosClock(self.node)
         services = (topics.ARM, topics.STOP, topics.RESET, topics.HOME)
-        self._calls = {name: self.node.create_client(Trigger, name) for name in services}
+        self._calls = {name: self.node.create_guarded_client(Trigger, name) for name in services}
         self._instructions = self.node.create_publisher(String, topics.INSTRUCTION, qos.LATCHED)
         self._selections = self.node.create_publisher(String, topics.SELECT, qos.LATCHED)
         self._speed: tuple[float, float] | None = None
@@ -146,10 +147,10 @@ class Operator:
         if client is None:
             response = self._ask(Trigger, service, request, timeout_s)
         else:
-            response = self._answer(client, request, service, timeout_s)
+            response = self._answer(client, request, timeout_s)
         if not response.success:
-            raise StoppedError(str(response.message))
-        return str(response.message)
+            raise StoppedError(beginning(response.message))
+        return beginning(response.message)
 
     def note(self, text: str) -> None:
         """Adds words to the episode that is being recorded.
@@ -191,8 +192,8 @@ class Operator:
         """
         answer = self._ask(SetBool, topics.OUTCOME, SetBool.Request(data=success), timeout_s)
         if not answer.success:
-            raise StoppedError(answer.message)
-        return str(answer.message)
+            raise StoppedError(beginning(answer.message))
+        return beginning(answer.message)
 
     def set_parameter(self, node: str, name: str, value: bool | int | float | str, timeout_s: float = 5.0) -> None:
         """Sets a parameter of a node of the graph.
@@ -201,17 +202,19 @@ class Operator:
             StoppedError: the node refuses the value, or does not answer in time.
         """
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
-        (result,) = self._ask(SetParameters, f"{node}/set_parameters", request, timeout_s).results
-        if not result.successful:
-            raise StoppedError(f"{name} of {node} was not set to {value!r}: {result.reason}")
+        results = self._ask(SetParameters, f"{node}/set_parameters", request, timeout_s).results
+        if len(results) != 1:
+            raise StoppedError(f"{name} of {node} was not set to {value!r}: it said {len(results)} times how it went")
+        if not results[0].successful:
+            raise StoppedError(f"{name} of {node} was not set to {value!r}: {beginning(results[0].reason)}")
 
     def _ask(self, kind: type, service: str, request: Any, timeout_s: float) -> Any:
         """Calls a service once."""
-        client = self.node.create_client(kind, service)
+        client = self.node.create_guarded_client(kind, service)
         try:
-            return self._answer(client, request, service, timeout_s)
+            return self._answer(client, request, timeout_s)
         finally:
-            self.node.destroy_client(client)
+            client.close()
 
     def at_rest(self) -> bool:
         """Returns whether fresh joint states say that nothing moves; from the first call on it listens to them."""
@@ -268,14 +271,17 @@ class Operator:
         """Returns the namespaces of this ROS domain in which a safety monitor has been discovered."""
         return sorted(space for name, space in self.node.get_node_names_and_namespaces() if name == "safety_monitor")
 
-    def _answer(self, client: Client, request: Any, name: str, timeout_s: float) -> Any:
-        deadline = time.monotonic() + timeout_s
-        if not client.wait_for_service(timeout_s):
-            raise StoppedError(f"nobody answers {name}; in the graph are: {self.graph_nodes()}")
-        future = client.call_async(request)
-        if not self.wait(future.done, max(0.1, deadline - time.monotonic())):
-            raise StoppedError(f"{name} was not answered within {timeout_s:.1f} s")
-        return future.result()
+    def _answer(self, client: GuardedClient, request: Any, timeout_s: float) -> Any:
+        deadline_s = time.monotonic() + timeout_s
+        if not client.wait(timeout_s):
+            raise StoppedError(f"nobody answers {client.service}; in the graph are: {self.graph_nodes()}")
+        asked = client.ask(request, max(0.1, deadline_s - time.monotonic()))
+        try:
+            while (answer := asked.answer()) is None:
+                time.sleep(0.01)
+        except NoAnswerError:
+            raise StoppedError(f"{client.service} was not answered within {timeout_s:.1f} s") from None
+        return answer
 
     def close(self) -> None:
         """Leaves the ROS graph."""

@@ -4,23 +4,35 @@ Tendon replaces a trajectory 100 times a second. A controller that leads into ea
 joint_trajectory_controller does by default, jumps back by its lag each time, and lets go of what a gripper holds. One
 that does not interpolate plays a stop, whose points are up to a braking time apart, as a staircase: 0.15 rad at once by
 a Panda at full speed.
+
+Answers are believed only in the form that a controller can give them: one value or none for one name, of the type that
+the parameter has. Anything else keeps the robot from being armed. Nothing is asked while the robot may move, so that no
+answer, however large, holds up a permission.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters
 
+from tendon.core.errors import InvalidDataError, NoAnswerError
+from tendon.core.phrases import beginning
 from tendon.robots.profile import ControllerSpec
+from tendon.ros2_nodes.base.guarded_client import PendingRequest
 from tendon.ros2_nodes.base.shell import NodeShell
 
 WANTED, FORMERLY = "interpolate_from_desired_state", "open_loop_control"
 """Either does: releases before 4.22 of ros2_controllers have the second name alone."""
 METHOD, SPLINES = "interpolation_method", "splines"
+TYPES = {
+    WANTED: ParameterType.PARAMETER_BOOL,
+    FORMERLY: ParameterType.PARAMETER_BOOL,
+    METHOD: ParameterType.PARAMETER_STRING,
+}
 LOOK_S = 0.5
 ANSWER_S = 1.0
 PATIENCE_S = 5.0
@@ -35,16 +47,21 @@ class ControllerParameters:
     Args:
         node: calls the services.
         listens: returns whether a controller listens to its commands.
+        may_move: returns whether the robot is permitted to move.
     """
 
-    def __init__(self, node: NodeShell, listens: Callable[[ControllerSpec], bool]) -> None:
+    def __init__(
+        self, node: NodeShell, listens: Callable[[ControllerSpec], bool], may_move: Callable[[], bool]
+    ) -> None:
         controllers = [each for each in node.profile.controllers if each.type == "joint_trajectory"]
         self._readings = [_Reading(node, each, listens) for each in controllers]
+        self._node, self._may_move = node, may_move
         node.every(LOOK_S, self._look)
 
     def _look(self) -> None:
+        may_ask = not self._may_move()
         for reading in self._readings:
-            reading.look()
+            self._node.guard(reading.service, partial(reading.look, may_ask))
 
     def obstacles(self) -> tuple[str, ...]:
         """Returns why the robot may not be armed."""
@@ -60,61 +77,77 @@ class _Reading:
     """Of one controller.
 
     Attributes:
+        service: that is asked.
         obstacle: why the robot may not be armed; empty when it may.
         problem: what a person has to look at instead; empty without such.
     """
 
     def __init__(self, node: NodeShell, controller: ControllerSpec, listens: Callable[[ControllerSpec], bool]) -> None:
         self._controller, self._listens = controller, listens
-        self._client = node.create_client(GetParameters, f"{controller.name}/get_parameters")
-        self._futures: list[Any] = []
-        self._asked_s = 0.0
+        self.service = f"{controller.name}/get_parameters"
+        self._client = node.create_guarded_client(GetParameters, self.service)
+        self._requests: dict[str, PendingRequest] = {}
         self._since_s: float | None = None
         self._said: bool | None = None
         self._method = SPLINES
+        self._nonsense = ""
         self._final = False
         self.problem = ""
         self.obstacle = f"{controller.name}: its parameter {WANTED} was not read yet"
 
-    def look(self) -> None:
-        """Asks, or takes what was answered."""
+    def look(self, may_ask: bool) -> None:
+        """Takes what was answered, or asks if it may; if not, it takes nothing either."""
         now_s = time.monotonic()
         if not self._listens(self._controller):
             self._since_s = None
         elif self._since_s is None:
             self._since_s = now_s
-        if self._futures:
-            self._receive(now_s)
-        elif not self._client.service_is_ready():
-            self._said, self._method, self._final = None, SPLINES, False  # when it comes back it may be another
+        if not may_ask:
+            self._give_up()
+        elif self._requests:
+            self._receive()
+        elif not self._client.ready:
+            self._said, self._method, self._nonsense, self._final = None, SPLINES, "", False  # it may come back another
         elif not self._final:
             # One name at a time: of several, rclcpp answers with none when it does not know one.
-            requests = (GetParameters.Request(names=[name]) for name in (WANTED, FORMERLY, METHOD))
-            self._futures, self._asked_s = [self._client.call_async(request) for request in requests], now_s
+            self._requests = {name: self._client.ask(GetParameters.Request(names=[name]), ANSWER_S) for name in TYPES}
         self._judge(now_s)
 
-    def _receive(self, now_s: float) -> None:
-        if all(future.done() for future in self._futures):
-            values = [value for future in self._futures for value in future.result().values]
-            said = [value.bool_value for value in values if value.type == ParameterType.PARAMETER_BOOL]
-            self._said = any(said) if said else None
-            methods = [value.string_value for value in values if value.type == ParameterType.PARAMETER_STRING]
-            self._method = methods[0] if methods else SPLINES
-            self._final = (not said or any(said)) and self._method == SPLINES
-        elif now_s - self._asked_s > ANSWER_S:
-            for future in self._futures:
-                self._client.remove_pending_request(future)
-        else:
+    def _give_up(self) -> None:
+        for request in self._requests.values():
+            request.give_up()
+        self._requests = {}
+
+    def _receive(self) -> None:
+        try:
+            answers = {name: request.answer() for name, request in self._requests.items()}
+        except NoAnswerError:
+            self._give_up()
             return
-        self._futures = []
+        if any(answer is None for answer in answers.values()):
+            return
+        self._requests = {}
+        try:
+            found = {name: _value(name, answer.values) for name, answer in answers.items()}
+        except InvalidDataError as error:
+            self._said, self._method, self._nonsense = None, SPLINES, str(error)
+            return
+        said = [value.bool_value for name in (WANTED, FORMERLY) if (value := found[name]) is not None]
+        method = found[METHOD]
+        self._said = any(said) if said else None
+        self._method = SPLINES if method is None else method.string_value
+        self._nonsense = ""
+        self._final = (not said or any(said)) and self._method == SPLINES
 
     def _judge(self, now_s: float) -> None:
         name = self._controller.name
         self.obstacle = self.problem = ""
-        if self._method != SPLINES:
+        if self._nonsense:
+            self.obstacle = f"{name}: {self._nonsense}"
+        elif self._method != SPLINES:
             self.obstacle = (
                 f"{name} does not interpolate, so it would step from point to point of a stop: its parameter {METHOD} "
-                f"is {self._method}, must be {SPLINES}"
+                f"is {beginning(self._method)}, must be {SPLINES}"
             )
         elif self._said is False:
             self.obstacle = (
@@ -129,3 +162,18 @@ class _Reading:
                 self.obstacle = f"{text} was not read yet"
             else:
                 self.problem = f"{text} could not be read: make sure that it is true"
+
+
+def _value(name: str, values: Sequence[ParameterValue]) -> ParameterValue | None:
+    """Returns the value of one parameter that a controller was asked for; `None`: it has no such.
+
+    Raises:
+        InvalidDataError: that is no answer to a question for this one.
+    """
+    if len(values) > 1:
+        raise InvalidDataError(f"was asked for its parameter {name}, and answered with {len(values)} values, must be 1")
+    if not values or values[0].type == ParameterType.PARAMETER_NOT_SET:
+        return None
+    if values[0].type != TYPES[name]:
+        raise InvalidDataError(f"its parameter {name} has type {values[0].type}, must be {TYPES[name]}")
+    return values[0]

@@ -1,7 +1,8 @@
 """The robot side's controllers, made inactive after a latch and active at arming, by their controller manager.
 
 ros2_control's controllers know no permission: whoever publishes commands moves the robot, latched or not. One that is
-inactive takes no command. Nothing waits here: a request that was sent is looked at 50 times a second.
+inactive takes no command. Nothing waits here: a request that was sent is looked at 50 times a second, and none is sent
+while the robot may move, so that no answer, however large, holds up a permission.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any
 
 from builtin_interfaces.msg import Duration
 
-from tendon.core.errors import ConfigError, StoppedError
+from tendon.core.errors import ConfigError, NoAnswerError, StoppedError
 from tendon.core.modes import PermissionState
+from tendon.core.phrases import beginning
 from tendon.robots.profile import RobotProfile
+from tendon.ros2_nodes.base.guarded_client import PendingRequest
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.safety.deactivation import Deactivation
 from tendon.safety.event_log import EventLog
@@ -35,6 +38,9 @@ Done = Callable[[str], None]
 class ControllerSwitch:
     """Asks `<controller manager>/switch_controller`. Everything in the executor's thread.
 
+    Attributes:
+        service: that is asked.
+
     Args:
         node: calls the service.
         profile: names the controllers and their manager.
@@ -45,15 +51,15 @@ class ControllerSwitch:
     """
 
     def __init__(self, node: NodeShell, profile: RobotProfile, log: EventLog) -> None:
-        self._service = f"{profile.controller_manager}/switch_controller"
+        self.service = f"{profile.controller_manager}/switch_controller"
         self._type = _service_type(profile)
-        self._client = node.create_client(self._type, self._service)
+        self._client = node.create_guarded_client(self._type, self.service)
         self._names = [controller.name for controller in profile.controllers]
         self._node, self._log = node, log
         self._needed = Deactivation(profile)
         self._inactive = self._latched = False
-        self._future: Any = None
-        self._asked_s, self._again_s = 0.0, 0.0
+        self._request: PendingRequest | None = None
+        self._again_s = 0.0
         self._done: Done | None = None
         self._activated: Done | None = None
         self._problem = ""
@@ -84,9 +90,9 @@ class ControllerSwitch:
         self._receive()
         # Inactive and yet moving: somebody made them active again.
         wanted = self._needed.reason and (not self._inactive or self._needed.moving)
-        if wanted and self._future is None and self._activated is None and time.monotonic() >= self._again_s:
+        if wanted and self._request is None and self._activated is None and time.monotonic() >= self._again_s:
             self._again_s = time.monotonic() + RETRY_S
-            if self._client.service_is_ready():
+            if self._client.ready:
                 self._ask("deactivate", self._deactivated)
             else:
                 self._deactivated(self._absent())
@@ -102,7 +108,7 @@ class ControllerSwitch:
         """
         if self._activated is not None:
             raise StoppedError("cannot arm: another request to arm is under way")
-        if not self._client.service_is_ready():
+        if not self._client.ready:
             raise StoppedError(f"cannot arm: {self._absent()}")
         self._drop()
         self._activated = done
@@ -140,35 +146,35 @@ class ControllerSwitch:
         setattr(request, f"{what}_controllers", self._names)
         reason = {"reason": self._needed.reason} if self._needed.reason else {}
         self._log.put("controllers", request=what, **reason)
-        self._future, self._done, self._asked_s = self._client.call_async(request), done, time.monotonic()
+        self._request, self._done = self._client.ask(request, ANSWER_S), done
 
     def _receive(self) -> None:
         """Takes the answer to the request, or that there is none in time."""
-        future, done = self._future, self._done
-        if future is None or done is None:
+        request, done = self._request, self._done
+        if request is None or done is None:
             return
-        if future.done():
-            self._future = None
-            answer = future.result()
-            said = getattr(answer, "message", "") or "its log says why"  # before 4.28 it gave no reason
-            problem = "" if answer.ok else f"{self._service} refused: {said}"
-        elif time.monotonic() - self._asked_s > ANSWER_S:
-            self._drop()
-            problem = f"{self._service} did not answer within {ANSWER_S:.0f} s"
+        try:
+            answer = request.answer()
+        except NoAnswerError as error:
+            problem = str(error)
         else:
-            return
+            if answer is None:
+                return
+            said = beginning(getattr(answer, "message", "")) or "its log says why"  # before 4.28 it gave no reason
+            problem = "" if answer.ok else f"{self.service} refused: {said}"
+        self._request = None
         self._log.put("controllers", answer=problem or "done")
         if problem:
-            self._node.complain(self._service, problem)
+            self._node.complain(self.service, problem)
         done(problem)
 
     def _drop(self) -> None:
-        if self._future is not None:
-            self._client.remove_pending_request(self._future)
-            self._future = None
+        if self._request is not None:
+            self._request.give_up()
+            self._request = None
 
     def _absent(self) -> str:
-        return f"nobody serves {self._service}: is ros2_control running, and is that the controller_manager's name?"
+        return f"nobody serves {self.service}: is ros2_control running, and is that the controller_manager's name?"
 
 
 def _duration(time_s: float) -> Duration:

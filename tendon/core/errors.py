@@ -41,6 +41,10 @@ class StoppedError(TendonError, RuntimeError):
     """The request needs a mode that the controller is not in."""
 
 
+class NoAnswerError(TendonError, TimeoutError):
+    """A service of another node did not answer in time."""
+
+
 class RemoteError(TendonError, ConnectionError):
     """A policy server is out of reach or too slow, or answered with an error."""
 

@@ -19,3 +19,8 @@ def said_briefly(names: Sequence[str]) -> str:
     """Returns a list of names in words, and only the beginning of one that is too long to be read."""
     shown = ", ".join(name[:CHARACTERS] for name in names[:NAMES])
     return shown if len(names) <= NAMES else f"{shown} and {len(names) - NAMES} more"
+
+
+def beginning(text: str, characters: int = 400) -> str:
+    """Returns a text that somebody else wrote, and only its beginning when it is too long to be read."""
+    return text if len(text) <= characters else f"{text[:characters]}... and {len(text) - characters} characters more"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,21 +18,22 @@ from tendon.graph.namespace import CLOCK_REMAPPING
 from tendon.robots.profile import RobotProfile, load_profile
 from tests import ROOT
 from tests.poison import messages
+from tests.poison.answering import played_services
 from tests.poison.monitored import MonitorSubject
+from tests.poison.onlookers import ClientSubject, RecorderSubject
 from tests.poison.subjects import (
     CameraSubject,
-    ClientSubject,
     ControlSubject,
     ExpertSubject,
     PlainSubject,
     PolicySubject,
     RecorderSide,
-    RecorderSubject,
     StandInSubject,
     Subject,
     TeleopSubject,
 )
 from tests.policies.residual.tiny import write_constant
+from tests.ros2_nodes.hardware.generated_messages import make_messages
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
 STOP_INPUTS = [
@@ -41,7 +43,7 @@ STOP_INPUTS = [
 
 
 def altered_profile(folder: Path, kind: str) -> Path:
-    """Writes the Panda's profile with "people", "inputs" or a hand that takes "positions"; returns its path."""
+    """Writes the Panda's profile with "people", "inputs", managed "controllers" or a hand that takes "positions"."""
     shipped = ROOT / "robots" / "panda" / "profile.yaml"
     values = yaml.safe_load(shipped.read_text())
     for key in ("urdf", "collisions"):
@@ -51,6 +53,8 @@ def altered_profile(folder: Path, kind: str) -> Path:
         values["human"] = {"topic": messages.PEOPLE}
     elif kind == "inputs":
         values["stop_inputs"] = STOP_INPUTS
+    elif kind == "controllers":
+        values["controller_manager"] = "controller_manager"
     else:
         values["controllers"][-1] |= {"type": "forward_command", "timeout_s": 0.1}
     path = folder / f"{kind}.yaml"
@@ -104,6 +108,9 @@ CASES = {
         module="safety_monitor", make=MonitorSubject, robot="positions", only="/commands"
     ),
     "safety_monitor: inputs": Case(module="safety_monitor", make=MonitorSubject, robot="inputs", only="/permits"),
+    "safety_monitor: controllers": Case(
+        module="safety_monitor", make=MonitorSubject, robot="controllers", only="switch_controller: answers"
+    ),
     "policy_node": Case(module="policy_node", make=PolicySubject, parameters=("bundle",)),
     "policy_node: expert": Case(
         module="policy_node", make=ExpertSubject, parameters=("bundle:=expert", "suite:=tabletop"), only="world_state"
@@ -146,6 +153,8 @@ def running(name: str, folder: Path) -> Iterator[Subject]:
         folder: for profiles, bundles and state.
     """
     case = CASES[name]
+    if case.robot == "controllers":
+        sys.path.append(str(make_messages(folder)))
     os.environ["TENDON_STATE"] = str(folder / "state")
     robot = case.robot if case.robot == "panda" else str(altered_profile(folder, case.robot))
     parameters = [f"robot:={robot}"]
@@ -155,11 +164,12 @@ def running(name: str, folder: Path) -> Iterator[Subject]:
     words = [word for each in parameters for word in ("-p", each)]
     rclpy.init(args=["--ros-args", "-r", ":=".join(CLOCK_REMAPPING), *words])
     try:
-        subject = case.make(load_profile(robot))
-        subject.only = case.only
-        try:
-            yield subject
-        finally:
-            subject.close()
+        with played_services() as played:
+            subject = case.make(load_profile(robot))
+            subject.only, subject.played = case.only, played
+            try:
+                yield subject
+            finally:
+                subject.close()
     finally:
         rclpy.try_shutdown()

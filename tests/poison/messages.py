@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from array import array
 from collections.abc import Callable
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, Pose, PoseArray
-from rcl_interfaces.msg import Parameter, ParameterValue
+from rcl_interfaces.msg import Parameter, ParameterValue, SetParametersResult
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image as ImageMessage
@@ -321,6 +322,39 @@ def requests(kind: Any, parameters: dict[str, Any]) -> list[Maker]:
             for name, value in parameters.items()
         ]
     return [lambda: kind.Request()]
+
+
+def answer(kind: Any, request: Any) -> Any:
+    """Returns what a service answers to a request that it can serve.
+
+    Args:
+        kind: type of the service.
+        request: one.
+    """
+    return _answers(kind, getattr(request, "names", ["interpolate_from_desired_state"])[0])[0]
+
+
+def answers(kind: Any) -> list[Maker]:
+    """Returns what makes good answers of a service, some of each kind that it has; none for an unknown one."""
+    names = ("interpolate_from_desired_state", "interpolation_method", "open_loop_control")
+    return [lambda made=made: copy.deepcopy(made) for name in names for made in _answers(kind, name)]
+
+
+def _answers(kind: Any, name: str) -> list[Any]:
+    fields, made = kind.Response.get_fields_and_field_types(), kind.Response
+    if "success" in fields:
+        return [made(success=True, message="armed"), made(success=False, message="cannot arm: it is stopped")]
+    if "ok" in fields:
+        said = {"message": "it is active"} if "message" in fields else {}
+        return [made(ok=True), made(ok=False, **said)]
+    if "results" in fields:
+        return [made(results=[SetParametersResult(successful=ok, reason="" if ok else "out")]) for ok in (True, False)]
+    if "types" in fields:
+        return [made(types=[3]), made()]
+    if "values" in fields:
+        known = {"interpolate_from_desired_state": True, "interpolation_method": "splines"}
+        return [*([made(values=[_value(known[name])])] if name in known else []), made(values=[ParameterValue()])]
+    return []
 
 
 def _value(value: Any) -> ParameterValue:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
+from itertools import cycle
+from typing import Any
 
 import numpy as np
+from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -15,8 +20,10 @@ from tendon.graph.namespace import own_namespace
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.monitor.controller_parameters import TYPES
 from tendon.safety.reports import ControlState
 from tests.poison import messages
+from tests.poison.answering import IN_TIME, WAYS, Played
 from tests.poison.subjects import ROUNDS, WAIT_S, HandTime, Subject
 
 STAYS = 50
@@ -58,8 +65,8 @@ class MonitorSubject(Subject):
 
         self.hand = HandTime()
         super().__init__(SafetyMonitorNode(), profile)
-        self.node._controller_parameters = None  # no executor runs here that could ask a controller for them
         self._peers, self._periods = Peers(profile), 0
+        self.armed_by_answers = 0
         deadline = time.monotonic() + WAIT_S
         while self.node._inputs.unconnected():  # a middleware takes a moment to find them
             assert time.monotonic() < deadline, self.node._inputs.unconnected()
@@ -83,6 +90,8 @@ class MonitorSubject(Subject):
         self.give(wire.STATE.name, wire.STATE.encode(said, now_ns))
         for spec in self.profile.stop_inputs:
             self.give(spec.topic, messages.stop_input(spec))
+        node._controller_parameters._look()
+        node._switch_controllers()
         if permission.armed:
             for controller in self.profile.controllers:
                 self.give(topics.commands(controller), messages.rest(controller, self.profile, now_ns))
@@ -103,6 +112,55 @@ class MonitorSubject(Subject):
             if not armed:
                 answers.append(self.ask(topics.ARM).message)
         return f"not armed: {answers[-2:]}, {self.node.health()}"
+
+    def asking(self, played: Played) -> Callable[[Any], None]:
+        """Has the monitor ask for a controller's parameters again, or switch the controllers."""
+        if played.client.kind is GetParameters:
+            return self._reading(played)
+        return self._switching(played)
+
+    def _reading(self, played: Played) -> Callable[[Any], None]:
+        """Spoils the answer for one of the names that are asked for, in turn; the others are answered well."""
+        readings = self.node._controller_parameters._readings
+        (reading,) = (each for each in readings if each.service == played.client.service)
+        turns = zip(cycle(WAYS), cycle(range(len(TYPES))), strict=False)
+
+        def take(answer: GetParameters.Response) -> None:
+            way, k = next(turns)
+            played.plan(answer, way, skip=k)
+            reading._give_up()
+            reading._said, reading._final, reading._nonsense = None, False, ""
+            for _ in range(2):
+                self.node.guard(reading.service, partial(reading.look, True))
+            good = len(answer.values) <= 1 and all(each.type in (0, [*TYPES.values()][k]) for each in answer.values)
+            assert reading.obstacle or good or way not in IN_TIME, f"armed in spite of {answer}"
+
+        return take
+
+    def _switching(self, played: Played) -> Callable[[Any], None]:
+        """Spoils each answer to arming, and to the deactivation after a stop; nothing arms but two good ones."""
+        node, ways = self.node, cycle(WAYS)
+        service = {PermissionState.ARMED: topics.STOP, PermissionState.LATCHED: topics.RESET}
+
+        def look() -> None:
+            armed = node._permission.armed
+            node._switch_controllers()
+            if node._permission.armed and not armed:
+                two = [*played.given][-2:]
+                assert [len(each.request.activate_controllers) > 0 for each in two] == [False, True]
+                assert all(each.answer.ok and each.way in IN_TIME for each in two), f"armed in spite of {two}"
+                self.armed_by_answers += 1
+
+        def take(answer: Any) -> None:
+            played.plan(answer, next(ways))
+            node._switch._again_s = 0.0
+            look()
+            if played.planned:
+                self.ask(service.get(node._permission.state, topics.ARM))
+                look()
+            played.forget()
+
+        return take
 
     def close(self) -> None:
         """Ends the node and who is beside it."""
