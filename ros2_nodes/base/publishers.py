@@ -6,6 +6,8 @@ from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 REMEMBERED = 256
+_NAMELESS = "_CREATED_BY_BARE_DDS_APP_"
+"""What the middleware calls each program that is no ROS node, whichever it is."""
 
 
 def name_of(info: TopicEndpointInfo, node: Node) -> str:
@@ -13,6 +15,11 @@ def name_of(info: TopicEndpointInfo, node: Node) -> str:
     if info.node_name.startswith("_NODE_NAME_UNKNOWN"):
         return ""
     return short_name(f"{info.node_namespace.rstrip('/')}/{info.node_name}", node)
+
+
+def is_named(name: str) -> bool:
+    """Returns whether a name that `name_of` found tells one node from another."""
+    return bool(name) and not name.endswith(_NAMELESS)
 
 
 def short_name(full: str, node: Node) -> str:

@@ -27,7 +27,8 @@ from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.message_info import MessageInfo
-from tendon.ros2_nodes.base.publishers import name_of, publishers, short_name
+from tendon.ros2_nodes.base.middleware import middleware_name
+from tendon.ros2_nodes.base.publishers import is_named, name_of, publishers, short_name
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
 from tendon.ros2_nodes.monitor.stop_inputs import StopInputs
@@ -44,7 +45,7 @@ from tendon.safety.sender_watch import BreachWatch, SourceWatch
 from tendon.safety.silence_watch import SilenceWatch
 from tendon.safety.tracking_watch import PositionTracking, TrackingWatch
 
-CHUNK_TOPICS = tuple(map(topics.action_chunk, (Source.POLICY, Source.TELEOP)))
+CHUNK_TOPICS = {source: topics.action_chunk(source) for source in (Source.POLICY, Source.TELEOP)}
 COUNTED = ("control_node", "policy_node", "safety_monitor")
 CAMERA_USER = "policy_node"
 LOOK_S = 0.1
@@ -93,7 +94,7 @@ class MonitorInputs:
             for camera in profile.cameras
         }
         owners = {topics.PERMISSION: "safety_monitor", topics.FRAMES: CAMERA_USER}
-        owners |= dict.fromkeys(CHUNK_TOPICS, "")
+        owners |= dict.fromkeys(CHUNK_TOPICS.values(), "")
         if node.time.simulated:
             owners[topics.CLOCK] = BACKEND_NODES[node.get_parameter("backend").value][0]
         self._robot, *_ = BACKEND_NODES.get(node.get_parameter("backend").value, ("",))
@@ -121,8 +122,8 @@ class MonitorInputs:
         self._topics = {topic: node.resolve_topic_name(topic) for topic in owners}
         self._camera_topics = {name: node.resolve_topic_name(topics.image(name)) for name in self._cameras}
         node.create_subscription(Header, topics.FRAMES, self._pictured, qos.EACH)
-        for topic in CHUNK_TOPICS:
-            node.create_subscription(JointTrajectory, topic, self._proposed, qos.NEWEST, raw=True)
+        for source, topic in CHUNK_TOPICS.items():
+            node.create_subscription(JointTrajectory, topic, partial(self._proposed, source), qos.NEWEST, raw=True)
         node.create_subscription(JointTrajectory, topics.FILTER_INPUT, self._filtered, qos.EACH, raw=True)
         node.create_subscription(DiagnosticArray, wire.DIAGNOSTICS.name, self._diagnosed, qos.EACH)
         node.every(LOOK_S, self._look)
@@ -138,6 +139,7 @@ class MonitorInputs:
         """Takes what the control node says of itself; `None` when that cannot be read."""
         self.silence.reported(None if state is None else state.mode, now_ns)
         self._leader = Source.POLICY if state is None else state.source
+        self._latency.led_by(self._leader)
 
     def cameras_needed(self) -> tuple[str, ...]:
         """Returns which cameras motion depends on now: those of a policy that leads."""
@@ -153,9 +155,8 @@ class MonitorInputs:
                 problems.append(f"{ControlState.node} is not heard on {topic} yet")
             if not self._is_taken(topic):
                 driver = "" if self._robot else f", nor a node that publishes {topics.JOINT_STATES}"
-                problems.append(
-                    f"nobody on the robot side listens to {topic}: {self._robot_side(topic)} does not{driver}"
-                )
+                nobody = f"nobody on the robot side listens to {topic}: {self._robot_side(topic)} does not{driver}"
+                problems.append(nobody + self._nameless(topic))
         return tuple(problems)
 
     def listens(self, controller: ControllerSpec) -> bool:
@@ -164,10 +165,23 @@ class MonitorInputs:
 
     def _is_taken(self, topic: str) -> bool:
         """Returns whether the robot takes a command. Whoever else does may only watch: recorders, bridges, plots."""
-        takers = {name_of(each, self._node) for each in self._node.get_subscriptions_info_by_topic(self._topics[topic])}
         drivers = () if self._robot else publishers(self._node, self._node.resolve_topic_name(topics.JOINT_STATES))
-        # One without a name may be anybody.
-        return not takers.isdisjoint({self._robot_side(topic), *(name for name, _ in drivers), ""})
+        return not set(filter(is_named, self._takers(topic))).isdisjoint(
+            {self._robot_side(topic), *(name for name, _ in drivers)}
+        )
+
+    def _takers(self, topic: str) -> set[str]:
+        """Returns the names of who takes commands, as `name_of` has them: one without a name may be anybody."""
+        return {name_of(each, self._node) for each in self._node.get_subscriptions_info_by_topic(self._topics[topic])}
+
+    def _nameless(self, topic: str) -> str:
+        """Returns what to do about somebody without a name who takes commands; empty without such."""
+        if all(map(is_named, self._takers(topic))):
+            return ""
+        return (
+            f". Somebody without a name does: wait for it; if none comes (`ros2 topic info -v {self._topics[topic]}`), "
+            f"run the robot side as a ROS node with this graph's middleware, RMW_IMPLEMENTATION={middleware_name()}"
+        )
 
     def _robot_side(self, topic: str) -> str:
         """Returns the name of the robot's node: a stand-in, or the controller of ros2_control whose topic it is."""
@@ -278,14 +292,14 @@ class MonitorInputs:
         if self._needed.get(name):
             self._cameras[name].take(frame, self._awake.now_ns())
 
-    def _proposed(self, data: bytes) -> None:
+    def _proposed(self, source: Source, data: bytes) -> None:
         now_ns = self._awake.now_ns()
         try:
             stamp_ns = wire.read_stamp_ns(data)
         except InvalidDataError:
             return  # control_node rejects it
         if self._poses.newest_ns:
-            self._latency.chunk(self._poses.newest_ns - stamp_ns, now_ns)
+            self._latency.chunk(source, self._poses.newest_ns - stamp_ns, now_ns)
 
     def _filtered(self, data: bytes) -> None:
         given = wire.read_filter_inputs(data, self._profile.joint_names)

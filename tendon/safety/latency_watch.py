@@ -7,12 +7,16 @@ from collections.abc import Iterable
 from statistics import median
 
 from tendon.core.causes import Cause
+from tendon.core.modes import Source
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 from tendon.safety.response import Finding, Response
 
 
 class LatencyWatch:
     """Ages of observations, by what arrived and by what nodes report of themselves.
+
+    Chunks count by their source, so that a quick one hides no slow one; that which leads is judged, for no other moves
+    the robot, and a person may take over from a policy that is slow.
 
     Args:
         settings: the budgets.
@@ -23,16 +27,21 @@ class LatencyWatch:
             nanoseconds, (settings.latency_slow_s, settings.latency_hold_s, settings.latency_fresh_s)
         )
         self._median_of = settings.latency_median_of
-        self._chunks: deque[int] = deque(maxlen=self._median_of)
-        self._chunk_ns = 0
+        self._chunks: dict[Source, deque[int]] = {}
+        self._chunk_ns: dict[Source, int] = {}
+        self._leader = Source.POLICY
         self._reported: dict[str, tuple[int, int]] = {}
 
-    def chunk(self, age_ns: int, now_ns: int) -> None:
-        """Takes how old the observation of a chunk was when the chunk arrived."""
-        if now_ns - self._chunk_ns > self._fresh_ns:
-            self._chunks.clear()
-        self._chunks.append(age_ns)
-        self._chunk_ns = now_ns
+    def led_by(self, source: Source) -> None:
+        """Takes whose chunks are followed."""
+        self._leader = source
+
+    def chunk(self, source: Source, age_ns: int, now_ns: int) -> None:
+        """Takes how old the observation of a source's chunk was when the chunk arrived."""
+        if now_ns - self._chunk_ns.get(source, 0) > self._fresh_ns:
+            self._chunks[source] = deque(maxlen=self._median_of)
+        self._chunks.setdefault(source, deque(maxlen=self._median_of)).append(age_ns)
+        self._chunk_ns[source] = now_ns
 
     def report(self, what: str, age_ns: int, now_ns: int) -> None:
         """Takes the usual age that a node reports, such as of "observation to command"."""
@@ -41,8 +50,9 @@ class LatencyWatch:
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns what is over its budget."""
         ages = {what: age_ns for what, (age_ns, at_ns) in self._reported.items() if now_ns - at_ns <= self._fresh_ns}
-        if len(self._chunks) == self._median_of and now_ns - self._chunk_ns <= self._fresh_ns:
-            ages["observation to chunk"] = int(median(self._chunks))
+        chunks, at_ns = self._chunks.get(self._leader, ()), self._chunk_ns.get(self._leader, 0)
+        if len(chunks) == self._median_of and now_ns - at_ns <= self._fresh_ns:
+            ages[f"observation to chunk of {self._leader.value}"] = int(median(chunks))
         return [
             Finding(
                 source="latency",

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tendon.control.mode_machine import ModeMachine
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import StoppedError
-from tendon.core.modes import Mode, PermissionState
+from tendon.core.modes import Mode, PermissionState, Source
 from tendon.robots.profile import load_profile
 from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.latch import KEPT, LatchFile, LatchRecord, state_folder
@@ -305,11 +305,26 @@ def test_two_who_propose_chunks_are_named() -> None:
 
 def test_latency_over_its_budget_slows_and_far_over_it_holds() -> None:
     watch = LatencyWatch(PROFILE.safety)
-    watch.chunk(HOLD_NS + MS, 0)
+    watch.chunk(Source.POLICY, HOLD_NS + MS, 0)
     assert not list(watch.findings(0)), "one late chunk is none"
     for k in range(3):
-        watch.chunk(SLOW_NS + MS, k * MS)
+        watch.chunk(Source.POLICY, SLOW_NS + MS, k * MS)
     assert next(iter(watch.findings(3 * MS))).response is Response.SLOW
     watch.report("observation to command", HOLD_NS + MS, 3 * MS)
     assert max(finding.response for finding in watch.findings(3 * MS)) is Response.HOLD
     assert not list(watch.findings(10**10))
+
+
+@pytest.mark.parametrize(("slow", "quick"), [(Source.POLICY, Source.TELEOP), (Source.TELEOP, Source.POLICY)])
+def test_a_quick_source_does_not_hide_a_slow_one_that_leads(slow: Source, quick: Source) -> None:
+    """The median was over the chunks of both: ten quick ones to each slow one hid a latency of any length."""
+    watch = LatencyWatch(PROFILE.safety)
+    for k in range(60):
+        watch.chunk(slow if k % 11 == 0 else quick, HOLD_NS + MS if k % 11 == 0 else MS, k * 100 * MS)
+    watch.led_by(slow)
+    (finding,) = watch.findings(6000 * MS)
+    assert finding.response is Response.HOLD and f"observation to chunk of {slow.value} takes" in finding.reason
+    watch.led_by(quick)
+    assert not list(watch.findings(6000 * MS)), "a person may take over from a slow policy"
+    watch.led_by(Source.HOLD)
+    assert not list(watch.findings(6000 * MS))

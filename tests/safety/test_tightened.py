@@ -19,7 +19,7 @@ from tendon.control.standstill import Standstill
 from tendon.core.causes import Cause, Reason
 from tendon.core.clock import AwakeClock, ManualClock
 from tendon.core.errors import InvalidDataError, StoppedError
-from tendon.core.modes import Mode, PermissionState
+from tendon.core.modes import Mode, PermissionState, Source
 from tendon.core.permission import Permission, PermissionFollower
 from tendon.core.types import ActionChunk, Observation
 from tendon.robots.profile import Camera, Human, RobotProfile
@@ -117,7 +117,7 @@ def frozen_ms(profile: RobotProfile, speed: float, said: float) -> int:
 def latency(profile: RobotProfile, age_ms: int, chunks: int) -> Response:
     watch = LatencyWatch(profile.safety)
     for k in range(chunks):
-        watch.chunk(age_ms * MS, k * MS)
+        watch.chunk(Source.POLICY, age_ms * MS, k * MS)
     return max((finding.response for finding in watch.findings(chunks * MS)), default=Response.FULL)
 
 

@@ -36,11 +36,15 @@ class Network:
         return SimpleNamespace(node_namespace=namespace or "/", node_name=name, endpoint_gid=b"")
 
 
+def inputs(takers: list[str], measures: list[str] | None = None, namespace: str = "/") -> MonitorInputs:
+    made = MonitorInputs.__new__(MonitorInputs)
+    made._node, made._robot = Network(takers, measures or [], namespace), ""  # type: ignore[assignment]
+    made._topics = {TOPIC: made._node.resolve_topic_name(TOPIC)}
+    return made
+
+
 def is_taken(takers: list[str], measures: list[str] | None = None, namespace: str = "/") -> bool:
-    inputs = MonitorInputs.__new__(MonitorInputs)
-    inputs._node, inputs._robot = Network(takers, measures or [], namespace), ""  # type: ignore[assignment]
-    inputs._topics = {TOPIC: inputs._node.resolve_topic_name(TOPIC)}
-    return inputs._is_taken(TOPIC)
+    return inputs(takers, measures, namespace)._is_taken(TOPIC)
 
 
 @pytest.mark.parametrize(
@@ -66,5 +70,15 @@ def test_a_driver_that_says_where_the_robot_is_and_takes_its_commands_is_the_rob
     assert is_taken(["/left/my_driver"], measures=["/left/my_driver"], namespace="/left")
 
 
-def test_one_whose_name_is_not_known_yet_may_be_the_robot() -> None:
-    assert is_taken(["/_NODE_NAME_UNKNOWN_"])
+@pytest.mark.parametrize(
+    "name", ["/_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_/_CREATED_BY_BARE_DDS_APP_"], ids=["yet", "ever"]
+)
+def test_one_without_a_name_is_not_the_robot_and_the_refusal_says_what_to_do(name: str) -> None:
+    """A recorder whose name had not come was armed for; it hears commands, and no robot does."""
+    assert not is_taken([name]), "it may be anybody"
+    assert not is_taken([name], measures=[name]), "two without a name need not be one"
+    assert is_taken([name, "/arm_controller"])
+    watched = inputs([name])
+    said = watched._nameless(TOPIC)
+    assert f"ros2 topic info -v /{TOPIC}" in said and "RMW_IMPLEMENTATION=rmw_" in said
+    assert not inputs(["/rosbag2_recorder"])._nameless(TOPIC)
