@@ -9,6 +9,7 @@ NAME.png         pictures
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -19,8 +20,9 @@ import numpy.typing as npt
 import yaml
 
 from tendon.calibration.boards.board import Board
-from tendon.calibration.boards.detect import detect
+from tendon.calibration.boards.detect import count_markers, detect
 from tendon.calibration.cameras.camera_info import load_camera_info
+from tendon.calibration.left_out import grouped
 from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
 from tendon.calibration.transforms import Pose, from_quaternion
 from tendon.core.config import build
@@ -147,7 +149,7 @@ class Session:
         file = self.folder / VIEWS
         if not file.is_file():
             return
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(_lines(file), 1):
             try:
                 values = json.loads(line)
             except json.JSONDecodeError as error:
@@ -164,7 +166,7 @@ class Session:
         if not file.is_file():
             return []
         poses = []
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(_lines(file), 1):
             try:
                 values = json.loads(line)
                 poses.append(np.array([float(values[name]) for name in names]))
@@ -194,10 +196,11 @@ class Session:
         """Returns the rig of a robot.
 
         Raises:
-            ConfigError: a camera's intrinsics cannot be read, or a link does not exist.
+            ConfigError: the profile has no such camera, its intrinsics cannot be read, or a link does not exist.
         """
         cameras = []
         for name, each in self.setup.cameras.items():
+            profile.camera(name)
             model, covariance = load_camera_info(self.folder / each.camera_info)
             cameras.append(
                 RigCamera(name=name, link=each.link, model=model, refine=each.refine, lens_covariance=covariance)
@@ -224,25 +227,18 @@ class Session:
             shots: that are looked at; by default all.
 
         Raises:
-            CalibrationError: a picture shows none, or joints are missing.
+            CalibrationError: a picture shows none, or all of them do not, or joints are missing or no numbers.
         """
-        found = []
+        found, left_out = list[View](), list[tuple[str, str]]()
         for shot in self.shots() if shots is None else shots:
-            missing = [name for name in rig.profile.joint_names if name not in shot.joints]
-            if missing:
-                raise CalibrationError(
-                    f"{shot.picture}: joints lack {', '.join(missing)}: record them with the picture"
-                )
-            reasons, pixels = [], self.pixels(shot.picture)
-            seen = 0
+            joints, pixels = _joints(shot, rig.profile.joint_names), self.pixels(shot.picture)
+            reasons = dict[str, str]()
             for board in rig.boards:
                 try:
                     corners = detect(board.board, pixels, shot.picture)
                 except CalibrationError as error:
-                    reasons.append(str(error))
+                    reasons[board.name] = str(error)
                     continue
-                seen += 1
-                joints = np.array([shot.joints[name] for name in rig.profile.joint_names])
                 found.append(
                     View(
                         camera=shot.camera,
@@ -253,13 +249,43 @@ class Session:
                         speed=shot.speed,
                     )
                 )
-            if not seen:
+            if len(reasons) == len(rig.boards):
+                # What keeps a board that is not there from being seen is of no use to anybody.
+                nearest = max(rig.boards, key=lambda board: count_markers(board.board, pixels))
+                why = reasons[nearest.name]
                 if skip is None:
-                    raise CalibrationError("; ".join(reasons) or f"{shot.picture}: no board can be in it")
-                skip(shot, "; ".join(reasons))
+                    raise CalibrationError(why)
+                left_out.append((shot.picture, why))
+                skip(shot, why)
             if step is not None:
                 step()
+        if shots is None and not found:
+            if not left_out:
+                raise CalibrationError(
+                    f"{self.folder} has no views: `tendon calibrate capture {self.folder}` takes them"
+                )
+            raise CalibrationError(f"no picture of {self.folder} shows a board: {grouped(left_out)[0][0][1]}")
         return found
+
+
+def _joints(shot: Shot, names: Sequence[str]) -> Array:
+    """Returns (n,) the joints of a view, in the order of the names."""
+    missing = [name for name in names if name not in shot.joints]
+    if missing:
+        raise CalibrationError(f"{shot.picture}: joints lack {', '.join(missing)}: record them with the picture")
+    for name in names:
+        if not math.isfinite(shot.joints[name]):
+            raise CalibrationError(
+                f"{shot.picture}: joint {name} is {shot.joints[name]}, must be a number: delete its line in {VIEWS}"
+            )
+    return np.array([shot.joints[name] for name in names])
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read as text: {error}; take the views again") from error
 
 
 def _known(values: Sequence[float]) -> Pose | None:

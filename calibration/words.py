@@ -32,11 +32,7 @@ def weakest(covariance: Array) -> str:
 def describe_place(name: str, link: str, covariance: Array) -> str:
     """Returns a sentence about a camera or a board."""
     mm, deg = within(covariance)
-    quality = (
-        ""
-        if mm <= GOOD_MM and deg <= GOOD_DEG
-        else f", which is more than {GOOD_MM:g} mm or {GOOD_DEG:g} deg: take more views"
-    )
+    quality = "" if mm <= GOOD_MM and deg <= GOOD_DEG else f"; for {GOOD_MM:g} mm and {GOOD_DEG:g} deg take more views"
     return (
         f"{name} is known on {link} within {mm:.2f} mm and {deg:.3f} deg (95 %), least {weakest(covariance)}{quality}"
     )

@@ -48,7 +48,7 @@ class Board:
     dictionary: str = "5X5_100"
 
     def __post_init__(self) -> None:
-        check_fields(self, f"board {self.name}")
+        check_fields(self, "board")
         if self.dictionary not in DICTIONARIES:
             raise ConfigError(
                 f"board {self.name}: dictionary is {self.dictionary}{closest(self.dictionary, tuple(DICTIONARIES))}"

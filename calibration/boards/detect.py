@@ -18,6 +18,8 @@ MIN_CORNERS = 8
 MAX_OFF_SHARE = 0.02
 """How far a corner may be from where a plane without lens distortion has it, as a share of the board's picture."""
 MIN_OFF_PX = 3.0
+LEAST_TWICE = 2
+"""Markers that a second board of the same dictionary shows: one may be a mistake of the detector."""
 MAX_BLUR_PX = 3.0
 """Standard deviation of the blur of an edge: beyond it corners are off by more than a tenth of a pixel."""
 MIN_CONTRAST = 25.0
@@ -98,6 +100,12 @@ def detect(board: Board, picture: Pixels, where: str = "picture") -> Detection:
     return found
 
 
+def count_markers(board: Board, picture: Pixels) -> int:
+    """Returns how many different markers of a board are seen in a (height, width, 3) RGB picture."""
+    grey = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
+    return len({number for number in _markers(board.dictionary, grey)[1].tolist() if number < board.marker_count})
+
+
 def fits_plane(board: Board, ids: npt.NDArray[np.int64], pixels: Array) -> npt.NDArray[np.bool_]:
     """Returns (k,) which corners are where a homography of the others has them, within what a lens bends."""
     flat = board.points[ids][:, :2]
@@ -149,7 +157,13 @@ def _why_not(board: Board, grey: Pixels, found: int, where: str) -> str:
             f"{begin} is seen in a mirror: switch mirroring off in the camera's driver (a flipped picture turns "
             "left into right)"
         )
-    own = len(_markers(board.dictionary, grey)[1])
+    numbers = _markers(board.dictionary, grey)[1]
+    own, twice = len(numbers), len(numbers) - len(set(numbers.tolist()))
+    if twice >= LEAST_TWICE:
+        return (
+            f"{begin}: {twice} of its markers are seen twice: take the second board of dictionary {board.dictionary} "
+            "out of view, or print one of them with another dictionary"
+        )
     if own >= 4:
         return (
             f"{begin}: {own} markers of dictionary {board.dictionary} are seen, but {found} corners of a board of "

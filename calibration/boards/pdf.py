@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tendon.calibration.boards.board import QUIET_SHARE, Board
 from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file, set_aside
 
 POINTS_PER_M = 72 / 0.0254
 PAPERS_M = {
@@ -43,18 +44,22 @@ def paper_for(board: Board, paper: str = "") -> tuple[str, float, float]:
     )
 
 
-def write_pdf(board: Board, file: Path, paper: str = "") -> str:
-    """Writes a page with the board as rectangles, not as pixels, and returns the name of its paper.
+def write_pdf(board: Board, file: Path, paper: str = "") -> tuple[str, Path | None]:
+    """Writes a page with the board as rectangles, not as pixels.
+
+    Returns:
+        The name of its paper; where a file that was there is kept, `None` without one.
 
     Raises:
-        ConfigError: see `paper_for`.
+        ConfigError: see `paper_for`; or the file is no .pdf, or cannot be written.
     """
+    if file.suffix.lower() != ".pdf":
+        raise ConfigError(f"{file} must end with .pdf: a printer takes it by that")
     name, width, height = paper_for(board, paper)
     wide, high = board.size_m
     left, top = (width - wide) / 2, (height - FOOT_M - high) / 2
     drawn = ["0 g"]
     for x, y, across, down in board.black():
-        # A hair over its edge, or some printers leave a white line between the runs of a marker.
         drawn.append(_rectangle(left + x, height - top - y - down, across, down))
     foot = 0.018
     drawn += [
@@ -76,8 +81,12 @@ def write_pdf(board: Board, file: Path, paper: str = "") -> str:
         drawn.append(_rectangle(left + k * RULER_M / 10, foot - 0.009, 0.0002, 0.006 if k % 5 == 0 else 0.003))
     drawn.append(_rectangle(left, foot - 0.009, RULER_M + 0.0002, 0.0002))
     drawn.append(_text(left + RULER_M + 0.003, foot - 0.009, 8, "100 mm"))
-    _write(file, width, height, "\n".join(drawn))
-    return name
+    try:
+        kept = set_aside(file)
+        replace_file(file, _page(width, height, "\n".join(drawn)))
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror}; choose another place") from error
+    return name, kept
 
 
 def _rectangle(x: float, y: float, width: float, height: float) -> str:
@@ -90,8 +99,8 @@ def _text(x: float, y: float, size: int, text: str) -> str:
     return f"BT /F1 {size} Tf {x * POINTS_PER_M:.3f} {y * POINTS_PER_M:.3f} Td ({safe}) Tj ET"
 
 
-def _write(file: Path, width: float, height: float, drawn: str) -> None:
-    """Writes a PDF of one page (ISO 32000: catalogue, pages, page, content, font, and where each of them begins)."""
+def _page(width: float, height: float, drawn: str) -> bytes:
+    """Returns a PDF of one page (ISO 32000: catalogue, pages, page, content, font, and where each of them begins)."""
     box = f"[0 0 {width * POINTS_PER_M:.3f} {height * POINTS_PER_M:.3f}]"
     objects = [
         "<< /Type /Catalog /Pages 2 0 R /ViewerPreferences << /PrintScaling /None >> >>",
@@ -109,4 +118,4 @@ def _write(file: Path, width: float, height: float, drawn: str) -> None:
         f"{place:010d} 00000 n \n" for place in places
     )
     body += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{begin}\n%%EOF\n"
-    file.write_bytes(body.encode("latin-1"))
+    return body.encode("latin-1")

@@ -19,6 +19,22 @@ from tendon.robots.calibration import FORMAT
 Numbers = tuple[float, ...]
 
 
+ROUNDING = 1e-6
+"""Of a covariance, a share of its largest variance."""
+
+
+def check_covariance(name: str, values: Array) -> None:
+    """Checks that (n, n) values are a covariance: symmetric, and no variance below 0.
+
+    Raises:
+        ConfigError: they are none.
+    """
+    scale = np.sqrt(np.maximum(np.diag(values), 1e-24))
+    shares = values / np.outer(scale, scale)
+    if (np.abs(shares - shares.T) > ROUNDING).any() or np.linalg.eigvalsh(shares)[0] < -ROUNDING * len(shares):
+        raise ConfigError(f"{name} is no covariance (symmetric, no variance below 0): calibrate again")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Place:
     """Where something is on its link.
@@ -49,6 +65,7 @@ class Place:
         if len(self.translation) != 3 or len(self.rotation) != 4 or np.shape(self.covariance) != (6, 6):
             raise ConfigError("a place needs translation of 3, rotation of 4 and covariance of 6 x 6 numbers")
         object.__setattr__(self, "covariance", tuple(tuple(row) for row in self.covariance))
+        check_covariance(f"covariance of a place on {self.link}", self.spread)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +169,8 @@ class CalibrationRecord:
         count = len(self.joints)
         if np.shape(self.zero_covariance) != ((count, count) if count else (0,)):
             raise ConfigError(f"zero_covariance must have {count} rows of {count}, one for each joint: calibrate again")
+        if count:
+            check_covariance("zero_covariance", np.array(self.zero_covariance))
         for name, camera in self.cameras.items():
             if count and np.shape(camera.with_zeros) != (6, count):
                 raise ConfigError(f"camera {name} with_zeros must have 6 rows of {count}: calibrate again")

@@ -15,7 +15,7 @@ from tendon.calibration.rig.diagnosis import diagnose, zeros_too_far
 from tendon.calibration.rig.solve import RigCalibration
 from tendon.calibration.words import GOOD_DEG, GOOD_MM, describe_place, within
 from tendon.core.errors import ConfigError
-from tendon.core.files import replace_file
+from tendon.core.files import replace_file, set_aside
 
 PICTURES = 6
 STYLE = """
@@ -46,7 +46,12 @@ def sentences(found: RigCalibration) -> list[str]:
             f"{1.96 * math.degrees(spread):.3f} deg (95 %){kept}"
         )
     said += [f"the zero of {joint} was left as it is: {why}" for joint, why in found.held.items()]
-    counted = found.fit.kept
+    counted, groups = found.fit.kept, state.groups
+    alone = [view.name for k, view in enumerate(state.views) if not counted[groups == k].any()]
+    if alone:
+        said.append(
+            f"no corner of {', '.join(alone)} fits the others, so it does not count: look at picture and joints"
+        )
     said.append(
         f"{int(counted.sum())} of {len(counted)} corners count; a corner's column or row is off by "
         f"{found.fit.sigma_px:.3f} px, and the "
@@ -95,8 +100,8 @@ def write_report(
     file: Path,
     pixels_of: Callable[[str], npt.NDArray[np.uint8]] | None = None,
     notes: Sequence[str] = (),
-) -> None:
-    """Writes the page.
+) -> Path | None:
+    """Writes the page. A file that was there is kept beside it; returns where, `None` without one.
 
     Args:
         found: the calibration.
@@ -155,6 +160,8 @@ def write_report(
         f"<title>Calibration</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>"
     )
     try:
+        kept = set_aside(file)
         replace_file(file, page.encode())
     except OSError as error:
         raise ConfigError(f"report {file} cannot be written: {error.strerror}; choose another place") from error
+    return kept

@@ -44,6 +44,11 @@ class Chain:
         first, second = (pose for pose, _ in self.poses(joints, (one, other)))
         return first.inverse @ second
 
+    def rigid(self, one: str, other: str) -> bool:
+        """Returns whether no joint moves one link against another."""
+        here, there = (self.between(np.full(self._spread.shape[1], value), one, other) for value in (0.0, 0.1))
+        return bool(np.abs(here.change_to(there)).max() < 1e-9)
+
     def movers(self, links: tuple[str, ...]) -> frozenset[int]:
         """Returns which entries of a joint vector move one of the links."""
         if links not in self._movers:

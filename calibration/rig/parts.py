@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
-
-import numpy as np
 
 from tendon.calibration.boards.board import Board
 from tendon.calibration.boards.detect import Detection
@@ -121,6 +120,9 @@ class Rig:
             for name, link in parts:
                 if link not in links:
                     raise ConfigError(f"{kind} {name}: link is {link}{closest(link, tuple(links))}")
+        twice = sorted({joint for joint in self.joints if self.joints.count(joint) > 1})
+        if twice:
+            raise ConfigError(f"joints of the rig repeat {', '.join(twice)}: each once")
         for joint in self.joints:
             if joint not in self.profile.joint_names:
                 raise ConfigError(f"joint {joint} is none of the profile{closest(joint, self.profile.joint_names)}")
@@ -156,18 +158,28 @@ MAX_SPEED = 0.01
 """Of a joint that rests, rad/s or m/s: at 0.1 m and 10 ms of exposure that is 0.01 mm."""
 
 
-def check_at_rest(views: Sequence[View]) -> None:
-    """Checks that the robot rested in every view.
+MAX_OUTSIDE = 0.5
+"""How far beyond its limits a joint may say that it is, rad or m: a zero that is off, and no more."""
+
+
+def check_said(profile: RobotProfile, views: Sequence[View]) -> None:
+    """Checks that the robot rested in every view, and was where its joints can be.
 
     Raises:
-        CalibrationError: it did not.
+        CalibrationError: it did not, or was not; with the fix.
     """
     for view in views:
-        if view.speed > MAX_SPEED:
+        if not abs(view.speed) <= MAX_SPEED:
             raise CalibrationError(
                 f"view {view.name}: the robot moves, a joint at {view.speed:.3f} rad/s, must be at most "
-                f"{MAX_SPEED}: wait "
-                "until it rests before a picture is taken"
+                f"{MAX_SPEED}: wait until it rests before a picture is taken"
             )
-        if not np.isfinite(view.joints).all():
-            raise CalibrationError(f"view {view.name}: a joint is not a number")
+        for joint, said in zip(profile.joints, view.joints.tolist(), strict=True):
+            if joint.lower - MAX_OUTSIDE <= said <= joint.upper + MAX_OUTSIDE:
+                continue
+            degrees = any(abs(each) > 2 * math.pi for each in view.joints.tolist())
+            raise CalibrationError(
+                f"view {view.name}: joint {joint.name} is said to be at {said:.3f} rad (or m), its limits are "
+                f"{joint.lower:g} to {joint.upper:g}: "
+                + ("record radians, these look like degrees" if degrees else "is each joint under its own name?")
+            )

@@ -12,7 +12,7 @@ from tendon.calibration.fitting import Fit, fit, invert
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.closed_form import check_turns, guess
 from tendon.calibration.rig.known import keep_zeros
-from tendon.calibration.rig.parts import Rig, View, check_at_rest
+from tendon.calibration.rig.parts import Rig, View, check_said
 from tendon.calibration.rig.state import RigState
 from tendon.calibration.transforms import Pose
 from tendon.core.errors import CalibrationError
@@ -120,7 +120,7 @@ def views_that_tell(rig: Rig, views: Sequence[View], chain: Chain) -> list[View]
         CalibrationError: the robot moved in one.
         ConfigError: a view names a camera or board that is not there.
     """
-    check_at_rest(views)
+    check_said(rig.profile, views)
     seen, kept = dict[tuple[str, str], list[Pose]](), []
     for view in views:
         place = chain.between(view.joints, rig.camera(view.camera).link, rig.board(view.board).link)
@@ -144,7 +144,7 @@ def first_guess(
         )
     cameras, boards = dict(known), {board.name: board.known for board in rig.boards if board.known is not None}
     order = sorted(pairs, key=lambda pair: -len(pairs[pair]))
-    turning = [pair for pair in order if rig.camera(pair[0]).link != rig.board(pair[1]).link]
+    turning = [pair for pair in order if not chain.rigid(rig.camera(pair[0]).link, rig.board(pair[1]).link)]
     left = [*turning, *(pair for pair in order if pair not in turning)]
     while left:
         # A pair one side of which is known needs no closed form; one on the same link, which has none, waits for that.
@@ -164,6 +164,12 @@ def first_guess(
             cameras[name], boards[other] = guess(between, seen)
     lacking = [f"camera {each.name}" for each in rig.cameras if each.name not in cameras]
     lacking += [f"board {each.name}" for each in rig.boards if each.name not in boards]
+    for eye, seen_board in pairs:
+        if eye not in cameras and (eye, seen_board) not in turning:
+            raise CalibrationError(
+                f"camera {eye} is on {rig.camera(eye).link} and board {seen_board} on {rig.board(seen_board).link}, "
+                "which no joint moves against each other: look at `link` of both, or have one of them move"
+            )
     if lacking:
         raise CalibrationError(
             f"{lacking[0]} is in no view that tells where it is: take some, or leave it out of the rig"
@@ -206,6 +212,8 @@ def _without_unseen(state: RigState, sigma: float) -> tuple[RigState, dict[str, 
 def _twin(state: RigState, design: Array, known: Array, column: int) -> str:
     """Returns what looks the same in the views as a joint's zero, in words."""
     rows = np.concatenate([design, known])
+    if not rows[:, column].any():
+        return "it moves neither a camera nor a board of these views"
     others = [k for k in range(rows.shape[1]) if k != column]
     norms = np.maximum(np.linalg.norm(rows, axis=0), 1e-12)
     weights = np.linalg.lstsq(rows[:, others] / norms[others], rows[:, column] / norms[column], rcond=1e-10)[0]

@@ -53,13 +53,17 @@ def set_aside(path: Path, mark: str = ".before") -> Path | None:
         mark: after its stem.
 
     Raises:
-        OSError: it cannot be copied.
+        OSError: it cannot be copied; there is no torn copy then.
     """
     if not path.exists():
         return None
     names = (f"{path.stem}{mark}{number if number > 1 else ''}{path.suffix}" for number in itertools.count(1))
     kept = next(each for name in names if not (each := path.with_name(name)).exists())
-    shutil.copy2(path, kept)
+    try:
+        shutil.copy2(path, kept)
+    except OSError:
+        kept.unlink(missing_ok=True)
+        raise
     return kept
 
 

@@ -209,4 +209,4 @@ def _canonical(value: Any, where: str) -> Any:
         return value.isoformat()
     if isinstance(value, int | float) and math.isfinite(value):
         return float(value)
-    raise ConfigError(f"{where} is {value!r}, must be text, a finite number, a date, a list or a mapping")
+    raise ConfigError(f"{where} is {value!r}, must be text, a finite number, a date, a list or a mapping: {ANEW}")

@@ -90,7 +90,7 @@ def test_a_board_that_cannot_be_is_refused(values: dict[str, object], words: str
 
 
 def test_the_print_has_its_true_size_and_a_ruler_of_a_hundred_millimetres(tmp_path: Path) -> None:
-    assert write_pdf(CHARUCO, tmp_path / "board.pdf") == "a4"
+    assert write_pdf(CHARUCO, tmp_path / "board.pdf") == ("a4", None)
     text = (tmp_path / "board.pdf").read_bytes().decode("latin-1")
     rectangles = np.array([[float(word) for word in line.split()[:4]] for line in re.findall(r"[\d. ]+ re f", text)])
     side = CHARUCO.square_m * POINTS_PER_M

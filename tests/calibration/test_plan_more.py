@@ -177,6 +177,6 @@ def test_the_guide_says_that_no_board_was_seen_before_it_asks_for_a_graph(
     session.add(CAMERA, np.full((480, 640, 3), 128, np.uint8), joints, 0.0, 1)
     assert run(["calibrate", "guide", str(tmp_path)]) == 2
     said = capsys.readouterr()
-    assert "left out: 001-wrist.png: board board is not seen" in said.out
-    assert "no camera has seen a board yet" in said.err and said.err.count("\n") == 1
+    assert f"no picture of {tmp_path} shows a board: 001-wrist.png: board board is not seen" in said.err
+    assert said.err.count("\n") == 1
     assert not (tmp_path / "plan.jsonl").exists()

@@ -54,6 +54,20 @@ def test_a_rename_takes_nobodys_place(tmp_path: Path) -> None:
     assert other.read_text() == "1" and not one.exists()
 
 
+def test_a_full_disk_leaves_no_torn_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "calibration.yaml"
+    path.write_text("mine")
+
+    def full(_: Path, target: Path) -> None:
+        target.write_text("")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tendon.core.files.shutil.copy2", full)
+    with pytest.raises(OSError, match="No space left"):
+        set_aside(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["calibration.yaml"] and path.read_text() == "mine"
+
+
 def test_what_is_set_aside_gets_a_name_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "wrist.yaml"
     assert set_aside(path) is None

@@ -44,6 +44,8 @@ def command(
 
     board = make_board(kind, columns, rows, square_mm, marker_mm, dictionary)
     require_file(out, "FILE")
-    name = write_pdf(board, out, paper)
+    name, kept = write_pdf(board, out, paper)
     print(f"{out}: {name}, print at 100 % on something flat and stiff; the ruler must be 100 mm long")
+    if kept is not None:
+        print(f"the one before: {kept}")
     return 0

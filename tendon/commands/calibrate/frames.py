@@ -36,7 +36,7 @@ def command(
     from tendon.cli.outputs import require_file
     from tendon.core.checks import check_choice
     from tendon.core.errors import ConfigError
-    from tendon.core.files import replace_file
+    from tendon.core.files import replace_file, set_aside
     from tendon.robots.profile import load_profile
 
     check_choice("--form", form, ("lines", "launch", "urdf"))
@@ -52,6 +52,7 @@ def command(
         print(text, end="")
         return 0
     require_file(out)
+    kept = set_aside(out)
     replace_file(out, text.encode())
-    print(out)
+    print(f"{out}" + (f" (the one before: {kept})" if kept else ""))
     return 0

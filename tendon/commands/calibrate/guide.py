@@ -32,6 +32,7 @@ def command(
     Raises:
         TendonError: there is no armed graph, the robot was stopped, or the views so far do not tell the rig.
     """
+    from tendon.calibration.left_out import left_out_lines
     from tendon.calibration.motion.guide import clear_of
     from tendon.calibration.motion.page import shown
     from tendon.calibration.motion.plan import plan_more
@@ -50,7 +51,10 @@ def command(
     poses = opened.plan(profile.joint_names)
     if not poses:
         rig = rig_knowing(opened.rig(profile), named_record(profile))
-        views = opened.views(rig, lambda _, why: print(f"left out: {why}", flush=True))
+        skipped: list[tuple[str, str]] = []
+        views = opened.views(rig, lambda shot, why: skipped.append((shot.picture, why)))
+        for line in left_out_lines(skipped):
+            print(line, flush=True)
         poses = plan_more(rig, views, clear_of(clearance), count, seed)
         for camera in rig.cameras:
             if all(view.camera != camera.name for view in views):

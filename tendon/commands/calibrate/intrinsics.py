@@ -31,6 +31,7 @@ def command(
     name: Annotated[str, typer.Option(help="Of the camera.")] = "camera",
     lens: Annotated[str, typer.Option(help="pinhole or fisheye.")] = "pinhole",
     most: Annotated[int, typer.Option(min=4, help="Views that are used: those that tell most.")] = 40,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Write intrinsics that are not good, too.")] = False,
     kind: KindOption = "charuco",
     columns: ColumnsOption = 7,
     rows: RowsOption = 5,
@@ -38,15 +39,17 @@ def command(
     marker_mm: MarkerOption = 22.0,
     dictionary: DictionaryOption = "5X5_100",
 ) -> int:
-    """Writes them and says how sure they are.
+    """Writes them and says how sure they are; returns 1 when they are not good.
 
     Raises:
         TendonError: a picture cannot be read, or they do not tell the lens.
     """
     from tendon.calibration.boards.detect import detect
     from tendon.calibration.cameras.camera_info import write_camera_info
+    from tendon.calibration.cameras.doubts import doubts
     from tendon.calibration.cameras.intrinsics import calibrate_intrinsics, select_views
     from tendon.calibration.cameras.model import DISTORTIONS
+    from tendon.calibration.left_out import grouped, left_out_lines
     from tendon.calibration.pictures import read_pictures
     from tendon.cli.outputs import require_file
     from tendon.cli.progress import CountingBar
@@ -57,19 +60,19 @@ def command(
     board = make_board(kind, columns, rows, square_mm, marker_mm, dictionary)
     require_file(out)
     pictures = read_pictures(folder)
-    views, used, skipped = [], [], []
+    views, used, skipped = [], [], list[tuple[str, str]]()
     with CountingBar("pictures", len(pictures)) as bar:
         for file, pixels in pictures.items():
             try:
                 views.append(detect(board, pixels, file))
                 used.append(file)
             except CalibrationError as error:
-                skipped.append(str(error))
+                skipped.append((file, str(error)))
             bar.advance(1, f"{len(views)} show the board")
-    for line in skipped:
-        print(f"left out: {line}")
     if not views:
-        raise CalibrationError(f"no picture in {folder} shows the board; {skipped[0] if skipped else 'there are none'}")
+        raise CalibrationError(f"no picture in {folder} shows the board: {grouped(skipped)[0][0][1]}")
+    for line in left_out_lines(skipped):
+        print(line)
     found = calibrate_intrinsics(board, views, lens)  # type: ignore[arg-type]
     if len(views) > most:
         chosen = sorted(select_views(board, views, found.model, most))
@@ -77,16 +80,20 @@ def command(
         found = calibrate_intrinsics(board, views, lens, found.model)  # type: ignore[arg-type]
     for file, rms in zip(used, found.view_rms_px, strict=True):
         print(f"  {file:40s} {rms:.3f} px")
+    print("each with its standard deviation:")
     for key, value, spread in zip(found.model.names, found.model.values, found.deviation, strict=True):
         print(f"{key:3s} {value:12.5f} +- {spread:.5f}")
     print(
         f"{found.rms_px:.3f} px over {found.corners} corners, {found.rejected} left out; "
-        f"{100 * found.coverage:.0f} % of the"
-    )
-    print(
-        "picture has corners"
+        f"{100 * found.coverage:.0f} % of the picture has corners"
         + ("" if found.coverage > 0.7 else ": show the board in the corners too, the lens bends most there")
     )
+    wrong = doubts(board, views, used, found)
+    for sentence in wrong:
+        print(f"not good: {sentence}")
+    if wrong and not anyway:
+        print("nothing was written")
+        return 1
     kept = write_camera_info(found.model, name, out, found.covariance)
     print(f"{out}" + (f" (the one before: {kept})" if kept else ""))
-    return 0
+    return int(bool(wrong))

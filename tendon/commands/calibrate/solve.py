@@ -31,6 +31,7 @@ def command(
     Raises:
         TendonError: the session or the calibration before is wrong, or the views do not tell the rig.
     """
+    from tendon.calibration.left_out import left_out_lines
     from tendon.calibration.results.composing import solve_onto
     from tendon.calibration.results.keeping import calibration_target, keep_solved, named_record
     from tendon.calibration.results.record import record_of
@@ -39,29 +40,32 @@ def command(
     from tendon.calibration.session import Session
     from tendon.cli.outputs import require_file
     from tendon.cli.progress import CountingBar
+    from tendon.core.errors import ConfigError
     from tendon.robots.profile import load_profile, profile_file
 
     opened = Session(session)
     profile, file = load_profile(opened.setup.robot), profile_file(opened.setup.robot)
     before, page = named_record(profile), report or session / "report.html"
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"--report is {page}, must end with .html")
     require_file(page, "--report")
     if not dry_run:
         require_file(out or calibration_target(profile, file))
     rig = opened.rig(profile)
     shots = list(opened.shots())
-    skipped: list[str] = []
+    skipped: list[tuple[str, str]] = []
     with CountingBar("views", len(shots)) as bar:
-        views = opened.views(rig, lambda shot, why: skipped.append(why), lambda: bar.advance(1, ""))
-    for line in skipped:
-        print(f"left out: {line}")
+        views = opened.views(rig, lambda shot, why: skipped.append((shot.picture, why)), lambda: bar.advance(1, ""))
+    for line in left_out_lines(skipped):
+        print(line)
     found = solve_onto(rig, views, before)
     wrong = faults(found)
-    write_report(found, wrong, page, opened.pixels)
+    old_page = write_report(found, wrong, page, opened.pixels)
     for sentence in sentences(found):
         print(sentence)
     for sentence in wrong:
         print(f"not good: {sentence}")
-    print(f"report: {page}")
+    print(f"report: {page}" + (f" (the one before: {old_page})" if old_page else ""))
     if dry_run or zeros_too_far(found) or (wrong and not anyway):
         print("nothing else was written")
         return int(bool(wrong))

@@ -26,6 +26,7 @@ def command(
     Raises:
         TendonError: the session or the calibration is wrong, or the views are too few.
     """
+    from tendon.calibration.left_out import left_out_lines
     from tendon.calibration.results.file import load_record
     from tendon.calibration.results.keeping import stale_lines
     from tendon.calibration.session import Session
@@ -39,7 +40,11 @@ def command(
     if file is None:
         raise ConfigError(f"profile {profile.name} names no calibration: make one with `tendon calibrate solve`")
     record, rig = load_record(file), opened.rig(profile)
-    found = verify(record, rig, opened.views(rig, lambda shot, why: print(f"left out: {why}")))
+    skipped: list[tuple[str, str]] = []
+    views = opened.views(rig, lambda shot, why: skipped.append((shot.picture, why)))
+    for line in left_out_lines(skipped):
+        print(line)
+    found = verify(record, rig, views)
     for line in (*found.lines(), *stale_lines(record, "camera")):
         print(line)
     return int(not found.holds)

@@ -43,5 +43,6 @@ def command(
             "change home first"
         )
     write_key(file, "workspace", {"lower": list(box.lower), "upper": list(box.upper)})
-    print(f"workspace: {list(box.lower)} to {list(box.upper)} m\nprofile: {file} has it")
+    before = f"{list(profile.workspace.lower)} to {list(profile.workspace.upper)}"
+    print(f"workspace: {list(box.lower)} to {list(box.upper)} m (the one before: {before})\nprofile: {file} has it")
     return 0

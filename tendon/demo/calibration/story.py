@@ -154,7 +154,7 @@ def tell_story(
     profile = load_profile(home / "profile.yaml")
     true = draw_rig(profile, rng)
     board = true.boards[0].board
-    paper = write_pdf(board, out / "board.pdf")
+    paper, _ = write_pdf(board, out / "board.pdf")
     tell(f"board.pdf: {board.columns} x {board.rows} squares of {1000 * board.square_m:g} mm on {paper}")
     world = RigWorld(profile, true.cameras, true.boards, true.zeros, simulator, seed)
     world.flaws = ORDINARY
