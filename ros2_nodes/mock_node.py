@@ -20,6 +20,7 @@ from std_msgs.msg import Float64MultiArray
 from tendon.core.clock import ManualClock
 from tendon.core.errors import TendonError
 from tendon.core.node_status import Level, MockStatus, NodeStatus
+from tendon.core.types import Array, Observation
 from tendon.graph import topics
 from tendon.robots.controllers import Controllers
 from tendon.robots.drivers.mock.driver import MockDriver, MockSettings
@@ -63,6 +64,15 @@ class MockNode(StandIn):
     def moving(self) -> bool:
         """Whether a controller commands motion."""
         return self._moving
+
+    def commanded(self, now_ns: int) -> tuple[Array, Array]:
+        """Returns what the controllers command."""
+        return self._controllers.sample(now_ns)
+
+    def measured(self, now_ns: int) -> Observation:
+        """Returns what the mock reads."""
+        reading = self._driver.read()
+        return Observation(stamp_ns=now_ns, joint_position=reading.position, joint_velocity=reading.velocity)
 
     def health(self) -> tuple[Level, str]:
         """Returns, besides, that nobody gets hurt."""

@@ -189,6 +189,7 @@ class SafetyMonitorNode(NodeShell):
             if effort is not None:
                 self._inputs.effort.measured(effort, now_ns)
             if self._switch is not None:
+                self._switch.commanded(self._inputs.ends_ns)
                 self._switch.measured(self._monitor.at_rest, now_ns)
 
     def _reported(self, data: bytes) -> None:

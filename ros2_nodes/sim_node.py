@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.errors import ConfigError, TendonError
 from tendon.core.node_status import NodeStatus, SimulationStatus
-from tendon.core.types import Array, SentTrajectory
+from tendon.core.types import Array, Observation, SentTrajectory
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.graph import topics
 from tendon.ros2_nodes import wire
@@ -90,6 +90,15 @@ class SimNode(StandIn):
     def moving(self) -> bool:
         """Whether a controller commands motion."""
         return self._robot.moving
+
+    def commanded(self, now_ns: int) -> tuple[Array, Array]:
+        """Returns what the controllers command."""
+        return self._robot.sample(now_ns)
+
+    def measured(self, now_ns: int) -> Observation:
+        """Returns where the joints are."""
+        position, velocity = self._robot.joint_state()
+        return Observation(stamp_ns=now_ns, joint_position=position, joint_velocity=velocity)
 
     def describe(self, status: NodeStatus) -> NodeStatus:
         """Returns a status with the scene, how often physics was too late, and how time goes."""

@@ -79,6 +79,10 @@ class ControllerSwitch:
         """Takes whether a new joint state shows the robot at rest."""
         self._needed.measured(at_rest, now_ns)
 
+    def commanded(self, ends_ns: int) -> None:
+        """Takes when the last command that broke no law ends."""
+        self._needed.commanded(ends_ns)
+
     def look(self, state: PermissionState, breaches: int, now_ns: int) -> None:
         """Takes the state of the permission, and how many commands have broken a law; does what is due."""
         self._latched = state is PermissionState.LATCHED

@@ -59,6 +59,7 @@ class MonitorInputs:
     Attributes:
         arrivals: of commands.
         breaches: how many commands have broken a law; one that was only late has not.
+        ends_ns: when the last command that broke none ends.
 
     Args:
         node: subscribes.
@@ -80,7 +81,7 @@ class MonitorInputs:
         self.silence, self._longest_ns = SilenceWatch(profile), longest_stop_ns(profile)
         self.arrivals = Arrivals(node.time, awake)
         self._measured: tuple[int, Array] | None = None
-        self.breaches = 0
+        self.breaches, self.ends_ns = 0, 0
         self._needed = dict.fromkeys((camera.name for camera in profile.cameras), False)
         self._leader = Source.POLICY
         self._cameras = {
@@ -231,6 +232,8 @@ class MonitorInputs:
             self._broken(controller, breach)
         if laws.last is None or laws.last is last:
             return
+        if breach is None:
+            self.ends_ns = max(self.ends_ns, now_ns + laws.last.times_ns[-1])
         self.silence.heard(controller.name, laws.last.times_ns[-1], now_ns)
         if departed := self._tracking[controller.name].commanded(laws.last, delivery.lost):
             self._breaches.add(controller.name, Reason(Cause.TRACKING, departed), now_ns)

@@ -69,14 +69,17 @@ class SimulatedRobot:
                 raise InvalidDataError(f"trajectory has a number that is not finite or beyond {FARTHEST:g}")
         self._controllers[controller].accept(trajectory, now_ns)
 
+    def sample(self, now_ns: int) -> tuple[Array, Array]:
+        """Returns (n,) position and velocity that the controllers command at a time."""
+        wanted = np.empty((2, len(self._target)))
+        for name, controller in self._controllers.items():
+            wanted[:, self._columns[name]] = controller.sample(now_ns)  # between points it may go far beyond them
+        np.clip(wanted, -FARTHEST, FARTHEST, out=wanted)
+        return wanted[0], wanted[1]
+
     def step(self, now_ns: int) -> None:
         """Advances physics by one period toward what the controllers command at its end."""
-        for name, controller in self._controllers.items():
-            columns = self._columns[name]
-            position, velocity = controller.sample(now_ns)  # between points it may go far beyond them
-            self._target[columns] = np.clip(position, -FARTHEST, FARTHEST)
-            self._target_velocity[columns] = np.clip(velocity, -FARTHEST, FARTHEST)
-        target, velocity = self._target, self._target_velocity
+        target, velocity = self._target, self._target_velocity = self.sample(now_ns)
         if self._jammed is not None:
             column, place = self._jammed
             target, velocity = target.copy(), velocity.copy()
@@ -102,7 +105,7 @@ class SimulatedRobot:
 
     def commanded(self) -> tuple[Array, Array]:
         """Returns (n,) position and (n,) velocity that the controllers commanded in the last step."""
-        return self._target.copy(), self._target_velocity.copy()
+        return self._target, self._target_velocity
 
     def judge(self, instruction: str) -> None:
         """Makes an instruction the task that success is judged by, when it asks for one in this scene."""

@@ -5,7 +5,7 @@ has done what was due; `speed` is the largest part of real time, 0 for as fast a
 clock.
 
 It takes commands only under the safety monitor's permission (`PermissionGate`), whoever sends them; without one it
-plays the stop that it holds.
+plays the stop that it holds, and then does not press on what is in its way (`Easing`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,8 +24,9 @@ from tendon.core.clock import AwakeClock
 from tendon.core.errors import ConfigError, TendonError
 from tendon.core.node_status import Level
 from tendon.core.timekeeper import Timekeeper
-from tendon.core.types import SentTrajectory
+from tendon.core.types import Array, Observation, SentTrajectory
 from tendon.graph import topics
+from tendon.robots.easing import Easing, way_of
 from tendon.robots.permission_gate import brakes_ns
 from tendon.robots.profile import ControllerSpec
 from tendon.robots.safety_settings import nanoseconds
@@ -65,11 +67,13 @@ class StandIn(NodeShell):
         self._awake = AwakeClock(self.time, tick_ns, NOTICED_TICKS * tick_ns, longest_ns)
         # Before a subclass loads its robot and sends joint states: nobody arms a robot whose side does not listen yet.
         self._gate = listening_gate(self, self._awake.now_ns)
+        self._easing = Easing(self.profile)
         self._brakes_ns = {each.name: brakes_ns(self.profile, each) for each in self.profile.controllers}
         self._loop = loop
         self.late, self._received = self.meter(loop), self.meter("command")
         self._commands: deque[tuple[int, str, Accept, Any]] = deque(maxlen=64)
         self._refusals: dict[str, str] = {}
+        self._trajectories: list[tuple[ControllerSpec, Callable[[str, SentTrajectory, int], None]]] = []
         self.closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name=loop)
 
@@ -92,6 +96,14 @@ class StandIn(NodeShell):
     @property
     def moving(self) -> bool:
         """Whether a controller commands motion."""
+        raise NotImplementedError
+
+    def commanded(self, now_ns: int) -> tuple[Array, Array]:
+        """Returns (n,) position and velocity that the controllers command at a time."""
+        raise NotImplementedError
+
+    def measured(self, now_ns: int) -> Observation:
+        """Returns what the robot measures at a time."""
         raise NotImplementedError
 
     def start(self) -> None:
@@ -122,6 +134,7 @@ class StandIn(NodeShell):
 
     def take_trajectories(self, controller: ControllerSpec, accept: Callable[[str, SentTrajectory, int], None]) -> None:
         """Subscribes what a joint_trajectory controller takes; `accept` judges it."""
+        self._trajectories.append((controller, accept))
         take = partial(self._take_trajectory, controller.name, accept)
         self.create_subscription(JointTrajectory, topics.commands(controller), take, qos.EACH, raw=True)
 
@@ -159,6 +172,26 @@ class StandIn(NodeShell):
                 self.accepted(controller)
             except TendonError as error:
                 self.rejected(controller, error)
+        if self._gate.is_open:
+            self._easing.begin()
+        elif not self._easing.over:
+            self._ease(now_ns)
+
+    def _ease(self, now_ns: int) -> None:
+        """Leads the robot off what it presses on, when the stop that it holds has ended."""
+        position, velocity = self.commanded(now_ns)
+        if velocity.any():
+            return
+        goal = self._easing.look(position, self.measured(now_ns), now_ns)
+        if goal is None:
+            return
+        way = way_of(self.profile, position, goal, now_ns)
+        for controller, accept in self._trajectories:
+            columns = [self.profile.joint_names.index(name) for name in controller.joints]
+            own = replace(
+                way, joint_names=controller.joints, position=way.position[:, columns], velocity=way.velocity[:, columns]
+            )
+            accept(controller.name, own, now_ns)
 
     def accepted(self, who: str) -> None:
         """Takes note that a controller or the robot took a command."""

@@ -25,6 +25,7 @@ from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk, Array, Command, Observation
+from tendon.robots.easing import Easing
 from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 
@@ -74,6 +75,7 @@ class Controller:
         self._late_in_a_row = 0
         self._standstill = Standstill(settings)
         self._feedback = Feedback(profile, self._standstill)
+        self._easing = Easing(profile)
         self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
 
     @property
@@ -221,6 +223,7 @@ class Controller:
         self._late_in_a_row = 0
         self._feedback.largest_error = np.zeros(len(self._profile.joints))
         self._standstill.end()
+        self._easing.begin()
         self._homeward.forget()
         self._deadman.end(self._settling.until_ns)
         self._stops = (None, None)
@@ -254,6 +257,7 @@ class Controller:
         woke_ns = self._feedback.now_ns + late_ns
         reason = self._standstill.miss(late_ns, woke_ns, before)
         if reason is not None:
+            self._easing.over = True
             self.stop(reason)
         self._reference.start(self._filter.position if before is None else before.position, woke_ns)
 
@@ -294,17 +298,16 @@ class Controller:
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             added = self._commit(now_ns)
         base, target, notes = added
-        if not self._reference.moving() and not self._settling.under_way(now_ns):
-            if self.mode is Mode.STOPPING and self._feedback.observation is not None:
-                self._settling.rested = self._feedback.observation.joint_position
-            self._modes.rest()
+        found = self._feedback.held_back(self._reference, off) if moving else None
+        if found is None:
+            found = self._rest(now_ns)
         stop = self._modes.reason
         if stop is not None:
             notes = (stop.text, *notes)
         newest = self._reference.newest
-        found = self._feedback.held_back(self._reference, off) if moving else None
         yielding = None if found is None else self._reference.retreat(found, notes)
-        command = yielding or (None if self.mode is Mode.LATCHED else self._command(notes))
+        ended = self.mode.stopped and not self._reference.moving()  # the robot has what it needs to rest
+        command = yielding or (None if ended else self._command(notes))
         if command is not None:
             without = None if yielding is None else newest.stop.position[-1]
             self._stops = (self._stops[1], HeldStop.of(command, without))
@@ -328,6 +331,20 @@ class Controller:
             self._settling.wait(now_ns, self._stops[1].rest_ns)
             self._reference.start(self._stops[1].position, now_ns)
         return tick
+
+    def _rest(self, now_ns: int) -> Array | None:
+        """Completes a stop whose reference is at rest; returns (n,) where to hold a robot that is pressed on there."""
+        if self.mode is not Mode.STOPPING or self._reference.moving() or self._settling.under_way(now_ns):
+            return None
+        seen = None if self._feedback.stale() else self._feedback.observation
+        if not self._easing.over:
+            found = self._easing.look(self._reference.newest.stop.position[-1], seen, now_ns)
+            if found is not None or not self._easing.over:
+                return found
+        if seen is not None:
+            self._settling.rested = seen.joint_position
+        self._modes.rest()
+        return None
 
     def _quiet(self, note: str, position: Array, late: int = 0) -> Tick:
         """Returns a tick that commands nothing, with the robot at (n,) `position`; a stop is said before a note."""
@@ -358,6 +375,7 @@ class Controller:
             reason = WENT_BACK if back else self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
             if reason is not None:
                 self._standstill.end()
+                self._easing.over = True
                 self._modes.stop(reason)
             self._reference.halt(now_ns)
             self._late_in_a_row = 0

@@ -10,6 +10,7 @@ from tendon.control.reference import Reference
 from tendon.control.standstill import Standstill
 from tendon.core.causes import Cause, Reason
 from tendon.core.types import Array, Observation
+from tendon.robots.easing import BELIEVED
 from tendon.robots.effort import EffortLimit
 from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import Rest
@@ -17,8 +18,6 @@ from tendon.robots.safety_settings import nanoseconds
 
 CONTACTS = (Cause.TRACKING, Cause.EFFORT)
 """What something in the robot's way shows as."""
-BELIEVED = 2.0
-"""Tracking tolerances: what a joint is held back by grows from tick to tick, and is seen long before that."""
 
 
 class Feedback:

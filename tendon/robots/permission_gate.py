@@ -58,6 +58,12 @@ class PermissionGate:
         """Why it is closed although the robot is said to be armed; empty when it is open, or nobody says so."""
         return self._problem
 
+    @property
+    def is_open(self) -> bool:
+        """Whether commands are taken, as far as is known: only `takes` looks at the age of the last permission."""
+        with self._lock:
+            return self._open
+
     def receive(self, permission: Permission) -> None:
         """Takes a permission that has just arrived."""
         with self._lock:

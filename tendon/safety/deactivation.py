@@ -1,7 +1,9 @@
 """When the robot side's controllers have to be inactive: after a latch, but not before the verified stop has ended.
 
 A controller that is deactivated leaves its last command where it is. That cuts the stop which the robot is playing, so
-it waits for rest; what does not come to rest in time, or is commanded on against the laws, is not that stop any more.
+it waits for rest, and for the end of the last command: a robot that is held by what it ran into rests while its
+setpoint comes back to it. What does not come to rest in time, or is commanded on against the laws, is not that stop
+any more.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ class Deactivation:
         self._longest_ns = longest_stop_ns(profile) + MARGIN_NS
         self._moving = True
         self._rest_ns: int | None = None
+        self._ends_ns = 0
         self.armed()
 
     @property
@@ -50,6 +53,10 @@ class Deactivation:
         """Takes note that the controllers were made active, and the robot was not armed after all."""
         self._reason = self._reason or "the robot was not armed"
 
+    def commanded(self, ends_ns: int) -> None:
+        """Takes when the last command that broke no law ends."""
+        self._ends_ns = ends_ns
+
     def measured(self, at_rest: bool, now_ns: int) -> None:
         """Takes whether a new joint state shows the robot at rest."""
         self._moving = not at_rest
@@ -58,7 +65,9 @@ class Deactivation:
         elif self._rest_ns is None:
             self._rest_ns = now_ns
         latched_ns, rest_ns = self._latched_ns, self._rest_ns
-        if latched_ns is not None and rest_ns is not None and now_ns - max(rest_ns, latched_ns) >= REST_NS:
+        if latched_ns is None or rest_ns is None or now_ns < self._ends_ns:
+            return
+        if now_ns - max(rest_ns, latched_ns) >= REST_NS:
             self._reason = self._reason or "the robot has come to rest"
 
     def latched(self, breaches: int, now_ns: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tendon.core.causes import Cause, Reason
 from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode
+from tendon.robots.easing import Easing, way_of
 from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, PERIOD_NS, Robot
 
@@ -24,8 +25,8 @@ class Trouble:
         self.robot, self._random = Robot(), np.random.default_rng(seed)
         self.robot.offset[GRIPPER] = -0.02
         self._blocked: tuple[int, float] | None = None
-        self._gate = True
-        self.armed = 0
+        self._gate, self._easing = True, Easing(PROFILE)
+        self.armed, self.eased = 0, 0
 
     def _now(self, chance: float) -> bool:
         return self._random.random() < chance
@@ -46,8 +47,22 @@ class Trouble:
             robot.offset[joint] = place - robot.side.sample(robot.now_ns + PERIOD_NS)[0][joint]
         with contextlib.suppress(InvalidDataError):  # what ended before it came: such a controller refuses it
             robot.tick(int(self._random.integers(15)) * MS, int(self._random.choice([0] * 200 + [1, 3, 12])))
-        if not self._gate:
+        if self._gate:
+            self._easing.begin()
+        else:
             robot._flying.clear()
+            self._ease()
+
+    def _ease(self) -> None:
+        """What a robot side with a gate does when its stop has ended."""
+        robot = self.robot
+        setpoint, velocity = robot.side.sample(robot.now_ns)
+        if self._easing.over or velocity.any():
+            return
+        goal = self._easing.look(setpoint, robot.observe(), robot.now_ns)
+        if goal is not None:
+            self.eased += 1
+            robot.side.accept(way_of(PROFILE, setpoint, goal, robot.now_ns), robot.now_ns)
 
     def _let_go(self) -> None:
         """Frees the joint that is blocked, or not, or somebody leads one elsewhere by hand."""

@@ -96,11 +96,11 @@ def test_a_joint_that_was_pushed_off_is_led_to_where_it_is_through_the_filter(pu
     robot = armed(Robot())
     since = len(robot.positions)
     held = robot.positions[-1]
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
     robot.offset[3] = push
     robot.tick()
     measured = robot.observe().joint_position
-    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
-    ticks(robot, 10)
     robot.controller.reset()
     robot.tick()
     robot.controller.arm()
@@ -194,11 +194,11 @@ def test_a_robot_side_that_was_reset_is_asked_for_no_jump() -> None:
 def test_a_robot_side_that_joins_from_its_measured_state_is_not_hurried(push: float) -> None:
     """Sent up to its end, the settling point asked for 13.7 rad/s in the last 10 ms."""
     robot = armed(Robot(from_measured=True))
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    ticks(robot, 10)
     robot.offset[1] = -push
     robot.tick()
     measured = robot.observe().joint_position
-    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
-    ticks(robot, 10)
     robot.controller.reset()
     robot.controller.arm()
     for _ in range(150):  # it leans against something

@@ -75,3 +75,16 @@ def test_arming_begins_anew() -> None:
     assert not look(needed, None, 5, START_NS + 2 * LONGEST_NS)
     needed.refused()
     assert needed.reason
+
+
+def test_the_way_back_of_a_robot_that_is_held_is_not_cut() -> None:
+    """It is measured at rest since it met something, and its setpoint is still on the way to it."""
+    needed = Deactivation(PROFILE)
+    needed.commanded(START_NS + 2 * REST_NS)
+    assert not look(needed, True, 0, START_NS)
+    assert not look(needed, True, 0, START_NS + 2 * REST_NS - 1)
+    assert look(needed, True, 0, START_NS + 2 * REST_NS) == "the robot has come to rest"
+    rogue = Deactivation(PROFILE)
+    assert not look(rogue, True, 0, START_NS)
+    rogue.commanded(START_NS + 10 * LONGEST_NS)
+    assert look(rogue, True, 0, START_NS + LONGEST_NS + 1), "however long commands are said to last"

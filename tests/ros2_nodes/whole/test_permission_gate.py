@@ -18,6 +18,7 @@ from tendon.core.permission import Permission
 from tendon.core.types import SentTrajectory
 from tendon.evaluation.limits import worst_of
 from tendon.graph import topics
+from tendon.robots.easing import BELIEVED
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -110,6 +111,36 @@ def test_a_rogue_publisher_that_goes_on_after_the_latch_moves_nothing(
     finally:
         for publisher in filter(None, (rogue, liar)):
             node.destroy_publisher(publisher)
+    graph.set_in_motion()
+    graph.hold_still()
+    graph.stop()
+
+
+def test_what_the_arm_meets_while_it_brakes_is_not_pressed_on(graph: RunningGraph) -> None:
+    """The stop that it holds goes on beyond what holds a joint, and no later command of the control node is taken.
+
+    On a busy machine the stop may come too late, so that nobody believes how far off the joint is: then once more.
+    """
+    joint, node = PROFILE.joint_names[graph.joint], graph.operator.node
+    allowed = float(PROFILE.tracking_tolerance[graph.joint])
+    pressed = np.inf
+    while pressed > BELIEVED * allowed:
+        witness = Witness(node, PROFILE)
+        graph.set_in_motion()
+        graph.operator.set_parameter("sim_node", "jammed", joint)
+        try:
+            graph.stop()
+            graph.wait(graph.operator.at_rest, "rest")
+            graph.pause(1.0)
+            motion, held = witness.motion(), graph.states[-1][1][COLUMNS]
+            pressed = np.abs(motion.position[-400:, graph.joint] - held[graph.joint]).max()
+        finally:
+            graph.operator.set_parameter("sim_node", "jammed", "")
+    assert pressed > 2 * PROFILE.safety.held_share * allowed, "nothing had been pressed on"
+    left = np.abs(motion.position[-1][COLUMNS] - held).max()
+    assert left < MOVED, f"pressed on by {left:.3f} rad"
+    worst = worst_of(motion)
+    assert worst.broken == 0, worst
     graph.set_in_motion()
     graph.hold_still()
     graph.stop()
