@@ -44,8 +44,9 @@ def fuzz_node(name: str, count: int, seed: int, said: Any) -> None:
     from tests.poison.cases import running
     from tests.poison.fuzzing import Found, fuzz
 
-    gc.freeze()  # as nodes do
     with tempfile.TemporaryDirectory() as folder, running(name, Path(folder)) as subject:
+        gc.collect()
+        gc.freeze()  # as nodes do when their modules are loaded
         endpoints = subject.endpoints()
         own = [each for each in endpoints if not each.topic.startswith(f"{each.node.get_name()}/")]
         shared = [each for each in endpoints if each not in own]
