@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.core.types import Array
+from tendon.robots.camera_optics import camera_matrix, middle
 from tendon.robots.camera_view import focal_length
 from tendon.robots.profile import Camera, RobotProfile
 from tendon.robots.quantities import Corner
@@ -73,10 +74,9 @@ class CameraRig:
         self._rng = np.random.default_rng(0)
 
     def intrinsics(self, name: str) -> Array:
-        """Returns the camera matrix (3, 3) [px]: square pixels, centre of the image."""
+        """Returns the camera matrix (3, 3) [px]: square pixels, the middle of the picture as the engine draws it."""
         camera = self._profile.camera(name)
-        focal = focal_length(self._mounts[name], camera.height)
-        return np.array([[focal, 0, camera.width / 2], [0, focal, camera.height / 2], [0, 0, 1.0]])
+        return _matrix(self._mounts[name], camera.width, camera.height, self._engine.middle_off)
 
     def distortion(self, name: str) -> tuple[float, ...]:
         """Returns k1, k2, p1, p2, k3 of a camera's lens."""
@@ -120,7 +120,7 @@ class CameraRig:
         """Returns a picture as lens and sensor of a camera would give it."""
         if mount.distortion:
             height, width, _ = pixels.shape
-            columns, rows = _distorted(mount, width, height)
+            columns, rows = _distorted(mount, width, height, self._engine.middle_off)
             pixels = np.asarray(cv2.remap(pixels, columns, rows, cv2.INTER_LINEAR), dtype=np.uint8)
         if mount.noise:
             noise = self._rng.normal(0.0, mount.noise, pixels.shape)
@@ -128,11 +128,17 @@ class CameraRig:
         return pixels
 
 
+def _matrix(mount: Mount, width: int, height: int, off: tuple[float, float]) -> Array:
+    focal, (column, row) = focal_length(mount, height), middle(width, height)
+    return camera_matrix((focal, focal), (column + off[0], row + off[1]))
+
+
 @functools.lru_cache(maxsize=16)
-def _distorted(mount: Mount, width: int, height: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def _distorted(
+    mount: Mount, width: int, height: int, off: tuple[float, float]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Returns for each pixel behind the lens the column and row (height, width) of where it comes from without one."""
-    focal = focal_length(mount, height)
-    matrix = np.array([[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1.0]])
+    matrix = _matrix(mount, width, height, off)
     columns, rows = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
     points = np.stack([columns.ravel(), rows.ravel()], axis=1)[:, None]
     straight = cv2.undistortPoints(points, matrix, np.array(mount.distortion), P=matrix).reshape(height, width, 2)

@@ -88,6 +88,10 @@ class Engine(Protocol):
     def time_ns(self) -> int:
         """Simulated time since `load`."""
 
+    @property
+    def middle_off(self) -> tuple[float, float]:
+        """Columns and rows by which the middle of its pictures is beyond `tendon.robots.camera_optics.middle` [px]."""
+
     def load(self, surroundings: Sequence[Body], things: Sequence[Body]) -> None:
         """Replaces everything: the robot at rest at zero, time zero.
 

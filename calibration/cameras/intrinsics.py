@@ -16,6 +16,7 @@ from tendon.calibration.cameras.refine import refine_intrinsics
 from tendon.calibration.transforms import skews
 from tendon.core.errors import CalibrationError
 from tendon.core.types import Array
+from tendon.robots.camera_optics import camera_matrix, middle
 
 MIN_VIEWS = 4
 MIN_START_TILT_DEG = 8.0
@@ -96,7 +97,7 @@ def _start(board: Board, views: Sequence[Detection], lens: Lens) -> CameraModel:
     width, height = views[0].width, views[0].height
     points = [board.points[view.ids].astype(np.float32) for view in views]
     pixels = [view.pixels.astype(np.float32) for view in views]
-    matrix = np.array([[width, 0, (width - 1) / 2], [0, width, (height - 1) / 2], [0, 0, 1.0]])
+    matrix = camera_matrix((width, width), middle(width, height))
     fixed = cv2.CALIB_FIX_PRINCIPAL_POINT | cv2.CALIB_FIX_ASPECT_RATIO | cv2.CALIB_ZERO_TANGENT_DIST
     fixed |= cv2.CALIB_FIX_K2 | cv2.CALIB_FIX_K3 | cv2.CALIB_USE_INTRINSIC_GUESS
     try:
@@ -112,7 +113,7 @@ def _start(board: Board, views: Sequence[Detection], lens: Lens) -> CameraModel:
         width=width,
         height=height,
         focal=np.array([focal, focal]),
-        centre=np.array([(width - 1) / 2, (height - 1) / 2]),
+        centre=np.array(middle(width, height)),
         distortion=bent,
     )
 

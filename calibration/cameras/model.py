@@ -10,7 +10,7 @@ import numpy as np
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array, freeze
-from tendon.robots.camera_optics import camera_matrix, flattened
+from tendon.robots.camera_optics import camera_matrix, flattened, middle
 
 Lens = Literal["pinhole", "fisheye"]
 DISTORTIONS: dict[str, tuple[str, ...]] = {
@@ -103,6 +103,6 @@ def plain_model(width: int, height: int, focal: float) -> CameraModel:
         width=width,
         height=height,
         focal=np.array([focal, focal]),
-        centre=np.array([(width - 1) / 2, (height - 1) / 2]),
+        centre=np.array(middle(width, height)),
         distortion=np.zeros(5),
     )

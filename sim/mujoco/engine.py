@@ -41,6 +41,11 @@ class MujocoEngine:
         self._steps = 0
 
     @property
+    def middle_off(self) -> tuple[float, float]:
+        """See `Engine`: OpenGL draws what is seen at a pixel's centre."""
+        return 0.0, 0.0
+
+    @property
     def time_ns(self) -> int:
         """See `Engine`."""
         return self._steps * 1_000_000_000 // PHYSICS_HZ

@@ -39,6 +39,11 @@ class BulletEngine:
         self._steps = 0
 
     @property
+    def middle_off(self) -> tuple[float, float]:
+        """See `Engine`: its renderer draws what is seen at a pixel's corner, the lower left one."""
+        return 0.5, -0.5
+
+    @property
     def time_ns(self) -> int:
         """See `Engine`."""
         return self._steps * 1_000_000_000 // PHYSICS_HZ

@@ -35,6 +35,14 @@ def flattened(lens: str, matrix: Array, distortion: Array, pixels: Array) -> Arr
     return np.asarray(flat, dtype=np.float64).reshape(-1, 2)
 
 
+def middle(width: int, height: int) -> tuple[float, float]:
+    """Returns column and row of the middle of a picture, where a lens that is not off looks [px].
+
+    The centre of the first pixel is at 0, 0, as OpenCV and ROS count, so that its outer edge is at -0.5.
+    """
+    return (width - 1) / 2, (height - 1) / 2
+
+
 def camera_matrix(focal: Sequence[float] | Array, centre: Sequence[float] | Array) -> Array:
     """Returns the (3, 3) matrix of fx, fy and cx, cy [px]."""
     (fx, fy), (cx, cy) = focal, centre
@@ -63,7 +71,7 @@ def view_of_mount(mount: Mount, width: int, height: int) -> CameraView:
         translation=mount.position,
         rotation=tuple(np.asarray(pin.Quaternion(np.stack([right, -above, -back], axis=1)).coeffs()).tolist()),
         focal=(focal, focal),
-        centre=((width - 1) / 2, (height - 1) / 2),
+        centre=middle(width, height),
         distortion=mount.distortion,
     )
 

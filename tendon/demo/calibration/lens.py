@@ -77,7 +77,9 @@ class LensCamera:
         at = eye + 0.5 * forward
         view = View(eye=_three(eye), at=_three(at), up=_three(up), height_rad=self._height_rad)
         ideal = engine.render(view, light, *self._size)
-        fine = cv2.remap(ideal, self._columns, self._rows, cv2.INTER_LINEAR)
+        right, down = engine.middle_off
+        columns, rows = self._columns + np.float32(right), self._rows + np.float32(down)
+        fine = cv2.remap(ideal, columns, rows, cv2.INTER_LINEAR)
         size = (self.model.width, self.model.height)
         seen = np.asarray(cv2.resize(fine, size, interpolation=cv2.INTER_AREA), dtype=np.float32)
         if flaws.blur_px:

@@ -41,4 +41,4 @@ def test_swapped_channels_show() -> None:
 
 
 def test_the_camera_matrix_has_its_centre_in_the_picture() -> None:
-    assert intrinsics(camera(640, 480)).tolist() == [[640, 0, 320], [0, 640, 240], [0, 0, 1]]
+    assert intrinsics(camera(640, 480)).tolist() == [[640, 0, 319.5], [0, 640, 239.5], [0, 0, 1]]

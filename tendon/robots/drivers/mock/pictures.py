@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.core.types import Array
+from tendon.robots.camera_optics import camera_matrix, middle
 from tendon.robots.profile import Camera
 
 BARS = ((235, 235, 235), (235, 235, 16), (16, 235, 235), (16, 235, 16), (235, 16, 235), (235, 16, 16), (16, 16, 235))
@@ -56,4 +57,4 @@ class TestPictures:
 
 def intrinsics(camera: Camera) -> Array:
     """Returns the camera matrix (3, 3) [px] that goes with the pictures: 53 degrees wide, no distortion."""
-    return np.array([[camera.width, 0, camera.width / 2], [0, camera.width, camera.height / 2], [0, 0, 1.0]])
+    return camera_matrix((camera.width, camera.width), middle(camera.width, camera.height))
