@@ -101,13 +101,13 @@ def _start(board: Board, views: Sequence[Detection], lens: Lens) -> CameraModel:
     fixed = cv2.CALIB_FIX_PRINCIPAL_POINT | cv2.CALIB_FIX_ASPECT_RATIO | cv2.CALIB_ZERO_TANGENT_DIST
     fixed |= cv2.CALIB_FIX_K2 | cv2.CALIB_FIX_K3 | cv2.CALIB_USE_INTRINSIC_GUESS
     try:
-        _, matrix, found, _, _ = cv2.calibrateCamera(points, pixels, (width, height), matrix, None, flags=fixed)
+        _, fitted, found, _, _ = cv2.calibrateCamera(points, pixels, (width, height), matrix, None, flags=fixed)
     except cv2.error as error:
         raise CalibrationError("views do not fit one camera: are all pictures of it, and is the board flat?") from error
     bent = np.zeros(4 if lens == "fisheye" else 5)
     if lens == "pinhole":
         bent[0] = float(np.clip(np.ravel(found)[0], -0.5, 0.5))
-    focal = float(np.clip(matrix[0, 0], 0.2 * width, 20 * width))
+    focal = float(np.clip(fitted[0, 0], 0.2 * width, 20 * width))
     return CameraModel(
         lens=lens,
         width=width,

@@ -95,7 +95,7 @@ def with_solved(before: CalibrationRecord | None, found: CalibrationRecord, prof
         else camera
         for name, camera in found.cameras.items()
     }
-    stale = _stale(before, found.joints, profile)
+    found_with = _found_with(before, found.joints, profile, found.dates)
     return replace(
         found,
         cameras={**_with_columns(before, tuple(found.joints), anew), **timed},
@@ -104,7 +104,8 @@ def with_solved(before: CalibrationRecord | None, found: CalibrationRecord, prof
         held={**{joint: why for joint, why in before.held.items() if joint not in found.joints}, **found.held},
         command_latency_s=before.command_latency_s,
         dates={**before.dates, **found.dates},
-        stale={part: changes for part, changes in stale.items() if part not in found.dates},
+        found_with=found_with,
+        stale=_stale(found_with, found.joints),
     )
 
 
@@ -121,7 +122,7 @@ def with_zero(before: CalibrationRecord | None, found: JointZero, profile: Robot
     column = list(joints).index(found.joint)
     covariance[column, :] = covariance[:, column] = 0.0
     covariance[column, column] = mine.deviation**2
-    stale = _stale(before, joints, profile)
+    found_with = _found_with(before, joints, profile, {part})
     return replace(
         before,
         date=date,
@@ -131,7 +132,8 @@ def with_zero(before: CalibrationRecord | None, found: JointZero, profile: Robot
         measured={**before.measured, found.joint: mine},
         held={joint: why for joint, why in before.held.items() if joint != found.joint},
         dates={**before.dates, part: date},
-        stale={name: changes for name, changes in stale.items() if name != part},
+        found_with=found_with,
+        stale=_stale(found_with, joints),
     )
 
 
@@ -156,28 +158,42 @@ def _with_columns(before: CalibrationRecord, joints: tuple[str, ...], anew: Iter
     return cameras
 
 
-def _stale(
-    before: CalibrationRecord, joints: Mapping[str, JointRecord], profile: RobotProfile
-) -> dict[str, dict[str, float]]:
-    """Returns the parts of a calibration that were found with other zeros, with what was stale before.
+def _found_with(
+    before: CalibrationRecord, joints: Mapping[str, JointRecord], profile: RobotProfile, anew: Iterable[str]
+) -> dict[str, dict[str, JointRecord]]:
+    """Returns the zeros that parts were found with where those of now are others; of parts found anew there are none.
 
-    A change within what the old zero was known (95 %) is none: what leans on it has that doubt already. One that is
-    taken back leaves nothing stale.
+    The first change tells which parts lean on a zero: from then on no covariance does. They keep what they were found
+    with, so that changes add up, however small each is.
     """
-    chain, stale = Chain(profile), {part: dict(changes) for part, changes in before.stale.items()}
+    chain, kept = Chain(profile), {part: dict(zeros) for part, zeros in before.found_with.items()}
+    for part, changes in before.stale.items():  # of a file that told the changes alone
+        for joint, change in changes.items():
+            zero = before.joints.get(joint, UNKNOWN).zero - change
+            kept.setdefault(part, {}).setdefault(joint, JointRecord(zero=rounded(zero), deviation=0.0))
     for joint, found in joints.items():
         old = before.joints.get(joint, UNKNOWN)
-        change = found.zero - old.zero
-        already = {part for part, changes in stale.items() if joint in changes}
-        leaning = set[str]()
-        if abs(change) > max(1.96 * old.deviation, LEAST_CHANGE):
-            leaning = set(_leaning(before, joint, profile, chain))
-        for part in sorted(already | leaning):
-            changes = stale.setdefault(part, {})
-            changes[joint] = rounded(changes.get(joint, 0.0) + change)
-            if abs(changes[joint]) < LEAST_CHANGE:
-                del changes[joint]
-    return {part: changes for part, changes in stale.items() if changes}
+        if abs(found.zero - old.zero) > LEAST_CHANGE:
+            for part in _leaning(before, joint, profile, chain):
+                kept.setdefault(part, {}).setdefault(joint, old)
+    return {part: dict(sorted(zeros.items())) for part, zeros in sorted(kept.items()) if part not in set(anew)}
+
+
+def _stale(
+    found_with: Mapping[str, Mapping[str, JointRecord]], joints: Mapping[str, JointRecord]
+) -> dict[str, dict[str, float]]:
+    """Returns by how much zeros are larger than those that parts were found with.
+
+    A change within what a zero was known then (95 %) is none: what leans on it has that doubt already. One that is
+    taken back leaves nothing stale.
+    """
+    stale = dict[str, dict[str, float]]()
+    for part, zeros in found_with.items():
+        for joint, then in zeros.items():
+            change = joints[joint].zero - then.zero
+            if abs(change) > max(1.96 * then.deviation, LEAST_CHANGE):
+                stale.setdefault(part, {})[joint] = rounded(change)
+    return stale
 
 
 def _leaning(before: CalibrationRecord, joint: str, profile: RobotProfile, chain: Chain) -> list[str]:

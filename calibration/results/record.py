@@ -142,7 +142,8 @@ class CalibrationRecord:
         shared_rad: how far off the robot was where it said, a standard deviation of a joint [rad].
         command_latency_s: from a command to the motion; `None` is not measured.
         dates: when each part was found: "camera NAME", "board NAME", "joint NAME", "latency of NAME" or "of commands".
-        stale: parts that were found with other zeros than those of now: by how much each joint's is larger, rad or m.
+        found_with: zeros of now that are not those a part was found with: what they were then, by part and joint.
+        stale: where that is more than the zero was known then, in 95 %: by how much it is larger now, rad or m.
         verdict: "good" or what is doubtful, in words; of the last views.
         sha256: of all other values.
     """
@@ -160,6 +161,7 @@ class CalibrationRecord:
     shared_rad: float = 0.0
     command_latency_s: float | None = None
     dates: Mapping[str, str] = field(default_factory=dict)
+    found_with: Mapping[str, Mapping[str, JointRecord]] = field(default_factory=dict)
     stale: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     verdict: str = "good"
     sha256: str = ""

@@ -16,8 +16,11 @@ from tendon.calibration.rig.solve import RigCalibration
 from tendon.calibration.words import GOOD_DEG, GOOD_MM, describe_place, within
 from tendon.core.errors import ConfigError
 from tendon.core.files import replace_file, set_aside
+from tendon.core.types import Array
 
 PICTURES = 6
+TOLD_SHARE = 0.5
+"""Of how surely a kept zero is known: views that would know it better than that tell it."""
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:#22313f;
 max-width:1100px;margin:2rem auto;padding:0 1rem;background:#fafbfc}
@@ -64,34 +67,64 @@ def faults(found: RigCalibration) -> list[str]:
     """Returns what is wrong with a calibration, each with the fix; nothing where it is good."""
     wrong = [*zeros_too_far(found), *found.contradicted, *diagnose(found)]
     for camera in found.state.rig.cameras:
-        mm, deg = within(found.covariance("camera", camera.name))
-        if mm > 2 * GOOD_MM or deg > 2 * GOOD_DEG:
+        covariance = found.covariance("camera", camera.name)
+        if _good(covariance):
+            continue
+        of_views, worst = _share_of_zeros(found, camera.name)
+        if worst is None or not _good(of_views):
+            wrong.append(f"{_known(camera.name, covariance)}: take more views, nearer to the board, turned further")
+        elif found.told[worst] < TOLD_SHARE * found.zero(worst)[1]:
             wrong.append(
-                f"camera {camera.name} is known within {mm:.1f} mm and {deg:.2f} deg only (95 %), good is "
-                f"{GOOD_MM:g} and {GOOD_DEG:g}: {_fix(found, camera.name)}"
+                f"{_known(camera.name, covariance)}: most of that is the zero of {worst}, which is kept and known "
+                f"within {1.96 * found.zero(worst)[1]:.5f} (rad or m): put {worst} under `joints` of the session"
             )
     return wrong
 
 
-def _fix(found: RigCalibration, camera: str) -> str:
-    """Returns what makes the place of a camera surer: views, or a kept zero that is most of its doubt."""
+def reservations(found: RigCalibration) -> list[str]:
+    """Returns what a good calibration is in doubt of, because of a zero that was kept and that no view tells.
+
+    No other view would mend that, and where a camera sees things is as exact as the views: camera and zero are off
+    together.
+    """
+    said = []
+    for camera in found.state.rig.cameras:
+        covariance = found.covariance("camera", camera.name)
+        of_views, worst = (covariance, None) if _good(covariance) else _share_of_zeros(found, camera.name)
+        if worst is not None and _good(of_views) and found.told[worst] >= TOLD_SHARE * found.zero(worst)[1]:
+            said.append(
+                f"{_known(camera.name, covariance)}: most of that is the zero of {worst}, which is kept, known within "
+                f"{1.96 * found.zero(worst)[1]:.5f} (rad or m), and told by no view; nothing is wrong with the views: "
+                f"to know it better, measure that zero more exactly (`tendon calibrate joint`) and solve again"
+            )
+    return said
+
+
+def _good(covariance: Array) -> bool:
+    mm, deg = within(covariance)
+    return mm <= 2 * GOOD_MM and deg <= 2 * GOOD_DEG
+
+
+def _known(camera: str, covariance: Array) -> str:
+    mm, deg = within(covariance)
+    good = f"good is {GOOD_MM:g} and {GOOD_DEG:g}"
+    return f"camera {camera} is known within {mm:.1f} mm and {deg:.2f} deg only (95 %), {good}"
+
+
+def _share_of_zeros(found: RigCalibration, camera: str) -> tuple[Array, str | None]:
+    """Returns the covariance of a camera's place by views alone, and which kept zero, if any, is most of its doubt."""
     state, covariance, kept = found.state, found.fit.covariance, found.state.rig.known.kept
-    views = "take more views, nearer to the board, turned further"
-    if not kept:
-        return views
     places = state.places()
     spot, columns = places["camera", camera], [places["joint", joint].start for joint in kept]
+    if not kept:
+        return covariance[spot, spot], None
     sensitivity = covariance[spot][:, columns] @ np.linalg.inv(covariance[np.ix_(columns, columns)])
     of_views = covariance[spot, spot] - sensitivity @ covariance[columns][:, spot]
-    if np.trace(of_views[:3, :3]) > 0.5 * np.trace(covariance[spot, spot][:3, :3]):
-        return views
-    shares = np.linalg.norm(sensitivity[:3], axis=0) * np.sqrt(np.diag(covariance)[columns])
-    worst = kept[int(np.argmax(shares))]
-    spread = 1.96 * found.zero(worst)[1]
-    return (
-        f"most of that is the zero of {worst}, which is kept and known within {spread:.5f} (rad or m): put it under "
-        "`joints` of the session if views can tell it, or measure it more exactly"
-    )
+    spread = np.sqrt(np.diag(covariance)[columns])
+    for block in (slice(0, 3), slice(3, 6)):
+        if np.trace(of_views[block, block]) < 0.5 * np.trace(covariance[spot, spot][block, block]):
+            return of_views, kept[int(np.argmax(np.linalg.norm(sensitivity[block], axis=0) * spread))]
+    return of_views, None
 
 
 def write_report(

@@ -53,8 +53,10 @@ class KnownZeros:
 NOTHING_KNOWN = KnownZeros(joints=(), zeros=np.zeros(0), covariance=np.zeros((0, 0)))
 
 
-def keep_zeros(found: Fit[RigState], known: KnownZeros) -> tuple[Fit[RigState], list[str]]:
-    """Returns the fit for which the zeros that are kept are what they were, and where views contradict them.
+def keep_zeros(found: Fit[RigState], known: KnownZeros) -> tuple[Fit[RigState], dict[str, float], list[str]]:
+    """Returns the fit for which the zeros that are kept are what they were, and what views say of them.
+
+    That is how sure each would be if the views changed it, a standard deviation, and where they contradict one.
 
     All else moves with them by its sensitivity S to them, which the fit with free zeros tells: S = C_xk C_kk^-1. Its
     covariance is that for zeros that are exact, and S C S^T for what they may be off by (a consider covariance, Schmidt
@@ -90,4 +92,5 @@ def keep_zeros(found: Fit[RigState], known: KnownZeros) -> tuple[Fit[RigState], 
     covariance[np.ix_(others, kept)] = sensitivity @ doubt
     covariance[np.ix_(kept, others)] = doubt @ sensitivity.T
     covariance[np.ix_(kept, kept)] = doubt
-    return replace(found, state=moved, covariance=covariance, residuals=moved.linearise()[0]), contradicted
+    told = dict(zip(known.kept, np.sqrt(np.diag(found.covariance)[kept]).tolist(), strict=True))
+    return replace(found, state=moved, covariance=covariance, residuals=moved.linearise()[0]), told, contradicted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,11 +34,13 @@ class RigCalibration:
     Attributes:
         fit: where everything is, and what is left of each corner.
         held: joints whose zero the views do not tell: why, in words.
+        told: zeros that were kept: how sure each would be if the views changed it, a standard deviation.
         contradicted: sentences on zeros that were kept and that the views do not fit, each with the fix.
     """
 
     fit: Fit[RigState]
     held: Mapping[str, str]
+    told: Mapping[str, float] = field(default_factory=dict)
     contradicted: tuple[str, ...] = ()
 
     @property
@@ -105,10 +107,11 @@ def solve(
     if more:
         found = fit(state, tell)
         held |= more
+    told: dict[str, float] = {}
     contradicted: list[str] = []
     if rig.known.kept:
-        found, contradicted = keep_zeros(found, rig.known)
-    return RigCalibration(fit=found, held=held, contradicted=tuple(contradicted))
+        found, told, contradicted = keep_zeros(found, rig.known)
+    return RigCalibration(fit=found, held=held, told=told, contradicted=tuple(contradicted))
 
 
 def views_that_tell(rig: Rig, views: Sequence[View], chain: Chain) -> list[View]:

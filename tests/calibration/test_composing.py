@@ -16,7 +16,7 @@ from tendon.calibration.results.composing import rig_knowing, solve_onto, with_s
 from tendon.calibration.results.file import load_record, write_record
 from tendon.calibration.results.keeping import keep_latency, keep_solved, keep_zero
 from tendon.calibration.results.record import CalibrationRecord, record_of
-from tendon.calibration.results.report import faults, sentences
+from tendon.calibration.results.report import faults, reservations, sentences
 from tendon.calibration.verify import verify
 from tendon.cli.root import run
 from tendon.core.errors import IntegrityError, MismatchError
@@ -90,6 +90,26 @@ def test_a_change_within_what_the_zero_was_known_makes_nothing_stale(solved: Cal
     old = solved.joints[ELBOW]
     assert not with_zero(solved, stops(ELBOW, old.zero + old.deviation), PANDA).stale
     assert with_zero(solved, stops(ELBOW, old.zero + 3 * old.deviation), PANDA).stale
+
+
+def test_changes_that_are_each_within_what_was_known_add_up(solved: CalibrationRecord) -> None:
+    camera, old = f"camera {CAMERA}", solved.joints[ELBOW]
+    step, record = 1.5 * old.deviation, solved
+    for count in range(1, 4):
+        record = with_zero(record, stops(ELBOW, old.zero + count * step, old.deviation), PANDA)
+        assert (camera in record.stale) is (count > 1), count
+    assert record.stale[camera] == {ELBOW: pytest.approx(3 * step)}
+    back = with_zero(record, stops(ELBOW, old.zero), PANDA)
+    assert not back.stale
+    assert camera in with_zero(back, stops(ELBOW, old.zero + 0.01), PANDA).stale  # and once more after that
+
+
+def test_a_file_that_tells_changes_alone_is_added_to(solved: CalibrationRecord) -> None:
+    camera, zero = f"camera {CAMERA}", solved.joints[ELBOW].zero
+    old = replace(with_zero(solved, stops(ELBOW, zero + 0.01), PANDA), found_with={})
+    more = with_zero(old, stops(ELBOW, zero + 0.0101), PANDA)
+    assert more.stale[camera] == {ELBOW: pytest.approx(0.0101)}
+    assert camera not in with_zero(more, stops(ELBOW, zero), PANDA).stale
 
 
 def test_changes_add_up_and_one_that_is_taken_back_leaves_nothing_stale(solved: CalibrationRecord) -> None:
@@ -240,8 +260,22 @@ def test_views_that_contradict_a_kept_zero_are_a_fault_with_its_fix(known: Known
 def test_a_camera_that_a_kept_zero_leaves_in_doubt_says_to_measure_that(known: KnownRig) -> None:
     before = with_zero(None, stops(ELBOW, truth(known, ELBOW), 0.01), PANDA)
     rig = replace(known.rig, joints=tuple(joint for joint in JOINTS if joint != ELBOW))
-    (wrong,) = faults(solve_onto(rig, known.views, before))
-    assert f"most of that is the zero of {ELBOW}" in wrong and "take more views" not in wrong
+    found = solve_onto(rig, known.views, before)
+    (wrong,) = faults(found)
+    assert f"most of that is the zero of {ELBOW}" in wrong and f"put {ELBOW} under `joints` of the session" in wrong
+    assert not reservations(found)
+
+
+def test_a_rough_zero_that_no_view_tells_does_not_keep_good_views_from_being_written(known: KnownRig) -> None:
+    """No view tells the last joint's zero from where the camera is: more of them would mend nothing."""
+    last = "panda_joint7"
+    before = with_zero(None, stops(last, 0.0, 0.02), PANDA)
+    found = solve_onto(known.rig, known.views, before)
+    assert faults(found) == []
+    (said,) = reservations(found)
+    assert f"most of that is the zero of {last}" in said and "measure that zero more exactly" in said
+    few = solve_onto(replace(known.rig, joints=()), known.views[:5], before)
+    assert faults(few)  # views that are bad themselves are refused, whatever the zero
 
 
 def test_a_rig_without_a_calibration_before_is_as_it_was(known: KnownRig) -> None:

@@ -35,7 +35,7 @@ def command(
     from tendon.calibration.results.composing import solve_onto
     from tendon.calibration.results.keeping import calibration_target, keep_solved, named_record
     from tendon.calibration.results.record import record_of
-    from tendon.calibration.results.report import faults, sentences, write_report
+    from tendon.calibration.results.report import faults, reservations, sentences, write_report
     from tendon.calibration.rig.diagnosis import zeros_too_far
     from tendon.calibration.session import Session
     from tendon.cli.outputs import require_file
@@ -59,9 +59,9 @@ def command(
     for line in left_out_lines(skipped):
         print(line)
     found = solve_onto(rig, views, before)
-    wrong = faults(found)
-    old_page = write_report(found, wrong, page, opened.pixels)
-    for sentence in sentences(found):
+    wrong, doubted = faults(found), reservations(found)
+    old_page = write_report(found, wrong, page, opened.pixels, doubted)
+    for sentence in (*sentences(found), *doubted):
         print(sentence)
     for sentence in wrong:
         print(f"not good: {sentence}")
@@ -69,7 +69,7 @@ def command(
     if dry_run or zeros_too_far(found) or (wrong and not anyway):
         print("nothing else was written")
         return int(bool(wrong))
-    kept = keep_solved(profile, file, record_of(found, "; ".join(wrong) or "good"), out)
+    kept = keep_solved(profile, file, record_of(found, "; ".join(wrong) or "; ".join(["good", *doubted])), out)
     print("\n".join(kept.lines()))
     if out is None:
         print(f"profile: {file} names it")
