@@ -209,6 +209,8 @@ class Suite:
             does.
         perturbations: that make its tasks harder, where they are asked for.
         difficulty: what they are made harder by in any case.
+        zeros: (n,) how much larger each joint of a scene's robot is said to be than it is, rad or m, whatever its
+            calibration has found; `None` takes the calibration for the truth.
         environment: what stands around the robot in every scene, for the safety filter: a file in `environments/` or a
             path of one; `None` is nothing.
     """
@@ -221,6 +223,7 @@ class Suite:
     collector: Callable[[RobotProfile, Policy | None], Collector] | None = None
     perturbations: tuple[Perturbation, ...] = PERTURBATIONS
     difficulty: Difficulty = NOT_HARDER
+    zeros: Callable[[Any], Array] | None = None
     environment: str | None = None
 
     def load_environment(self) -> Environment | None:

@@ -98,11 +98,7 @@ def plan_more(rig: Rig, views: Sequence[View], clear: Clear, count: int, seed: i
         CalibrationError: there is no view of a board, the views do not tell where it is, or too few poses show one.
     """
     if not views:
-        names = ", ".join(f"{each.name} ({each.board.columns} x {each.board.rows})" for each in rig.boards)
-        raise CalibrationError(
-            f"no camera has seen a board yet, so nobody knows where to look: lay board {names} where a camera sees all "
-            "of it, lead the robot by hand and take a few views with `tendon calibrate capture SESSION --count 6`"
-        )
+        raise nothing_seen(rig)
     cameras, boards = {view.camera for view in views}, {view.board for view in views}
     lacks = lacking(rig, views, Chain(rig.profile))
     if not any(lacks[name] for name in cameras):
@@ -114,6 +110,15 @@ def plan_more(rig: Rig, views: Sequence[View], clear: Clear, count: int, seed: i
     )
     found = solve(seen, views).state
     return plan_views(replace(found, rig=replace(found.rig, joints=rig.joints)), clear, count, seed)
+
+
+def nothing_seen(rig: Rig) -> CalibrationError:
+    """Returns what to say when no camera sees a board that moves before it."""
+    names = ", ".join(f"{each.name} ({each.board.columns} x {each.board.rows})" for each in rig.boards)
+    return CalibrationError(
+        f"no camera sees a board, so nobody knows where to look: bring board {names} to where a camera sees all of it, "
+        "or lead the robot by hand to where one does"
+    )
 
 
 def _candidates(

@@ -46,6 +46,11 @@ def check_turns(between: Sequence[Pose], what: str) -> None:
         )
 
 
+def turns_enough(between: Sequence[Pose]) -> bool:
+    """Returns whether poses are as many, and turn as much, as `check_turns` asks for."""
+    return len(between) >= LEAST_VIEWS and bool(spread_deg(between)[1] >= LEAST_TURN_DEG)
+
+
 def spread_deg(between: Sequence[Pose]) -> Array:
     """Returns (3,) by how much poses are turned [deg]: about the axis of most turning, and about two across it."""
     return _turns(between)[0]

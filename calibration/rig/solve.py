@@ -10,7 +10,7 @@ import numpy as np
 from tendon.calibration.cameras.locate import locate
 from tendon.calibration.fitting import Fit, fit, invert
 from tendon.calibration.rig.chain import Chain
-from tendon.calibration.rig.closed_form import check_turns, guess
+from tendon.calibration.rig.closed_form import check_turns, guess, turns_enough
 from tendon.calibration.rig.known import keep_zeros
 from tendon.calibration.rig.parts import Rig, View, check_said
 from tendon.calibration.rig.state import RigState
@@ -151,7 +151,10 @@ def first_guess(
     left = [*turning, *(pair for pair in order if pair not in turning)]
     while left:
         # A pair one side of which is known needs no closed form; one on the same link, which has none, waits for that.
-        pair = next((each for each in left if each[0] in cameras or each[1] in boards), left[0])
+        # So does one whose views turn too little for it.
+        near = (each for each in left if each[0] in cameras or each[1] in boards)
+        told = (each for each in left if each in turning and turns_enough([one for one, _ in pairs[each]]))
+        pair = next(near, None) or next(told, left[0])
         left.remove(pair)
         name, other = pair
         between = [one for one, _ in pairs[pair]]

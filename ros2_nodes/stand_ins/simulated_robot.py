@@ -32,7 +32,8 @@ class SimulatedRobot:
         self, profile: RobotProfile, suite: Suite, scene: Scene, simulator: str = AUTO, gui: bool = False
     ) -> None:
         self.world, self.scene = open_engine_world(suite, profile.uncalibrated, simulator, gui), scene
-        self._suite, self._zeros = suite, profile.zeros
+        self._suite, self._calibrated = suite, profile.zeros
+        self._zeros = self._zeros_of(scene)
         self.world.reset(scene)
         position, _ = self.joint_state()
         self._columns = {c.name: [profile.joint_names.index(n) for n in c.joints] for c in profile.controllers}
@@ -52,7 +53,7 @@ class SimulatedRobot:
         if self.moving:
             raise StoppedError("the robot is in motion: stop it before another scene is loaded")
         self.world.reset(scene)
-        self.scene = scene
+        self.scene, self._zeros = scene, self._zeros_of(scene)
         position, _ = self.joint_state()
         self._target, self._target_velocity = np.array(position), np.zeros(len(position))
         for name, controller in self._controllers.items():
@@ -88,9 +89,12 @@ class SimulatedRobot:
         self.world.step()
 
     def joint_state(self) -> tuple[Array, Array]:
-        """Returns (n,) positions as the robot says them, which are off by the zeros of its calibration, and speeds."""
+        """Returns (n,) positions as the robot says them, which are off by its zeros, and speeds."""
         position, velocity = self.world.joint_state()
         return position + self._zeros, velocity
+
+    def _zeros_of(self, scene: Scene) -> Array:
+        return self._calibrated if self._suite.zeros is None else self._suite.zeros(scene)
 
     def jam(self, joint: str) -> None:
         """Holds a joint where it is, whatever its controller commands; "" frees it."""

@@ -19,6 +19,7 @@ SUITES = {
     "assembly": "tendon.sim.assembly.suite:ASSEMBLY",
     "bimanual": "tendon.sim.bimanual.suite:BIMANUAL",
     "reach": "tendon.sim.reach.suite:REACH",
+    "calibration": "tendon.demo.calibration.suite:CALIBRATION",
 }
 """Where each is defined, or what makes it. It is imported when it is asked for: it may need the extra `sim`."""
 DEFAULT_SUITE = "tabletop"

@@ -86,8 +86,9 @@ ARGUMENTS = (
     Argument(
         name="suite",
         default="auto",
-        description="tasks in simulation; auto: tabletop for one gripper, bimanual for two, reach for none",
-        choices=("auto", "tabletop", "assembly", "bimanual", "reach"),
+        description="tasks in simulation; auto: tabletop for one gripper, bimanual for two, reach for none; "
+        "calibration: boards, and cameras and joints that are off",
+        choices=("auto", "tabletop", "assembly", "bimanual", "reach", "calibration"),
     ),
     Argument(name="scene", default="100003", description="seed of the simulated scene", whole=True),
     Argument(name="family", default="", description="task family of the simulated scene; by default the seed decides"),

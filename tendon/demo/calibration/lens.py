@@ -38,6 +38,10 @@ class Flaws:
     noise: float = 0.0
 
 
+ORDINARY = Flaws(blur_px=0.6, noise=3.0, gain=0.95)
+"""Of a picture like any other."""
+
+
 class LensCamera:
     """Draws what a camera with a lens sees.
 

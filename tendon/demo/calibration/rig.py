@@ -7,21 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tendon.calibration.boards.board import Board
 from tendon.calibration.cameras.model import CameraModel, plain_model
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera
 from tendon.calibration.rig.state import RigState
 from tendon.calibration.transforms import Pose, exp
 from tendon.core.types import Array
-from tendon.demo.calibration.world import TrueBoard, TrueCamera
+from tendon.demo.calibration.described import HAND, TABLE, rig_file
+from tendon.demo.calibration.scenery import TrueBoard, TrueCamera
 from tendon.robots.camera_view import camera_axes, focal_length
 from tendon.robots.profile import RobotProfile
 from tendon.sim.cameras import mount_of
 
 WIDTH, HEIGHT = 640, 480
-AHEAD_M = 0.3
-"""Of the camera in the hand at home: where the middle of the board is."""
+"""Of the demo's pictures."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,8 +46,9 @@ def draw_rig(
     zero_deg: tuple[float, float] = (1.0, 3.0),
     camera_m: tuple[float, float] = (0.02, 0.05),
     camera_deg: float = 5.0,
+    size: tuple[int, int] | None = (WIDTH, HEIGHT),
 ) -> TrueRig:
-    """Returns a rig with a board on the table and every camera of a profile, at 640 x 480.
+    """Returns a rig with every camera of a profile, and boards as `suites/calibration.yaml` has them.
 
     Args:
         profile: the robot.
@@ -57,21 +57,25 @@ def draw_rig(
             turns the base, or the hand, and no camera tells.
         camera_m: how far cameras are from where the profile mounts them.
         camera_deg: how far they are turned.
+        size: width and height of pictures [px]; `None` has those of the profile.
     """
+    file = rig_file()
+    places = file.places(profile.name)
     chain, names = Chain(profile), profile.joint_names
     arm = [names[k] for k in profile.group_indices("arm")]
     joints = tuple(arm[1:-1])
     zeros = np.zeros(len(names))
     for joint in joints:
         zeros[names.index(joint)] = np.radians(rng.uniform(*zero_deg) * rng.choice([-1, 1]))
-    board = Board(name="table")
+    board = file.board(TABLE, profile.name)
     believed, models, cameras, links = {}, {}, {}, {}
     for camera in profile.cameras:
         mount = mount_of(profile, camera)
         eye, at, up = (np.array(each) for each in (mount.position, mount.looks_at, mount.up))
         right, above, back = camera_axes(eye, at, up)
         believed[camera.name] = Pose(rotation=np.stack([right, -above, -back], axis=1), translation=eye)
-        models[camera.name] = plain_model(WIDTH, HEIGHT, focal_length(mount, HEIGHT))
+        width, height = size or (camera.width, camera.height)
+        models[camera.name] = plain_model(width, height, focal_length(mount, height))
         links[camera.name] = mount.link
         way, turn = rng.normal(size=3), rng.normal(size=3)
         way *= 1.0 if way[:2] @ eye[:2] > 0 else -1.0  # out of what carries it, not into it
@@ -88,17 +92,17 @@ def draw_rig(
     middle = np.array([0.5, 0.0, 0.0])
     if moving is not None:
         (hand, _), *_ = chain.poses(home, (links[moving],))
-        middle = (hand @ believed[moving]).apply(np.array([0.0, 0.0, AHEAD_M]))
+        middle = (hand @ believed[moving]).apply(np.array([0.0, 0.0, places.ahead]))
     middle[2] = 0.005
     wide, high = board.size_m
-    hand_board = Board(name="hand", columns=5, rows=4, square_m=0.03, marker_m=0.023, dictionary="4X4_50")
     flat = exp(np.array([np.pi, 0.0, 0.0]))  # x of the base to its right, seen from above
     guess = Pose(rotation=flat, translation=middle - flat @ np.array([wide / 2, high / 2, 0.0]))
     off = np.array([*rng.uniform(-0.03, 0.03, 2), 0.0, 0.0, 0.0, rng.uniform(-0.3, 0.3)])
     place = guess.moved(off)
     held = []
-    if moving is not None and any(not chain.movers((link,)) for link in links.values()):
-        held.append((hand_board, links[moving], _on_hand(hand_board)))
+    if any(not chain.movers((link,)) for link in links.values()):
+        hand_link = profile.tool_frame if moving is None else links[moving]
+        held.append((file.board(HAND, profile.name), hand_link, places.held))
     rig = Rig(
         profile=profile,
         cameras=tuple(RigCamera(name=name, link=links[name], model=models[name]) for name in cameras),
@@ -123,14 +127,6 @@ def draw_rig(
         zeros=zeros,
         nominal=nominal,
     )
-
-
-def _on_hand(board: Board) -> Pose:
-    """Returns where a plate with a board is screwed to a hand: upright on its x side, behind what it grips with."""
-    turn = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    wide, high = board.size_m
-    corner = np.array([0.1, wide / 2, -high])
-    return Pose(rotation=turn, translation=corner)
 
 
 def _true_lens(model: CameraModel, rng: np.random.Generator) -> CameraModel:

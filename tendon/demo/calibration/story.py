@@ -28,17 +28,16 @@ from tendon.calibration.verify import Verification, verify
 from tendon.control.clearance.model import Clearance
 from tendon.core.errors import CalibrationError
 from tendon.demo.calibration.delays import measure_delays
-from tendon.demo.calibration.lens import Flaws
+from tendon.demo.calibration.lens import ORDINARY
 from tendon.demo.calibration.rig import TrueRig, draw_rig
-from tendon.demo.calibration.world import RigWorld, TrueCamera
+from tendon.demo.calibration.scenery import TrueCamera
+from tendon.demo.calibration.world import RigWorld
 from tendon.robots.environment import load_environment
 from tendon.robots.profile import RobotProfile, load_profile, profile_file
 from tendon.robots.profile_edit import name_calibration
 
 Tell = Callable[[str], None]
 LENS_VIEWS, VERIFY_VIEWS = 20, 8
-ORDINARY = Flaws(blur_px=0.6, noise=3.0, gain=0.95)
-"""Of the demo's pictures."""
 
 
 @dataclass(frozen=True, kw_only=True)
