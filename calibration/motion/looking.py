@@ -35,8 +35,28 @@ Room = tuple[float, float]
 """By what angle a board may move before it leaves the picture [rad], and how far away it is [m]."""
 
 
-def next_look(rig: Rig, views: Sequence[View], clear: Clear, rng: np.random.Generator) -> Array | None:
-    """Returns the (n,) joints of a view that tells more than those before; `None` when they tell enough to plan.
+def tell_enough(rig: Rig, views: Sequence[View]) -> bool:
+    """Returns whether views tell where everything in them is, so that more can be planned.
+
+    Every camera and board of which one moves before the other is told by itself, or by one that is.
+    """
+    seen = _pairs(views)
+    between = _between(rig, seen, Chain(rig.profile))
+    enough = {
+        pair for pair, poses in between.items() if len(poses) >= ENOUGH_LOOKS and spread_deg(poses)[1] >= ENOUGH_DEG
+    }
+    told = set[str]()
+    for _ in seen:
+        for camera, board in seen:
+            ends = {f"camera {camera}", f"board {board}"}
+            if (camera, board) in enough or told & ends:
+                told |= ends
+    wanted = {name for camera, board in between for name in (f"camera {camera}", f"board {board}")}
+    return bool(between) and wanted <= told and all(len(poses) >= LEAST_VIEWS for poses in between.values())
+
+
+def next_look(rig: Rig, views: Sequence[View], clear: Clear, rng: np.random.Generator) -> Array:
+    """Returns the (n,) joints of a view that tells more than those before, most likely with the board in the picture.
 
     Args:
         rig: cameras and boards.
@@ -48,18 +68,11 @@ def next_look(rig: Rig, views: Sequence[View], clear: Clear, rng: np.random.Gene
         CalibrationError: no view shows a board that moves before its camera, or there is no room; with what to do.
     """
     chain = Chain(rig.profile)
-    seen: dict[Pair, list[View]] = {}
-    for view in views:
-        seen.setdefault((view.camera, view.board), []).append(view)
-    turning = {pair: of_pair for pair, of_pair in seen.items() if len(set(_links(rig, pair))) > 1}
-    if not turning:
+    seen = _pairs(views)
+    between = _between(rig, seen, chain)
+    if not between:
         raise nothing_seen(rig)
-    between = {
-        pair: [chain.between(view.joints, *_links(rig, pair)) for view in of_pair] for pair, of_pair in turning.items()
-    }
-    if _told(seen, between):
-        return None
-    base, room = _base(rig, turning)
+    base, room = _base(rig, {pair: seen[pair] for pair in between})
     lower, upper = rig.profile.vector("lower"), rig.profile.vector("upper")
     margin = LIMIT_MARGIN * (upper - lower)
     moving = sorted(chain.movers(tuple(sorted({link for pair in room for link in _links(rig, pair)}))))
@@ -87,19 +100,17 @@ def _links(rig: Rig, pair: Pair) -> tuple[str, str]:
     return rig.camera(camera).link, rig.board(board).link
 
 
-def _told(seen: dict[Pair, list[View]], between: dict[Pair, list[Pose]]) -> bool:
-    """Returns whether every camera and board that moves before another one is told, by itself or by one that is."""
-    told = set[str]()
-    enough = {
-        pair for pair, poses in between.items() if len(poses) >= ENOUGH_LOOKS and spread_deg(poses)[1] >= ENOUGH_DEG
-    }
-    for _ in seen:
-        for camera, board in seen:
-            ends = {f"camera {camera}", f"board {board}"}
-            if (camera, board) in enough or told & ends:
-                told |= ends
-    wanted = {name for camera, board in between for name in (f"camera {camera}", f"board {board}")}
-    return wanted <= told and all(len(poses) >= LEAST_VIEWS for poses in between.values())
+def _pairs(views: Sequence[View]) -> dict[Pair, list[View]]:
+    found: dict[Pair, list[View]] = {}
+    for view in views:
+        found.setdefault((view.camera, view.board), []).append(view)
+    return found
+
+
+def _between(rig: Rig, seen: dict[Pair, list[View]], chain: Chain) -> dict[Pair, list[Pose]]:
+    """Returns where the board's link was, seen from the camera's, for pairs of which one moves before the other."""
+    turning = {pair: views for pair, views in seen.items() if len(set(_links(rig, pair))) > 1}
+    return {pair: [chain.between(view.joints, *_links(rig, pair)) for view in views] for pair, views in turning.items()}
 
 
 def _worth(between: Sequence[Pose]) -> float:

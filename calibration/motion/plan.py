@@ -113,11 +113,12 @@ def plan_more(rig: Rig, views: Sequence[View], clear: Clear, count: int, seed: i
 
 
 def nothing_seen(rig: Rig) -> CalibrationError:
-    """Returns what to say when no camera sees a board that moves before it."""
+    """Returns what to say when no camera has seen a board that moves before it when the robot does."""
     names = ", ".join(f"{each.name} ({each.board.columns} x {each.board.rows})" for each in rig.boards)
     return CalibrationError(
-        f"no camera sees a board, so nobody knows where to look: bring board {names} to where a camera sees all of it, "
-        "or lead the robot by hand to where one does"
+        "no camera has seen a board yet that moves before it when the robot does, so nobody knows where to look: lay "
+        f"board {names} where a camera sees all of it, or lead the robot by hand to where one does; a few views that "
+        "`tendon calibrate capture SESSION --count 6` takes there tell it too"
     )
 
 

@@ -1,4 +1,4 @@
-"""Takes views into a session: along a plan that the robot follows, or wherever somebody leads it and lets it rest."""
+"""Takes views into a session: around where a robot is, along a plan, or wherever somebody leads it and lets it rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.calibration.boards.detect import detect
-from tendon.calibration.rig.parts import Rig
+from tendon.calibration.motion.looking import MOST_LOOKS, next_look, tell_enough
+from tendon.calibration.motion.plan import Clear, nothing_seen
+from tendon.calibration.rig.parts import Rig, View
 from tendon.calibration.session import Session, Shot
 from tendon.core.errors import CalibrationError
 from tendon.core.types import Array, Observation
@@ -38,6 +40,56 @@ class Mover(Protocol):
 
     def pictures(self) -> Pictures:
         """Returns what its cameras see, exposed after the call."""
+
+
+class Looker(Mover, Protocol):
+    """A robot that also says where it is."""
+
+    def joints(self) -> Observation:
+        """Returns the newest joints."""
+
+
+def look_around(
+    robot: Looker, session: Session, rig: Rig, clear: Clear, seed: int, tell: Callable[[str], None]
+) -> list[View]:
+    """Takes the first views, from where the robot is and around, until a plan can be made of them; returns all views.
+
+    It looks in small steps, for where cameras and boards are nobody knows yet. Views that the session has count, so
+    that it goes on after a stop.
+
+    Args:
+        robot: that moves; some camera sees a board from where it is.
+        session: takes views that show a board.
+        rig: whose boards are looked for.
+        clear: whether the robot may be at a joint vector.
+        seed: of the poses.
+        tell: gets a line about each.
+
+    Raises:
+        CalibrationError: no camera sees a board, or there is no room to turn; with what to do.
+        NoWayError, StoppedError: see `Mover.go`; views that are there are kept.
+    """
+
+    def skip(shot: Shot, why: str) -> None:
+        """Views before that show no board tell nothing."""
+
+    views = session.views(rig, skip)
+    rng = np.random.default_rng([seed, len(views)])
+    for number in range(1, MOST_LOOKS + 1):
+        if tell_enough(rig, views):
+            break
+        at = robot.go(next_look(rig, views, clear, rng) if views else robot.joints().joint_position)
+        shown, said = {}, []
+        for camera, (stamp_ns, pixels) in robot.pictures().items():
+            boards, _ = boards_in(rig, pixels, f"camera {camera}")
+            if boards:
+                shown[camera] = stamp_ns, pixels
+                said.append(f"camera {camera} sees board {', '.join(boards)}")
+        if not views and not shown:
+            raise nothing_seen(rig)
+        views += session.views(rig, skip, shots=add_views(session, shown, at, rig.profile.joint_names))
+        tell(f"look {number}: {'; '.join(said) or 'no camera sees a board'}")
+    return views
 
 
 def follow_plan(

@@ -5,5 +5,5 @@ PANELS = {
     "Views": ("capture", "guide"),
     "Calibrate": ("solve", "verify", "latency", "joint", "plane", "workspace"),
     "Use": ("frames",),
-    "Try": ("demo",),
+    "Try": ("demo", "practice"),
 }
