@@ -22,13 +22,13 @@ from tendon.core.types import Array
 ENOUGH_LOOKS, ENOUGH_DEG = 5, 15.0
 """Views of a board that moves before a camera, and by how much they turn about a second axis: then both are found."""
 MOST_LOOKS = 14
-TRIES = 300
+TRIES = 600
 SPREAD, SCALES = 0.25, 4
 """Of joints round where the board is seen [rad or m], and how often that is halved."""
 LEVER_M = 0.2
 """Between a link and what it carries."""
-ROOM_SHARE = 0.9
-"""Of the room around a board, that the bound of its motion may take."""
+ROOM_SHARE, BOLDER = 0.9, 0.25
+"""Of the room around a board, that the bound of its motion may take; more with each view, as most motions use less."""
 Pair = tuple[str, str]
 """Names of a camera and a board."""
 Room = tuple[float, float]
@@ -72,22 +72,26 @@ def next_look(rig: Rig, views: Sequence[View], clear: Clear, rng: np.random.Gene
     between = _between(rig, seen, chain)
     if not between:
         raise nothing_seen(rig)
-    base, room = _base(rig, {pair: seen[pair] for pair in between})
+    bases = _bases(rig, {pair: seen[pair] for pair in between})
     lower, upper = rig.profile.vector("lower"), rig.profile.vector("upper")
     margin = LIMIT_MARGIN * (upper - lower)
-    moving = sorted(chain.movers(tuple(sorted({link for pair in room for link in _links(rig, pair)}))))
-    best, told = None, 0.0
+    moving = sorted(chain.movers(tuple(sorted({link for pair in between for link in _links(rig, pair)}))))
+    best, told, share = None, 0.0, ROOM_SHARE + BOLDER * (len({tuple(view.joints.tolist()) for view in views}) - 1)
     for number in range(TRIES):
+        base, room = bases[rng.integers(len(bases))]
         joints = base.copy()
         joints[moving] += rng.normal(0.0, SPREAD / 2 ** (number % SCALES), len(moving))
         joints[moving] = np.clip(joints, lower + margin, upper - margin)[moving]
-        if any(_motion(chain, _links(rig, pair), base, joints, away) > angle for pair, (angle, away) in room.items()):
+        if any(
+            _motion(chain, _links(rig, pair), base, joints, away) > share * angle
+            for pair, (angle, away) in room.items()
+        ):
             continue
         worth = sum(_worth([*between[pair], chain.between(joints, *_links(rig, pair))]) for pair in room)
         if worth > told and clear(joints):
             best, told = joints, worth
     if best is None:
-        names = ", ".join(f"board {board} before camera {camera}" for camera, board in room)
+        names = ", ".join(f"board {board} before camera {camera}" for camera, board in between)
         raise CalibrationError(
             f"the robot cannot turn {names} and keep it in the picture, clear of everything: lead it to where the "
             "board is in the middle of the picture and nothing is near"
@@ -118,19 +122,14 @@ def _worth(between: Sequence[Pose]) -> float:
     return float(0.3 * first + second)
 
 
-def _base(rig: Rig, turning: dict[Pair, list[View]]) -> tuple[Array, dict[Pair, Room]]:
-    """Returns (n,) joints at which as many pairs as anywhere were seen, with most room, and the room of each."""
+def _bases(rig: Rig, turning: dict[Pair, list[View]]) -> list[tuple[Array, dict[Pair, Room]]]:
+    """Returns (n,) joints at which as many pairs as anywhere were seen, and the room of each pair there."""
     by_joints: dict[tuple[float, ...], dict[Pair, Room]] = {}
     for pair, views in turning.items():
         for view in views:
             by_joints.setdefault(tuple(view.joints.tolist()), {})[pair] = _room(rig, view)
-
-    def most(joints: tuple[float, ...]) -> tuple[int, float]:
-        room = by_joints[joints]
-        return len(room), min(angle for angle, _ in room.values())
-
-    joints = max(by_joints, key=most)
-    return np.array(joints), by_joints[joints]
+    most = max(len(room) for room in by_joints.values())
+    return [(np.array(joints), room) for joints, room in by_joints.items() if len(room) == most]
 
 
 def _room(rig: Rig, view: View) -> Room:
@@ -138,7 +137,7 @@ def _room(rig: Rig, view: View) -> Room:
     size = np.array([view.found.width, view.found.height])
     least = float(min(pixels.min(), (size - 1 - pixels).min()))
     away = locate(rig.board(view.board).board, view.found, model, view.name).translation
-    return ROOM_SHARE * least / float(model.focal.max()), float(np.linalg.norm(away))
+    return least / float(model.focal.max()), float(np.linalg.norm(away))
 
 
 def _motion(chain: Chain, links: tuple[str, str], base: Array, joints: Array, away: float) -> float:
