@@ -1,0 +1,102 @@
+"""A rig calibrated on a running graph, from nothing: looked at, planned, killed, gone on with, solved and verified."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tendon.calibration.session import Session
+from tendon.cli.root import run
+from tendon.core.modes import Source
+from tendon.demo.calibration.practice import Practice, compare, new_practice
+from tendon.graph import topics
+from tendon.robots.profile import load_profile
+from tests.ros2_nodes.running_graph import RunningGraph
+
+pytestmark = pytest.mark.graph
+SEED = 100_003
+COUNT = 8
+"""Poses of the plan; those that were looked from count besides."""
+
+
+@pytest.fixture
+def practice(tmp_path: Path) -> Practice:
+    return new_practice(tmp_path / "practice", "panda", SEED)
+
+
+@contextlib.contextmanager
+def graph_of(practice: Practice, log: Path) -> Iterator[RunningGraph]:
+    arguments = (f"robot:={practice.profile}", "suite:=calibration", "policy:=none", "simulator:=mujoco", "speed:=0")
+    running = RunningGraph(log, *arguments, profile=load_profile(practice.profile))
+    try:
+        running.ready()
+        yield running
+        running.check_limits()
+    finally:
+        running.end()
+
+
+def guide(session: Path, count: int) -> list[str]:
+    return ["calibrate", "guide", str(session), "--environment", "tabletop", "--count", str(count)]
+
+
+def killed_when(graph: RunningGraph, words: list[str], reached: Callable[[], bool], what: str) -> None:
+    """Runs a guide in a process of its own and kills it once something is reached, in motion if it can be."""
+    process = subprocess.Popen([sys.executable, "-m", "tendon.cli", *words], env=dict(os.environ))
+    try:
+        graph.wait(lambda: reached() or process.poll() is not None, what)
+        graph.operator.wait(graph.moving, 5.0)
+        assert process.poll() is None, "it ended before it was killed"
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    # Until it is forgotten it is one of two who publish chunks, which is a fault that stops the robot, and rightly so.
+    topic = topics.action_chunk(Source.POLICY)
+    graph.wait(lambda: not graph.operator.node.count_publishers(topic), "whoever was killed is forgotten")
+
+
+def test_from_nothing_to_a_calibration_that_is_true(
+    practice: Practice, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Killed while it looks around and again while it follows its plan; nothing is asked twice."""
+    words = guide(practice.session, COUNT)
+    with graph_of(practice, tmp_path / "log") as graph:
+        take_views(graph, practice, words, capfd)
+    assert run(["calibrate", "solve", str(practice.session)]) == 0, capfd.readouterr().out
+    off = compare(practice.profile.parents[1], SEED)
+    assert off.camera_mm["wrist"] < 0.5 and off.camera_deg["wrist"] < 0.1
+    assert off.camera_mm["scene"] < 1.5 and off.camera_deg["scene"] < 0.1
+    assert off.zero_deg < 0.1
+    with graph_of(practice, tmp_path / "log_again") as graph:  # with the calibration, and at the scene's start
+        graph.arm()
+        assert run(guide(practice.check, 3)) == 0, capfd.readouterr().err
+    assert run(["calibrate", "verify", str(practice.check)]) == 0, capfd.readouterr()
+
+
+def take_views(graph: RunningGraph, practice: Practice, words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    session = Session(practice.session)
+    assert run(words) == 2 and "it is not armed" in capfd.readouterr().err
+    graph.arm()
+    killed_when(graph, words, lambda: sum(1 for _ in session.shots()) >= 4, "four pictures of looking around")
+    looked = [shot for shot in session.shots() if not shot.pose]
+    assert looked and not session.plan(load_profile(practice.profile).joint_names)
+    graph.arm()
+    killed_when(graph, words, lambda: any(shot.pose == 2 for shot in session.shots()), "two poses of the plan")
+    planned = (practice.session / "plan.jsonl").read_bytes()
+    before = [shot for shot in session.shots() if shot.pose]
+    assert len(before) < 2 * COUNT
+    graph.arm()
+    assert run(words) == 0, capfd.readouterr().err
+    assert (practice.session / "plan.jsonl").read_bytes() == planned
+    after = [shot for shot in session.shots() if shot.pose]
+    assert after[: len(before)] == before
+    assert sorted((shot.pose, shot.camera) for shot in after) == [
+        (pose, camera) for pose in range(1, COUNT + 1) for camera in ("scene", "wrist")
+    ]
