@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tendon.calibration.cameras.camera_info import write_camera_info
 from tendon.calibration.motion import plan
 from tendon.calibration.motion.coverage import fields, lacking
 from tendon.calibration.motion.guide import clear_of
@@ -17,6 +19,8 @@ from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.closed_form import LEAST_TURN_DEG, spread_deg
 from tendon.calibration.rig.parts import RigBoard, RigCamera, View
 from tendon.calibration.rig.state import RigState
+from tendon.calibration.session import Session, SessionBoard, SessionCamera, Setup
+from tendon.cli.root import run
 from tendon.control.clearance.model import Clearance
 from tendon.core.errors import CalibrationError
 from tendon.core.types import Array
