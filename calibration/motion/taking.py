@@ -73,7 +73,7 @@ def look_around(
     def skip(shot: Shot, why: str) -> None:
         """Views before that show no board tell nothing."""
 
-    views = session.views(rig, skip)
+    views = session.views(rig, skip, shots=session.shots())
     rng = np.random.default_rng([seed, len(views)])
     for number in range(1, MOST_LOOKS + 1):
         if tell_enough(rig, views):

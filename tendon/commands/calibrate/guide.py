@@ -71,7 +71,9 @@ def command(
     poses = opened.plan(names)
     if not poses:
         skipped: list[tuple[str, str]] = []
-        views = opened.views(rig, lambda shot, why: skipped.append((shot.picture, why)))
+        views: list[View] = []
+        if any(opened.shots()):
+            views = opened.views(rig, lambda shot, why: skipped.append((shot.picture, why)))
         for line in left_out_lines(skipped):
             print(line, flush=True)
         if tell_enough(rig, views) and not (poses := plan(views)):
