@@ -155,7 +155,8 @@ def free_way(profile: RobotProfile, clearance: Clearance, start: Array, goal: Ar
     Raises:
         NoWayError: there is none.
     """
-    joints = tuple(replace(joint, home=float(value)) for joint, value in zip(profile.joints, goal, strict=True))
+    inside = np.clip(goal, profile.vector("lower"), profile.vector("upper"))  # a measured one trembles
+    joints = tuple(replace(joint, home=float(value)) for joint, value in zip(profile.joints, inside, strict=True))
     return HomePlanner(replace(profile, joints=joints), clearance).plan(start)
 
 
