@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -60,6 +61,7 @@ def main() -> None:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "calibration/guided")
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for the running graph of the tests
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
     os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")

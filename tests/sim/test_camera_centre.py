@@ -14,7 +14,8 @@ from tendon.calibration.boards.board import Board
 from tendon.calibration.cameras.model import plain_model
 from tendon.calibration.transforms import Pose, exp
 from tendon.core.types import Array
-from tendon.demo.calibration.world import RigWorld, TrueBoard, TrueCamera
+from tendon.demo.calibration.scenery import LIGHT, TrueBoard, TrueCamera
+from tendon.demo.calibration.world import RigWorld
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.robots.simulated_parts import Mount
 from tendon.sim.cameras import CameraRig
@@ -57,7 +58,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[RigWorld]:
 def test_a_board_is_seen_where_the_intrinsics_have_it(world: RigWorld, distortion: tuple[float, ...]) -> None:
     """Half a pixel between counting from a pixel's edge and from its centre would show."""
     rig = CameraRig(world._engine, profile_with(distortion))
-    pixels = rig.render("scene", world.light)
+    pixels = rig.render("scene", LIGHT)
     grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY))
     corners, ids, _, _ = cv2.aruco.CharucoDetector(BOARD.opencv()).detectBoard(grey)
     assert ids is not None and len(ids) > 15

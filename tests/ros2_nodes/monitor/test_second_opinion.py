@@ -142,7 +142,8 @@ def test_commands_that_arrive_too_late_for_the_robots_own_spline_stop_it(tmp_pat
             cause, reason, latest_ms = swing(graph, late_ms)
         finally:
             graph.close()
-        if late_ms < 20 < latest_ms and cause is Cause.LATE:  # a busy machine held one up: rightly stopped
+        rightly = cause is Cause.LATE or "the law of stamp" in reason
+        if late_ms < 20 < latest_ms and rightly:  # a busy machine held one up
             continue
         break
     else:
