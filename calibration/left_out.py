@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-Reasons = Sequence[tuple[str, str]]
-"""Pictures by name, and why each was left out: a sentence that begins with its name."""
 NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
-def grouped(reasons: Reasons) -> list[list[tuple[str, str]]]:
-    """Returns the pictures by their reason, the most frequent first; numbers in a sentence make no difference."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for name, why in reasons:
-        groups.setdefault(NUMBER.sub("#", why.removeprefix(name)), []).append((name, why))
-    return sorted(groups.values(), key=len, reverse=True)
+class LeftOut:
+    """Collects them."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, list[tuple[str, str]]] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._groups)
+
+    def add(self, picture: str, why: str) -> None:
+        """Takes the name of one and why it shows none: a sentence; numbers in it make no other reason."""
+        self._groups.setdefault(NUMBER.sub("#", why.removeprefix(picture)), []).append((picture, why))
+
+    @property
+    def usual(self) -> str:
+        """The sentence of a picture with the most frequent reason; there has to be one."""
+        return self._sorted()[0][0][1]
+
+    def lines(self) -> list[str]:
+        """Returns a line for each reason, the most frequent first."""
+        return [f"left out: {_several(group)}" for group in self._sorted()]
+
+    def _sorted(self) -> list[list[tuple[str, str]]]:
+        return sorted(self._groups.values(), key=len, reverse=True)
 
 
-def left_out_lines(reasons: Reasons) -> list[str]:
-    """Returns a line for each reason."""
-    return [f"left out: {_several(group)}" for group in grouped(reasons)]
-
-
-def _several(group: Sequence[tuple[str, str]]) -> str:
+def _several(group: list[tuple[str, str]]) -> str:
     (_, why), *more = group
     return why if not more else f"{why} (and {len(more)} more: {_names(name for name, _ in more)})"
 

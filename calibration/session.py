@@ -22,7 +22,7 @@ import yaml
 from tendon.calibration.boards.board import Board
 from tendon.calibration.boards.detect import count_markers, detect
 from tendon.calibration.cameras.camera_info import load_camera_info
-from tendon.calibration.left_out import grouped
+from tendon.calibration.left_out import LeftOut
 from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
 from tendon.calibration.transforms import Pose, from_quaternion
 from tendon.core.config import build
@@ -214,7 +214,7 @@ class Session:
     def views(
         self,
         rig: Rig,
-        skip: Callable[[Shot, str], None] | None = None,
+        skip: Callable[[str, str], None] | None = None,
         step: Callable[[], None] | None = None,
         shots: Iterable[Shot] | None = None,
     ) -> list[View]:
@@ -222,14 +222,14 @@ class Session:
 
         Args:
             rig: cameras and boards.
-            skip: is told of a picture that shows no board and why; `None` makes that an error.
+            skip: is told the name of a picture that shows no board, and why; `None` makes that an error.
             step: is called after each picture.
             shots: that are looked at; by default all.
 
         Raises:
             CalibrationError: a picture shows none, or all of them do not, or joints are missing or no numbers.
         """
-        found, left_out = list[View](), list[tuple[str, str]]()
+        found, left_out = list[View](), LeftOut()
         for shot in self.shots() if shots is None else shots:
             joints, pixels = _joints(shot, rig.profile.joint_names), self.pixels(shot.picture)
             reasons = dict[str, str]()
@@ -255,8 +255,8 @@ class Session:
                 why = reasons[nearest.name]
                 if skip is None:
                     raise CalibrationError(why)
-                left_out.append((shot.picture, why))
-                skip(shot, why)
+                left_out.add(shot.picture, why)
+                skip(shot.picture, why)
             if step is not None:
                 step()
         if shots is None and not found:
@@ -264,7 +264,7 @@ class Session:
                 raise CalibrationError(
                     f"{self.folder} has no views: `tendon calibrate capture {self.folder}` takes them"
                 )
-            raise CalibrationError(f"no picture of {self.folder} shows a board: {grouped(left_out)[0][0][1]}")
+            raise CalibrationError(f"no picture of {self.folder} shows a board: {left_out.usual}")
         return found
 
 

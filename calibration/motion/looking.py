@@ -113,7 +113,7 @@ def _pairs(views: Sequence[View]) -> dict[Pair, list[View]]:
 
 def _between(rig: Rig, seen: dict[Pair, list[View]], chain: Chain) -> dict[Pair, list[Pose]]:
     """Returns where the board's link was, seen from the camera's, for pairs of which one moves before the other."""
-    turning = {pair: views for pair, views in seen.items() if len(set(_links(rig, pair))) > 1}
+    turning = {pair: views for pair, views in seen.items() if not chain.rigid(*_links(rig, pair))}
     return {pair: [chain.between(view.joints, *_links(rig, pair)) for view in views] for pair, views in turning.items()}
 
 

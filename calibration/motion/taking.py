@@ -70,7 +70,7 @@ def look_around(
         NoWayError, StoppedError: see `Mover.go`; views that are there are kept.
     """
 
-    def skip(shot: Shot, why: str) -> None:
+    def skip(picture: str, why: str) -> None:
         """Views before that show no board tell nothing."""
 
     views = session.views(rig, skip, shots=session.shots())

@@ -56,10 +56,11 @@ class Easing:
             `None` when it has to stay, or is not at rest yet: see `over`.
         """
         self._since_ns = now_ns if self._since_ns is None else self._since_ns
-        if seen is not None and self._rest.moving(seen.joint_velocity).any() and now_ns - self._since_ns < WAIT_NS:
+        moving = seen is not None and self._rest.moving(seen.joint_velocity).any()
+        if moving and now_ns - self._since_ns < WAIT_NS:
             return None
         self.over = True
-        if seen is None or self._rest.moving(seen.joint_velocity).any():
+        if seen is None or moving:
             return None
         off = np.abs(seen.joint_position - setpoint)
         if not (off > self._held).any() or (off > BELIEVED * self._tolerance).any():

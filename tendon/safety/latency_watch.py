@@ -27,8 +27,8 @@ class LatencyWatch:
             nanoseconds, (settings.latency_slow_s, settings.latency_hold_s, settings.latency_fresh_s)
         )
         self._median_of = settings.latency_median_of
-        self._chunks: dict[Source, deque[int]] = {}
-        self._chunk_ns: dict[Source, int] = {}
+        self._chunks: dict[Source, deque[int]] = {each: deque(maxlen=self._median_of) for each in Source}
+        self._chunk_ns = dict.fromkeys(Source, 0)
         self._leader = Source.POLICY
         self._reported: dict[str, tuple[int, int]] = {}
 
@@ -38,9 +38,9 @@ class LatencyWatch:
 
     def chunk(self, source: Source, age_ns: int, now_ns: int) -> None:
         """Takes how old the observation of a source's chunk was when the chunk arrived."""
-        if now_ns - self._chunk_ns.get(source, 0) > self._fresh_ns:
-            self._chunks[source] = deque(maxlen=self._median_of)
-        self._chunks.setdefault(source, deque(maxlen=self._median_of)).append(age_ns)
+        if now_ns - self._chunk_ns[source] > self._fresh_ns:
+            self._chunks[source].clear()
+        self._chunks[source].append(age_ns)
         self._chunk_ns[source] = now_ns
 
     def report(self, what: str, age_ns: int, now_ns: int) -> None:
@@ -50,7 +50,7 @@ class LatencyWatch:
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns what is over its budget."""
         ages = {what: age_ns for what, (age_ns, at_ns) in self._reported.items() if now_ns - at_ns <= self._fresh_ns}
-        chunks, at_ns = self._chunks.get(self._leader, ()), self._chunk_ns.get(self._leader, 0)
+        chunks, at_ns = self._chunks[self._leader], self._chunk_ns[self._leader]
         if len(chunks) == self._median_of and now_ns - at_ns <= self._fresh_ns:
             ages[f"observation to chunk of {self._leader.value}"] = int(median(chunks))
         return [

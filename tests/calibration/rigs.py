@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from tendon.calibration.boards.detect import Detection
 from tendon.calibration.cameras.model import CameraModel
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.parts import Rig, RigBoard, RigCamera, View
+from tendon.calibration.rig.state import RigState
 from tendon.calibration.transforms import Pose, exp
 from tendon.core.types import Array
 from tendon.robots.profile import load_profile
@@ -107,6 +109,20 @@ def known_rig(
         joints=JOINTS,
     )
     return KnownRig(rig=rig, views=views, camera=camera, board=board, zeros=zeros)
+
+
+def true_state(known: KnownRig, views: Sequence[View] = (), shares_joints: bool = True) -> RigState:
+    """The state of a rig that is known as it is."""
+    return RigState(
+        rig=known.rig,
+        views=tuple(views),
+        chain=Chain(PANDA),
+        cameras={CAMERA: known.camera},
+        boards={"board": known.board},
+        zeros=known.zeros,
+        models={CAMERA: MODEL},
+        shares_joints=shares_joints,
+    )
 
 
 def without_zeros(known: KnownRig) -> Rig:

@@ -17,35 +17,21 @@ from tendon.calibration.motion.guide import clear_of
 from tendon.calibration.motion.looking import MOST_LOOKS, next_look, tell_enough
 from tendon.calibration.motion.plan import LIMIT_MARGIN, plan_more, views_at
 from tendon.calibration.motion.taking import Pictures, look_around
-from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.parts import RigBoard, View
-from tendon.calibration.rig.state import RigState
 from tendon.calibration.session import Session, SessionBoard, SessionCamera, Setup
 from tendon.control.clearance.model import Clearance
 from tendon.core.errors import CalibrationError, StoppedError
 from tendon.core.types import Array, Observation
 from tendon.robots.environment import load_environment
-from tests.calibration.rigs import BOARD, CAMERA, HAND, HOME, MODEL, PANDA, KnownRig, drawn, known_rig
+from tests.calibration.rigs import BOARD, CAMERA, HAND, HOME, MODEL, PANDA, KnownRig, drawn, known_rig, true_state
 
 CLEAR = clear_of(Clearance(PANDA, load_environment("tabletop")))
 LOWER, UPPER = PANDA.vector("lower"), PANDA.vector("upper")
 
 
-def truth(known: KnownRig) -> RigState:
-    return RigState(
-        rig=known.rig,
-        views=(),
-        chain=Chain(PANDA),
-        cameras={CAMERA: known.camera},
-        boards={"board": known.board},
-        zeros=known.zeros,
-        models={CAMERA: MODEL},
-    )
-
-
 def first_view(known: KnownRig) -> list[View]:
     """From home, where the board is in the middle of the picture and not all in view in no rig."""
-    return views_at(truth(known), HOME, "0")
+    return views_at(true_state(known), HOME, "0")
 
 
 @settings(deadline=None, max_examples=15)
@@ -53,7 +39,7 @@ def first_view(known: KnownRig) -> list[View]:
 def test_looks_are_inside_limits_and_clear_and_lead_to_a_plan(seed: int) -> None:
     """Whatever the camera's place and turn in the hand are, of which it is told nothing."""
     known, rng = known_rig(seed, count=1), np.random.default_rng(seed)
-    state, views = truth(known), first_view(known)
+    state, views = true_state(known), first_view(known)
     assert views
     margin = LIMIT_MARGIN * (UPPER - LOWER)
     for count in range(MOST_LOOKS):
@@ -96,7 +82,7 @@ class Looking:
     """A robot that is at once where it is sent; its camera sees a drawn board, where the rig has it."""
 
     def __init__(self, known: KnownRig, stops_at: int = 0, blind: bool = False) -> None:
-        self._state, self._at, self._stops_at, self._blind = truth(known), HOME, stops_at, blind
+        self._state, self._at, self._stops_at, self._blind = true_state(known), HOME, stops_at, blind
         self.went = 0
         scale = 8000.0
         quiet = 0.5 * BOARD.square_m

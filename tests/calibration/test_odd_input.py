@@ -12,7 +12,7 @@ import pytest
 from tendon.calibration.boards.board import Board
 from tendon.calibration.boards.detect import detect
 from tendon.calibration.cameras.camera_info import write_camera_info
-from tendon.calibration.left_out import left_out_lines
+from tendon.calibration.left_out import LeftOut
 from tendon.calibration.results.file import load_record
 from tendon.calibration.results.record import check_covariance
 from tendon.calibration.results.report import sentences
@@ -114,7 +114,10 @@ def test_no_picture_that_shows_the_board_is_said_with_the_reason(
 
 def test_a_reason_is_said_once_for_all_of_its_pictures() -> None:
     few = [(f"{k:03d}.png", f"{k:03d}.png: board table: {k} corners are seen, needed are 8: nearer") for k in range(5)]
-    first, second = left_out_lines([("x.png", "x.png: it is dark: more light"), *few])
+    left_out = LeftOut()
+    for picture, why in [("x.png", "x.png: it is dark: more light"), *few]:
+        left_out.add(picture, why)
+    first, second = left_out.lines()
     assert first == f"left out: {few[0][1]} (and 4 more: 001.png to 004.png)"
     assert second == "left out: x.png: it is dark: more light"
 

@@ -18,14 +18,13 @@ from tendon.calibration.motion.plan import LEAST_SHARE, LIMIT_MARGIN, plan_more,
 from tendon.calibration.rig.chain import Chain
 from tendon.calibration.rig.closed_form import LEAST_TURN_DEG, spread_deg
 from tendon.calibration.rig.parts import RigBoard, RigCamera, View
-from tendon.calibration.rig.state import RigState
 from tendon.calibration.session import Session, SessionBoard, SessionCamera, Setup
 from tendon.cli.root import run
 from tendon.control.clearance.model import Clearance
 from tendon.core.errors import CalibrationError
 from tendon.core.types import Array
 from tendon.robots.environment import load_environment
-from tests.calibration.rigs import BOARD, CAMERA, HAND, HOME, MODEL, PANDA, KnownRig, known_rig
+from tests.calibration.rigs import BOARD, CAMERA, HAND, HOME, MODEL, PANDA, KnownRig, known_rig, true_state
 
 CLEARANCE = Clearance(PANDA, load_environment("tabletop"))
 FEW = 6
@@ -47,30 +46,13 @@ def rig_that_tells(seed: int) -> KnownRig:
 
 def seen(known: KnownRig, poses: list[Array]) -> list[View]:
     """What the true rig sees from there, with exact corners."""
-    state = RigState(
-        rig=known.rig,
-        views=(),
-        chain=Chain(PANDA),
-        cameras={CAMERA: known.camera},
-        boards={"board": known.board},
-        zeros=known.zeros,
-        models={CAMERA: MODEL},
-    )
+    state = true_state(known)
     return [view for k, pose in enumerate(poses) for view in views_at(state, pose, str(k))]
 
 
 def information(known: KnownRig, views: list[View]) -> float:
     """Log-determinant of what views tell of camera, board and zeros, each in its own unit."""
-    state = RigState(
-        rig=known.rig,
-        views=tuple(views),
-        chain=Chain(PANDA),
-        cameras={CAMERA: known.camera},
-        boards={"board": known.board},
-        zeros=known.zeros,
-        models={CAMERA: MODEL},
-        shares_joints=False,
-    )
+    state = true_state(known, views, shares_joints=False)
     design = state.linearise()[1].reshape(-1, state.size)
     return float(np.linalg.slogdet(design.T @ design)[1])
 

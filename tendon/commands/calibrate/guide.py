@@ -35,7 +35,7 @@ def command(
     Raises:
         TendonError: there is no armed graph, the robot was stopped, or nothing tells where a board is.
     """
-    from tendon.calibration.left_out import left_out_lines
+    from tendon.calibration.left_out import LeftOut
     from tendon.calibration.motion.guide import clear_of
     from tendon.calibration.motion.looking import tell_enough
     from tendon.calibration.motion.page import shown
@@ -70,11 +70,9 @@ def command(
 
     poses = opened.plan(names)
     if not poses:
-        skipped: list[tuple[str, str]] = []
-        views: list[View] = []
-        if any(opened.shots()):
-            views = opened.views(rig, lambda shot, why: skipped.append((shot.picture, why)))
-        for line in left_out_lines(skipped):
+        left_out = LeftOut()
+        views = opened.views(rig, left_out.add) if any(opened.shots()) else []
+        for line in left_out.lines():
             print(line, flush=True)
         if tell_enough(rig, views) and not (poses := plan(views)):
             return 0

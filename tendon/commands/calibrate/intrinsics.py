@@ -49,7 +49,7 @@ def command(
     from tendon.calibration.cameras.doubts import doubts
     from tendon.calibration.cameras.intrinsics import calibrate_intrinsics, select_views
     from tendon.calibration.cameras.model import DISTORTIONS
-    from tendon.calibration.left_out import grouped, left_out_lines
+    from tendon.calibration.left_out import LeftOut
     from tendon.calibration.pictures import read_pictures
     from tendon.cli.outputs import require_file
     from tendon.cli.progress import CountingBar
@@ -60,18 +60,18 @@ def command(
     board = make_board(kind, columns, rows, square_mm, marker_mm, dictionary)
     require_file(out)
     pictures = read_pictures(folder)
-    views, used, skipped = [], [], list[tuple[str, str]]()
+    views, used, left_out = [], [], LeftOut()
     with CountingBar("pictures", len(pictures)) as bar:
         for file, pixels in pictures.items():
             try:
                 views.append(detect(board, pixels, file))
                 used.append(file)
             except CalibrationError as error:
-                skipped.append((file, str(error)))
+                left_out.add(file, str(error))
             bar.advance(1, f"{len(views)} show the board")
     if not views:
-        raise CalibrationError(f"no picture in {folder} shows the board: {grouped(skipped)[0][0][1]}")
-    for line in left_out_lines(skipped):
+        raise CalibrationError(f"no picture in {folder} shows the board: {left_out.usual}")
+    for line in left_out.lines():
         print(line)
     found = calibrate_intrinsics(board, views, lens)  # type: ignore[arg-type]
     if len(views) > most:

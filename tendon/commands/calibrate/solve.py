@@ -31,7 +31,7 @@ def command(
     Raises:
         TendonError: the session or the calibration before is wrong, or the views do not tell the rig.
     """
-    from tendon.calibration.left_out import left_out_lines
+    from tendon.calibration.left_out import LeftOut
     from tendon.calibration.results.composing import solve_onto
     from tendon.calibration.results.keeping import calibration_target, keep_solved, named_record
     from tendon.calibration.results.record import record_of
@@ -53,10 +53,10 @@ def command(
         require_file(out or calibration_target(profile, file))
     rig = opened.rig(profile)
     shots = list(opened.shots())
-    skipped: list[tuple[str, str]] = []
+    left_out = LeftOut()
     with CountingBar("views", len(shots)) as bar:
-        views = opened.views(rig, lambda shot, why: skipped.append((shot.picture, why)), lambda: bar.advance(1, ""))
-    for line in left_out_lines(skipped):
+        views = opened.views(rig, left_out.add, lambda: bar.advance(1, ""))
+    for line in left_out.lines():
         print(line)
     found = solve_onto(rig, views, before)
     wrong, doubted = faults(found), reservations(found)

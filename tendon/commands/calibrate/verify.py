@@ -26,7 +26,7 @@ def command(
     Raises:
         TendonError: the session or the calibration is wrong, or the views are too few.
     """
-    from tendon.calibration.left_out import left_out_lines
+    from tendon.calibration.left_out import LeftOut
     from tendon.calibration.results.file import load_record
     from tendon.calibration.results.keeping import stale_lines
     from tendon.calibration.session import Session
@@ -40,9 +40,9 @@ def command(
     if file is None:
         raise ConfigError(f"profile {profile.name} names no calibration: make one with `tendon calibrate solve`")
     record, rig = load_record(file), opened.rig(profile)
-    skipped: list[tuple[str, str]] = []
-    views = opened.views(rig, lambda shot, why: skipped.append((shot.picture, why)))
-    for line in left_out_lines(skipped):
+    left_out = LeftOut()
+    views = opened.views(rig, left_out.add)
+    for line in left_out.lines():
         print(line)
     found = verify(record, rig, views)
     for line in (*found.lines(), *stale_lines(record, "camera")):
