@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,10 @@ from tendon.cli.root import run
 from tendon.core.config import build
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.demo.calibration.described import RigFile, RigPlaces, rig_file
-from tendon.demo.calibration.practice import new_practice
+from tendon.demo.calibration.practice import compare, new_practice
 from tendon.demo.calibration.scene import open_world, scene_of
 from tendon.demo.calibration.suite import CALIBRATION
-from tendon.robots.profile import RobotProfile, load_profile
+from tendon.robots.profile import RobotProfile, load_profile, profile_file
 from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
 from tendon.sim.cameras import mount_of
 
@@ -142,3 +143,13 @@ def test_a_practice_is_written_once_and_says_what_to_type(tmp_path: Path, capsys
     assert "names no calibration yet" in capsys.readouterr().err
     assert run(["calibrate", "practice", str(tmp_path), "--truth"]) == 2
     assert "is no practice" in capsys.readouterr().err
+
+
+def test_a_profile_of_any_name_can_be_practised_with(tmp_path: Path) -> None:
+    """What it is compared with was looked for as profile.yaml only."""
+    mine = tmp_path / "mine"
+    shutil.copytree(profile_file("panda").parent, mine)
+    (mine / "profile.yaml").rename(mine / "arm.yaml")
+    new_practice(tmp_path / "practice", str(mine / "arm.yaml"), 3)
+    with pytest.raises(ConfigError, match="names no calibration yet"):
+        compare(tmp_path / "practice", 3)

@@ -25,6 +25,7 @@ RATE_HZ = 5.0
 """Of cameras: pictures of this size take a simulator long, and a robot that rests needs few."""
 ROBOT, SESSION, CHECK = "robot", "session", "check"
 """Folders: of the robot, of views to calibrate with, and of views to verify with."""
+PROFILE = "profile.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ def new_practice(out: Path, robot: str, seed: int) -> Practice:
     home = out / ROBOT
     try:
         shutil.copytree(source.parent, home)
-        file = home / source.name
+        file = (home / source.name).rename(home / PROFILE)
         values = dict(parse_yaml(file.read_bytes(), str(file)))
         values.pop("calibration", None)
         values["cameras"] = [
@@ -138,9 +139,9 @@ def compare(out: Path, seed: int) -> Errors:
     Raises:
         ConfigError: there is none, or its calibration cannot be read.
     """
-    file = out / ROBOT / "profile.yaml"
+    file = out / ROBOT / PROFILE
     if not file.is_file():
-        raise ConfigError(f"{out} is no practice: it has no {ROBOT}/profile.yaml; make one without --truth")
+        raise ConfigError(f"{out} is no practice: it has no {ROBOT}/{PROFILE}; make one without --truth")
     profile = load_profile(file)
     if profile.calibration is None:
         raise ConfigError(f"{file} names no calibration yet: `tendon calibrate solve {out / SESSION}` makes it")
