@@ -48,11 +48,19 @@ def stale_lines(record: CalibrationRecord, kind: str = "") -> list[str]:
     """
     return [
         f"stale: {part} was found with other zeros, since then changed (rad or m) are "
-        f"{', '.join(f'{joint} by {change:+.5f}' for joint, change in changes.items())}: "
-        + ("measure it again, or take views and solve" if part.startswith("joint ") else "take views of it and solve")
+        f"{', '.join(f'{joint} by {change:+.5f}' for joint, change in changes.items())}: {_again(record.robot, part)}"
         for part, changes in record.stale.items()
         if part.startswith(kind)
     ]
+
+
+def _again(robot: str, part: str) -> str:
+    """Returns the commands that find a part anew."""
+    kind, name = part.split(" ", 1)
+    views = "take views of it with `tendon calibrate guide SESSION`, then `tendon calibrate solve SESSION`"
+    if kind != "joint":
+        return views
+    return f"measure it again with `tendon calibrate joint {robot} {name} --said X --true Y --write`, or {views}"
 
 
 def named_record(profile: RobotProfile) -> CalibrationRecord | None:
@@ -147,7 +155,8 @@ def keep_latency(profile: RobotProfile, found: Delay, camera: str = "") -> Kept:
             "look whether both are stamped by one clock, and which file is which"
         )
     date = now()
-    record = replace(record, date=date, dates={**record.dates, f"latency of {camera or 'commands'}": date})
+    late = f"latency of camera {camera}" if camera else "latency of commands"
+    record = replace(record, date=date, dates={**record.dates, late: date})
     if not camera:
         record = replace(record, command_latency_s=found.seconds)
     elif camera not in record.cameras:

@@ -141,7 +141,8 @@ class CalibrationRecord:
         sigma_px: standard deviation of a corner's column or row.
         shared_rad: how far off the robot was where it said, a standard deviation of a joint [rad].
         command_latency_s: from a command to the motion; `None` is not measured.
-        dates: when each part was found: "camera NAME", "board NAME", "joint NAME", "latency of NAME" or "of commands".
+        dates: when each part was found: "camera NAME", "board NAME", "joint NAME", "latency of camera NAME", "latency
+            of commands".
         found_with: zeros of now that are not those a part was found with: what they were then, by part and joint.
         stale: where that is more than the zero was known then, in 95 %: by how much it is larger now, rad or m.
         verdict: "good" or what is doubtful, in words; of the last views.

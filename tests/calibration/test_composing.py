@@ -83,7 +83,7 @@ def test_a_zero_by_stops_goes_into_a_calibration_with_cameras_which_are_stale_th
     assert set(after.stale) == {f"camera {CAMERA}", "board board"} | others
     assert after.stale[f"camera {CAMERA}"] == {ELBOW: pytest.approx(0.01)}
     (line,) = (line for line in kept.lines() if line.startswith("stale: camera wrist"))
-    assert f"{ELBOW} by +0.01000" in line and "take views of it and solve" in line
+    assert f"{ELBOW} by +0.01000" in line and "`tendon calibrate solve SESSION`" in line
 
 
 def test_a_change_within_what_the_zero_was_known_makes_nothing_stale(solved: CalibrationRecord) -> None:
@@ -293,6 +293,17 @@ def test_a_latency_has_its_date(own: Path) -> None:
     kept = keep_latency(load_profile(own), Delay(seconds=0.03, deviation_s=1e-3, correlation=0.99))
     again = load_record(kept.file)
     assert again.dates["latency of commands"] == again.date > "2026-01-01T00:00:00Z"
+
+
+def test_a_camera_called_commands_has_a_latency_of_its_own(own: Path, solved: CalibrationRecord) -> None:
+    camera = solved.cameras[CAMERA]
+    write_record(replace(solved, cameras={"commands": camera}), own.parent / "calibration.yaml")
+    for name in ("", "commands"):
+        kept = keep_latency(load_profile(own), Delay(seconds=0.03, deviation_s=1e-3, correlation=0.99), name)
+    assert {part for part in load_record(kept.file).dates if part.startswith("latency")} == {
+        "latency of commands",
+        "latency of camera commands",
+    }
 
 
 def test_a_calibration_that_cannot_be_taken_is_refused_and_stays(own: Path, solved: CalibrationRecord) -> None:
