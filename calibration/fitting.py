@@ -1,20 +1,22 @@
 """Robust nonlinear least squares over corners, on the manifold of poses, with a covariance that is to be believed.
 
 Levenberg-Marquardt with a Cauchy loss finds where the bulk of the corners agrees, whatever the wrong ones say. Then
-corners beyond `REJECT_SIGMA` are left out and the rest is fitted again. What all corners of one view share, because the
-robot was not exactly where its joints said, is told from noise of pixels by restricted maximum likelihood (Patterson
-and Thompson 1971), and weighs in the result and in its covariance (generalised least squares).
+corners beyond `REJECT_SIGMA` are left out and the rest is fitted again, each kind weighed by its own noise. What all
+corners of one view share, because the robot was not exactly where its joints said, is told from noise of pixels by
+restricted maximum likelihood (Patterson and Thompson 1971), and weighs in the result and in its covariance (generalised
+least squares).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tendon.calibration.weighing import spread, weights_of_fit, weights_of_many
 from tendon.core.errors import CalibrationError
 from tendon.core.types import Array
 
@@ -23,7 +25,9 @@ REJECT_SIGMA = 4.0
 LEAST_SIGMA_PX = 0.01
 """No detector is better: a perfect fit of perfect numbers is not one without noise."""
 STEPS = 80
-ROUNDS = 6
+ROUNDS = 8
+SAME_WEIGHT = 0.02
+"""By which the noise of a kind may still change from round to round."""
 SHARED_RATIOS = np.concatenate([[0.0], np.logspace(-9, -2, 29)])
 """(standard deviation of a joint [rad] over that of a pixel [px]) squared, that are tried."""
 LEAST_FREEDOM = 4.0
@@ -43,6 +47,10 @@ class State(Protocol):
     @property
     def groups(self) -> npt.NDArray[np.int64]:
         """(k,) the view of each corner, 0, 1, ..., in order."""
+
+    @property
+    def kinds(self) -> npt.NDArray[np.int64]:
+        """(k,) the kind of each corner, 0, 1, ...: those of one kind, and of one view, have the same noise."""
 
     def linearise(self) -> tuple[Array, Array]:
         """Returns (k, 2) seen - predicted [px], and (k, 2, m) the derivative of predicted by a change."""
@@ -66,7 +74,7 @@ class Fit(Generic[S]):
         covariance: (m, m) of a change.
         kept: (k,) which corners count.
         residuals: (k, 2) seen - predicted, of all corners [px].
-        sigma_px: standard deviation of a corner's column or row.
+        sigma_px: standard deviation of a corner's column or row, over all kinds.
         shared_rad: standard deviation of what a view's corners share, a joint [rad]; 0 where it was not asked for.
     """
 
@@ -103,41 +111,87 @@ def fit(start: S, tell: Callable[[str], None] | None = None, shared_rad: float |
     Raises:
         CalibrationError: fewer corners are left than there are unknowns, or they say nothing about one.
     """
-    kept = np.ones(len(start.groups), bool)
-    state, sigma = start, 1.0
+    kinds, kept = start.kinds, np.ones(len(start.groups), bool)
     for loss_px in (20.0, 4.0):
-        state = _descend(state, kept, loss_px, loss_px)
+        start = _descend(start, kept, loss_px, loss_px)
+    state, sigma, ratio = _Weighed(of=start, weights=np.ones(int(kinds.max()) + 1)), 1.0, 0.0
     for _ in range(2):
-        sigma = _spread(state.linearise()[0])
+        state = replace(state, weights=weights_of_many(state.of.linearise()[0], kinds))
+        sigma = spread(state.linearise()[0])
         state = _descend(state, kept, sigma, 2.5)
-    ratio = 0.0
     for number in range(ROUNDS):
-        residuals, _ = state.linearise()
-        own = _without_shared(state, residuals, kept, ratio)
-        sigma = max(_spread(own[kept]), LEAST_SIGMA_PX)
+        own = _without_shared(state, state.linearise()[0], kept, ratio)
+        sigma = max(spread(own[kept]), LEAST_SIGMA_PX)
         before, kept = kept, np.linalg.norm(own, axis=1) < REJECT_SIGMA * sigma
         _check_count(state, kept)
         ratio = _shared_ratio(state, kept, sigma) if shared_rad is None else (shared_rad / sigma) ** 2
         state = _descend(state, kept, sigma, None, ratio)
         if tell is not None:
             tell(f"{kept.sum()} of {len(kept)} corners, {sigma:.3f} px")
-        if number and (before == kept).all():
+        weights = _weighed_anew(state, kept, sigma, ratio)
+        settled = bool((before == kept).all()) and np.allclose(weights, state.weights, rtol=SAME_WEIGHT)
+        if number == ROUNDS - 1 or (number and settled):
             break
+        state = replace(state, weights=weights)
     residuals, jacobian = state.linearise()
     rows, design = _whitened(residuals, jacobian, kept, ratio, _bases(state, kept, ratio))
     unknowns = jacobian.shape[2]
     sigma = max(np.sqrt(float(rows @ rows) / max(1, len(rows) - unknowns)), LEAST_SIGMA_PX)
     of_views = design.T @ design / sigma**2
     return Fit(
-        state=state,
+        state=state.of,
         covariance=_covariance(state, of_views)
         if shared_rad is not None
         else _widened(state, of_views, float(sigma), kept, ratio),
         kept=kept,
-        residuals=residuals,
+        residuals=state.of.linearise()[0],
         sigma_px=float(sigma),
         shared_rad=float(np.sqrt(ratio) * sigma),
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Weighed(Generic[S]):
+    """A state whose corners are counted in the noise of their kind.
+
+    Attributes:
+        of: it.
+        weights: noise of each kind, by that of all.
+    """
+
+    of: S
+    weights: Array
+
+    @property
+    def groups(self) -> npt.NDArray[np.int64]:
+        return self.of.groups
+
+    @property
+    def kinds(self) -> npt.NDArray[np.int64]:
+        return self.of.kinds
+
+    def linearise(self) -> tuple[Array, Array]:
+        residuals, jacobian = self.of.linearise()
+        weights = self.weights[self.kinds, None]
+        return residuals / weights, jacobian / weights[..., None]
+
+    def prior(self) -> tuple[Array, Array]:
+        return self.of.prior()
+
+    def shared(self) -> Array | None:
+        shared = self.of.shared()
+        return None if shared is None else shared / self.weights[self.kinds, None, None]
+
+    def moved(self, change: Array) -> _Weighed[S]:
+        return replace(self, of=self.of.moved(change))
+
+
+def _weighed_anew(state: _Weighed[S], kept: Kept, sigma: float, ratio: float) -> Array:
+    """Returns the noise of each kind, by that of all, as the corners that count have it."""
+    rows, design = _whitened(*state.linearise(), kept, ratio, _bases(state, kept, ratio))
+    _, by_change = state.prior()
+    inverse = invert(design.T @ design + sigma**2 * (by_change.T @ by_change))
+    return weights_of_fit(rows, design, inverse, state.kinds[kept], state.weights)
 
 
 def invert(information: Array) -> Array:
@@ -175,11 +229,6 @@ def _widened(state: State, of_views: Array, sigma: float, kept: Kept, ratio: flo
         steps.append(invert(normal) @ (design.T @ rows + sigma**2 * (by_change.T @ known)))
     slope = (steps[1] - steps[0]) / (2.0 * np.log(SLIGHTLY))
     return _covariance(state, of_views * ((freedom - 2.0) / freedom)) + 4.0 / freedom * np.outer(slope, slope)
-
-
-def _spread(residuals: Array) -> float:
-    """Returns the standard deviation [px] of a column or row, from medians: half of all may be wrong."""
-    return float(1.4826 * np.median(np.abs(residuals)))
 
 
 def _check_count(state: State, kept: Kept) -> None:

@@ -31,6 +31,11 @@ class LensState:
         """See `State`."""
         return np.repeat(np.arange(len(self.views)), [len(view.ids) for view in self.views])
 
+    @property
+    def kinds(self) -> npt.NDArray[np.int64]:
+        """See `State`: one board, one camera."""
+        return np.zeros(len(self.groups), np.int64)
+
     def linearise(self) -> tuple[Array, Array]:
         """See `State`."""
         own, groups = len(self.model.values), self.groups

@@ -53,6 +53,13 @@ class RigState:
         return np.repeat(np.arange(len(self.views)), [len(view.found.ids) for view in self.views])
 
     @property
+    def kinds(self) -> npt.NDArray[np.int64]:
+        """See `State`: corners of one board in pictures of one camera."""
+        pairs = [(view.camera, view.board) for view in self.views]
+        known = list(dict.fromkeys(pairs))
+        return np.array([known.index(pair) for pair in pairs])[self.groups]
+
+    @property
     def size(self) -> int:
         """m: how long a change is."""
         return max(place.stop for place in self.places().values()) + bool(self.scale_of)
