@@ -87,7 +87,7 @@ def test_from_nothing_to_a_calibration_that_is_true(
         graph.arm()
         assert run(guide(practice.check, 3)) == 0, capfd.readouterr().err
     capfd.readouterr()
-    assert run(["calibrate", "verify", str(practice.check)]) in (0, 1)  # of cameras that hold 3 % are said to have drifted
+    assert run(["calibrate", "verify", str(practice.check)]) in (0, 1)  # 3 % of alarms are false
     profile, check = load_profile(practice.profile), Session(practice.check)
     rig, record = check.rig(profile), named_record(profile)
     assert record is not None
