@@ -1,11 +1,12 @@
-"""What the recorder takes and loses: three cameras of 640x480 at 30 Hz and joint states at 500 Hz, synthetic.
+"""What recorders take and lose beside the whole graph: three cameras of 640x480 at 30 Hz and joint states at 500 Hz.
 
-The publishers send bytes that are ready but for their stamp, so that what is measured is the recorder: messages that
-were sent and are not in the file, processor time, and bytes a second.
+The graph is real: a simulated robot that a policy leads from task to task on the wall clock. Synthetic publishers send
+the load besides. Tendon's recorder takes all of the graph's topics and the load; LeRobot's own (`make setup-lerobot`)
+gets the load in its process. How late the control loop's ticks are says what the robot feels of it.
 
 Examples:
   python benchmarks/recording_load.py
-  python benchmarks/recording_load.py --seconds 20 --busy --rows /tmp/rows
+  python benchmarks/recording_load.py --recorders nobody raw --seconds 20 --busy --rows /tmp/rows
 """
 
 from __future__ import annotations
@@ -18,169 +19,159 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import harness
+import numpy as np
 import psutil
-import yaml
+from harness import Number
+from harness.pages import value_text
+from rigs.recording.beside import felt, moving_robot
+from rigs.recording.load import JOINTS, write_profile
 
 from tendon.graph.domain import free_domain
-from tendon.robots.profile import profile_file
+from tests.soak.hours import Soak
 
-CAMERAS = ("left", "right", "wrist")
-WIDTH, HEIGHT, CAMERA_HZ, JOINT_HZ = 640, 480, 30.0, 500.0
-
-PUBLISH = """
-import json, sys, time
-import numpy as np
-from tendon.ros2_nodes.base.runtime import prepare_process, require_ros
-require_ros(); prepare_process(images=True)
-import rclpy
-from rclpy.node import Node
-from rclpy.serialization import serialize_message
-from sensor_msgs.msg import Image, JointState
-from tendon.core.types import Image as Frame
-from tendon.robots.profile import load_profile
-from tendon.ros2_nodes import wire
-from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.wire.cdr import with_stamp
-what, profile, seconds = sys.argv[1], load_profile(sys.argv[2]), float(sys.argv[3])
-rclpy.init()
-node = Node("synthetic_" + what)
-rng = np.random.default_rng(0)
-streams = []
-if what == "joints":
-    home = profile.vector("home")
-    message = wire.joint_state_message(0, profile.joint_names, home, 0 * home)
-    publisher = node.create_publisher(JointState, "joint_states", qos.NEWEST)
-    streams.append((publisher, [bytes(serialize_message(message))], %r))
-else:
-    for camera in profile.cameras:
-        pictures = []
-        for k in range(8):
-            coarse = rng.integers(0, 255, (camera.height // 4, camera.width // 4, 3), np.uint8)
-            smooth = np.kron(coarse // 2, np.ones((4, 4, 1), np.uint8))
-            smooth += rng.integers(0, 8, smooth.shape, np.uint8)  # as a sensor has it: no packer finds repeats
-            message = wire.image_message(Frame(stamp_ns=0, pixels=smooth), camera.frame)
-            pictures.append(bytes(serialize_message(message)))
-        publisher = node.create_publisher(Image, f"camera/{camera.name}/image_raw", qos.NEWEST)
-        streams.append((publisher, pictures, %r))
-while any(publisher.get_subscription_count() < 1 for publisher, _, _ in streams):
-    time.sleep(0.05)
-time.sleep(1.0)  # the other side has matched, too
-print("ready", flush=True)
-sys.stdin.readline()
-begin, sent = time.monotonic(), {publisher.topic_name: 0 for publisher, _, _ in streams}
-rate, k = streams[0][2], 0
-while (due := begin + k / rate) - begin < seconds:
-    time.sleep(max(0.0, due - time.monotonic()))
-    for publisher, messages, _ in streams:
-        publisher.publish(with_stamp(messages[k %% len(messages)], time.time_ns()))
-        sent[publisher.topic_name] += 1
-    k += 1
-took = time.monotonic() - begin
-time.sleep(1.0)
-print(json.dumps({"sent": sent, "took": took}), flush=True)
-"""
+Values = dict[str, harness.Value]
+HERE = Path(__file__).resolve().parent
 
 
-def write_profile(folder: Path) -> Path:
-    """Returns the file of a Panda with three large cameras."""
-    source = profile_file("panda")
-    values = yaml.safe_load(source.read_text())
-    for key in ("urdf", "collisions"):
-        values[key] = str(source.parent / values[key])
-    first = values["cameras"][0]
-    size = {"width": WIDTH, "height": HEIGHT, "rate_hz": CAMERA_HZ}
-    values["cameras"] = [{**first, **size, "name": name} for name in CAMERAS]
-    path = folder / "profile.yaml"
-    path.write_text(yaml.safe_dump(values))
-    return path
+def program(name: str, *arguments: str) -> subprocess.Popen[str]:
+    """Starts a program of the rig, and waits until it is ready."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+    started = subprocess.Popen(
+        [sys.executable, "-m", f"rigs.recording.{name}", *arguments],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert started.stdout is not None
+    if started.stdout.readline() != "ready\n":
+        raise SystemExit(f"{name} {' '.join(arguments)} did not start")
+    return started
 
 
-def record(images: str, seconds: float) -> dict[str, harness.Value]:
-    """Returns what one run came to.
+def go(programs: list[subprocess.Popen[str]]) -> Callable[[], bool]:
+    """Lets programs begin; returns what says whether all have ended."""
+    for each in programs:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    return lambda: all(each.poll() is not None for each in programs)
 
-    Raises:
-        SystemExit: the recorder ended, or nothing was recorded.
-    """
+
+def nobody(robot: Soak, seconds: float, folder: Path) -> Values:
+    """The graph alone."""
+    until_s = time.monotonic() + seconds
+    return dict(felt(robot, lambda: time.monotonic() >= until_s))
+
+
+def tendon(robot: Soak, seconds: float, folder: Path, images: str) -> Values:
+    """Returns what came of Tendon's recorder."""
     from tendon.data.reading.recording import McapRecording
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        profile = write_profile(folder)
-        parameters = {"robot": str(profile), "recordings": str(folder / "out"), "images": images}
-        words = [word for key, value in parameters.items() for word in ("-p", f"{key}:={value}")]
-        recorder = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "tendon.ros2_nodes.recorder_node",
-                "--ros-args",
-                "-r",
-                "__node:=recorder_node",
-                *words,
-            ]
-        )
-        code = PUBLISH % (JOINT_HZ, CAMERA_HZ)
-        publishers = [
-            subprocess.Popen(
-                [sys.executable, "-c", code, what, str(profile), str(seconds)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for what in ("joints", "cameras")
-        ]
-        for each in publishers:
-            assert each.stdout is not None and each.stdout.readline() == "ready\n"
-        process = psutil.Process(recorder.pid)
-        before, begin_s = process.cpu_times(), time.monotonic()
-        for each in publishers:
-            assert each.stdin is not None
-            each.stdin.write("go\n")
-            each.stdin.flush()
-        said = [json.loads(each.stdout.readline()) for each in publishers if each.stdout is not None]
-        after, took_s = process.cpu_times(), time.monotonic() - begin_s
-        memory = process.memory_info().rss
-        recorder.send_signal(signal.SIGINT)
-        recorder.wait(60.0)
-        (path,) = (folder / "out").glob("*.mcap")
-        recording = McapRecording(path)
-        sent = {topic: count for each in said for topic, count in each["sent"].items()}
-        suffix = "/compressed" if images == "jpeg" else ""
-        lost = {
-            topic: count - recording.topics[topic + suffix * topic.endswith("image_raw")].count
-            for topic, count in sent.items()
-        }
-        assert recording.end is not None
-        cpu_s = after.user + after.system - before.user - before.system
-        return {
-            "sent": harness.Number(sum(sent.values())),
-            "pictures lost": harness.Number(sum(n for topic, n in lost.items() if topic.endswith("image_raw"))),
-            "joint states lost": harness.Number(sum(n for topic, n in lost.items() if not topic.endswith("image_raw"))),
-            "dropped at the disk": harness.Number(sum(recording.end.dropped.values())),
-            "told as lost": harness.Number(sum(recording.end.lost.values())),
-            "processor": harness.Number(round(cpu_s / took_s, 3), "cores"),
-            "file": harness.Number(round(path.stat().st_size / 1e6 / max(e["took"] for e in said), 1), "MB/s"),
-            "memory": harness.Number(round(memory / 2**20), "MiB"),
-            "publishers took": harness.Number(round(max(e["took"] for e in said), 2), "s"),
-        }
+    recordings = folder / "recordings"
+    settings = {"robot": str(write_profile(folder)), "recordings": str(recordings), "images": images}
+    words = [word for key, value in settings.items() for word in ("-p", f"{key}:={value}")]
+    remapped = ["-r", "__node:=recorder_node", "-r", f"joint_states:={JOINTS}"]
+    node = [sys.executable, "-m", "tendon.ros2_nodes.recorder_node", "--ros-args", *remapped, *words]
+    recorder = subprocess.Popen(node, stdout=subprocess.DEVNULL)
+    stamps = {what: folder / f"{what}.npz" for what in ("joints", "cameras")}
+    publishers = [program("load", what, str(seconds), str(file)) for what, file in stamps.items()]
+    process = psutil.Process(recorder.pid)
+    before, begin_s = process.cpu_times(), time.monotonic()
+    jitter = felt(robot, go(publishers))
+    after, took_s = process.cpu_times(), time.monotonic() - begin_s
+    memory = process.memory_info().rss
+    recorder.send_signal(signal.SIGINT)
+    recorder.wait(60.0)
+    (path,) = recordings.glob("*.mcap")
+    recording = McapRecording(path)
+    assert recording.end is not None
+    sent = {topic: np.sort(found[topic]) for file in stamps.values() for found in [np.load(file)] for topic in found}
+    ends = {topic: f"{topic}/compressed" if images == "jpeg" and topic != f"/{JOINTS}" else topic for topic in sent}
+    kept: dict[str, list[int]] = {topic: [] for topic in ends.values()}
+    for sample in recording.samples(list(kept)):
+        kept[sample.topic].append(sample.publish_ns)
+    lost = {topic: len(np.setdiff1d(stamps, kept[ends[topic]])) for topic, stamps in sent.items()}
+    off_ns = [_off(sent[topic], np.array(kept[end])) for topic, end in ends.items()]
+    cpu_s = after.user + after.system - before.user - before.system
+    return {
+        "sent": Number(sum(map(len, sent.values()))),
+        "pictures lost": Number(sum(count for topic, count in lost.items() if topic != f"/{JOINTS}")),
+        "joint states lost": Number(lost[f"/{JOINTS}"]),
+        "told as lost": Number(sum(recording.end.lost.values()) + sum(recording.end.dropped.values())),
+        "stamps off p50": Number(float(np.median(np.concatenate(off_ns))) * 1e-6, "ms"),
+        "stamps off max": Number(float(max(map(np.max, off_ns))) * 1e-6, "ms"),
+        "processor": Number(round(cpu_s / took_s, 3), "cores"),
+        "with saving": Number(round(cpu_s / took_s, 3), "cores"),
+        "file": Number(round(path.stat().st_size / 1e6 / took_s, 1), "MB/s"),
+        "memory": Number(round(memory / 2**20), "MiB"),
+        **jitter,
+    }
+
+
+def _off(sent: Any, kept: Any) -> Any:
+    """Returns how far each kept stamp is from the nearest that was sent."""
+    places = np.clip(np.searchsorted(sent, kept), 1, len(sent) - 1)
+    return np.minimum(abs(sent[places] - kept), abs(sent[places - 1] - kept))
+
+
+def lerobot(robot: Soak, seconds: float, folder: Path, way: str) -> Values:
+    """Returns what came of LeRobot's recorder; the robot moves on while it saves."""
+    recorder = program("lerobot", str(seconds), str(folder / "set"), way)
+    jitter = felt(robot, go([recorder]))
+    assert recorder.stdout is not None
+    found: dict[str, float] = json.loads(recorder.stdout.read().splitlines()[-1])
+    return {
+        "sent": Number(found["pictures"] + found["joint states"]),
+        "pictures lost": Number(found["pictures lost"]),
+        "joint states lost": Number(found["joint states lost"]),
+        "told as lost": Number(found["dropped by the encoder"]),
+        "stamps off p50": Number(round(found["off p50"], 1), "ms"),
+        "stamps off max": Number(round(found["off max"], 1), "ms"),
+        "processor": Number(round(found["cores"], 3), "cores"),
+        "with saving": Number(round(found["cpu a second"], 3), "cores"),
+        "file": Number(round(found["MB/s"], 1), "MB/s"),
+        "memory": Number(round(found["MiB"]), "MiB"),
+        "saving took": Number(round(found["saving"], 1), "s"),
+        **jitter,
+    }
+
+
+RECORDERS: dict[str, tuple[str, float, Callable[[Soak, float, Path], Values]]] = {
+    "nobody": ("nobody, no load", 60.0, nobody),
+    "raw": ("Tendon, raw", 60.0, lambda robot, seconds, folder: tendon(robot, seconds, folder, "raw")),
+    "jpeg": ("Tendon, JPEG", 600.0, lambda robot, seconds, folder: tendon(robot, seconds, folder, "jpeg")),
+    "files": ("LeRobot 0.4.4, PNG, then AV1", 30.0, lambda *given: lerobot(*given, "files")),
+    "streaming": ("LeRobot 0.4.4, AV1 at once", 60.0, lambda *given: lerobot(*given, "streaming")),
+}
+"""By name: what it is called in the table, for how long [s], and what runs it."""
 
 
 def main() -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each run (%(default)s)")
+    parser.add_argument("--recorders", nargs="+", choices=RECORDERS, default=list(RECORDERS), metavar="NAME")
+    parser.add_argument("--seconds", type=float, help="of each; by default each has its own time")
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "recording/load")
     os.environ["ROS_DOMAIN_ID"] = os.environ.get("ROS_DOMAIN_ID") or str(free_domain())
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    for images in ("raw", "jpeg"):
-        values = record(images, args.seconds)
-        bench.add({"pictures": images, "for": f"{args.seconds:g} s"}, values)
-        print(images, {name: f"{value.value} {value.unit}" for name, value in values.items()}, flush=True)
+    os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
+    for name in args.recorders:
+        said, usual_s, run = RECORDERS[name]
+        seconds = args.seconds or usual_s
+        with tempfile.TemporaryDirectory() as folder, moving_robot() as robot:
+            values = run(robot, seconds, Path(folder))
+        note = "".join(f"stopped: {reason}; " for reason in robot.latches).removesuffix("; ")
+        bench.add({"recorder": said, "for": f"{seconds:g} s"}, values, note=note)
+        print(said, {key: value_text(value) for key, value in values.items()}, flush=True)
 
 
 if __name__ == "__main__":

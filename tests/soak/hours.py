@@ -63,41 +63,41 @@ class Soak:
         command = [sys.executable, "-m", "tendon.cli", "run", "policy:=bundles/tabletop", f"scene:={scene}"]
         with (folder / "log").open("w") as log:
             self.graph = subprocess.Popen([*command, "clock:=realtime"], stdout=log, stderr=log)
-        self._operator = Operator("soak")
-        self._lead = self._operator.node.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
+        self.operator = Operator("soak")
+        self._lead = self.operator.node.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
         self._due_s, self._home = 0.0, True
         self.latches: list[str] = []
 
     def ready(self) -> None:
         """Waits until it is armed."""
-        if not self._operator.wait(self._armed, READY_S):
+        if not self.operator.wait(self._armed, READY_S):
             raise SystemExit(f"the robot could not be armed within {READY_S:.0f} s: {self._reason()}")
 
     def _armed(self) -> bool:
         with contextlib.suppress(StoppedError):
-            self._operator.reset()
+            self.operator.reset()
         with contextlib.suppress(StoppedError):
-            self._operator.arm()
-        return self._operator.wait(lambda: (mode := self._operator.mode()) is not None and mode.moving, 1.0)
+            self.operator.arm()
+        return self.operator.wait(lambda: (mode := self.operator.mode()) is not None and mode.moving, 1.0)
 
     def _reason(self) -> str:
-        monitor = self._operator.reports.newest(MonitorState)
+        monitor = self.operator.reports.newest(MonitorState)
         return "silent" if monitor is None else monitor.permission.reason
 
     def lead(self) -> None:
         """Gives the robot its next task when one is due; resets and arms after a stop."""
-        if self._operator.permission() is PermissionState.LATCHED or self._operator.mode() is Mode.LATCHED:
+        if self.operator.permission() is PermissionState.LATCHED or self.operator.mode() is Mode.LATCHED:
             self.latches.append(self._reason())
-            self._operator.wait(self._armed, READY_S)
+            self.operator.wait(self._armed, READY_S)
         if time.monotonic() < self._due_s:
             return
         self._home = not self._home
         if self._home:
             with contextlib.suppress(StoppedError):
-                self._operator.home()
+                self.operator.home()
         else:
             self._lead.publish(String(data=Source.POLICY.value))
-            self._operator.say(next(self._tasks))
+            self.operator.say(next(self._tasks))
         self._due_s = time.monotonic() + (HOME_S if self._home else TASK_S)
 
     def look(self) -> dict[str, float]:
@@ -111,7 +111,7 @@ class Soak:
                     found["descriptors"] += process.num_fds()
                     found["threads"] += process.num_threads()
         for name, (node, meter) in METERS.items():
-            status = self._operator.reports.status(node)
+            status = self.operator.reports.status(node)
             latency = None if status is None or meter not in status.meters else status.meters[meter].latency
             if latency is not None:
                 found[f"{name} p50"], found[f"{name} p99"] = latency.p50_ms, latency.p99_ms
@@ -124,7 +124,7 @@ class Soak:
             return self.graph.wait(30)
         finally:
             self.graph.kill()
-            self._operator.close()
+            self.operator.close()
 
 
 def main() -> int:

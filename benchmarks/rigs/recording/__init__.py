@@ -1,0 +1,1 @@
+"""A heavy load for recorders, and the recorders beside a moving robot."""
