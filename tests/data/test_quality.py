@@ -13,7 +13,7 @@ from tendon.cli import main
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import DatasetWriter, Frame
 from tendon.data.quality.curation import curate
-from tendon.data.quality.measures import EpisodeQuality, compare, measure
+from tendon.data.quality.measures import FEWEST, EpisodeQuality, compare, measure, peers
 from tests.data.episodes import CAMERAS, FPS, PROFILE, picture, shape
 
 LENGTH, GOOD = 40, 5
@@ -107,3 +107,11 @@ def test_the_page_stands_alone_and_the_kept_half_is_a_dataset(
     assert len(LeRobotDataset(keep)) == GOOD
     assert "it failed" in capsys.readouterr().out
     assert main(["data", "quality", str(root), "--curate", "2"]) == 2
+
+
+def test_instructions_that_were_said_seldom_are_judged_together(measured: dict[str, EpisodeQuality]) -> None:
+    one_by_one = [replace(each, task=f"reach {k}") for k, each in enumerate(measured.values())]
+    verdicts = curate(one_by_one, GOOD / len(measured))
+    assert {verdict.number for verdict in verdicts if verdict.kept} == set(range(GOOD))
+    assert peers(["a"] * FEWEST + ["b", "c"]) == [list(range(FEWEST)), [FEWEST, FEWEST + 1]]
+    assert peers([]) == []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tendon.data.quality.measures import EpisodeQuality
+from tendon.data.quality.measures import EpisodeQuality, peers
 
 FAULTS = {
     "it failed": lambda each: each.outcome in ("failure", "incomplete"),
@@ -34,7 +34,7 @@ class Verdict:
     Attributes:
         number: of it.
         kept: whether it is picked.
-        score: how much worse it is than the median of its task, in robust standard deviations; smaller is better.
+        score: how much worse it is than the median of its peers, in robust standard deviations; smaller is better.
         why: in words.
     """
 
@@ -45,13 +45,13 @@ class Verdict:
 
 
 def curate(episodes: Sequence[EpisodeQuality], share: float) -> list[Verdict]:
-    """Returns a verdict on each episode; of each task a share is kept: the best scores of those without a fault.
+    """Returns a verdict on each episode; of each group of `peers` a share is kept: the best scores without a fault.
 
-    A score is a weighted sum of how much an episode is above the median of its task (`WEIGHTS`).
+    A score is a weighted sum of how much an episode is above the median of its peers (`WEIGHTS`).
     """
     verdicts = []
-    for task in dict.fromkeys(each.task for each in episodes):
-        members = [each for each in episodes if each.task == task]
+    for group in peers([each.task for each in episodes]):
+        members = [episodes[k] for k in group]
         parts = {name: _above([getattr(each, name) for each in members]) for name in WEIGHTS}
         scores = [sum(WEIGHTS[name] * parts[name][k] for name in WEIGHTS) for k in range(len(members))]
         faults = [next((words for words, found in FAULTS.items() if found(each)), "") for each in members]

@@ -7,6 +7,7 @@ differently the state goes on from near states.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,8 @@ NEIGHBOURS = 5
 MOST_COMPARED = 20_000
 """Frames of a dataset that are compared with one another; more are thinned evenly."""
 PICTURES = 3
+FEWEST = 8
+"""Episodes of an instruction that can be judged by one another; where there are fewer, all such are taken together."""
 
 Array = npt.NDArray[np.float64]
 
@@ -134,10 +137,22 @@ def _look(
     return repeated / count, longest / dataset.shape.fps, dark / count, shown
 
 
-def compare(rows: Sequence[dict[str, Array]], tasks: Sequence[str]) -> list[tuple[float, float]]:
-    """Returns (divergence, diversity) of each episode beside those with the same task.
+def peers(tasks: Sequence[str]) -> list[list[int]]:
+    """Returns which episodes are judged beside one another: those of a task, and together those of rare tasks.
 
-    Both are root mean squares in standard deviations of the whole dataset; NaN where an episode is alone with its task.
+    People seldom say the same words twice: without the latter, most episodes would have nobody beside them.
+    """
+    counts = Counter(tasks)
+    found: dict[str, list[int]] = {}
+    for k, task in enumerate(tasks):
+        found.setdefault(task if counts[task] >= FEWEST else "", []).append(k)
+    return list(found.values())
+
+
+def compare(rows: Sequence[dict[str, Array]], tasks: Sequence[str]) -> list[tuple[float, float]]:
+    """Returns (divergence, diversity) of each episode beside its `peers`.
+
+    Both are root mean squares in standard deviations of the whole dataset; NaN where an episode has no peer.
     """
     total = sum(len(each["state"]) for each in rows)
     step = max(1, -(-total // MOST_COMPARED))
@@ -147,8 +162,7 @@ def compare(rows: Sequence[dict[str, Array]], tasks: Sequence[str]) -> list[tupl
         for name in ("state", "change", "next")
     }
     found = [(float("nan"), float("nan"))] * len(rows)
-    for task in dict.fromkeys(tasks):
-        members = [k for k, each in enumerate(tasks) if each == task]
+    for members in peers(tasks):
         for k in members:
             others = [thinned[i] for i in members if i != k]
             if others:

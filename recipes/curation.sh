@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Does curation matter? Half of a set of demonstrations is bad, and nothing in it says which. `tendon data quality` picks a half;
+# training goes on from the shipped policy on that half, on a random half of equal size, and on all, for as many steps each.
+# All are compared on scenes that nobody trained on. Some 5 minutes of demonstrations, 3 x 10 of training and 20 of evaluation on
+# two CPU cores. Every step resumes: a cut run goes on when this is started again.
+#   make setup-dev setup-train && PATH=$PWD/.venv/bin:$PATH recipes/curation.sh outputs/curation
+#   python benchmarks/curation.py outputs/curation
+set -euo pipefail
+work=${1:-outputs/curation}
+
+# 1. Demonstrations of the expert, half of them spoiled, without saying so.
+python recipes/curation_record.py "$work" --episodes 96
+
+# 2. The half that `tendon data quality` picks, and one picked by lot: `split` draws the share it keeps.
+[ -d "$work/curated" ] || tendon data quality "$work/set" --curate 0.5 --keep "$work/curated" --out "$work/quality.html" \
+  | tee "$work/quality.txt"
+[ -d "$work/random" ] || tendon data split "$work/set" --share 0.5 --seed 0 --out "$work/random" --rest "$work/others"
+
+# 3. Training from the shipped weights, as long on each.
+for name in curated random set; do
+  tendon policy train --data "$work/$name" --from bundles/tabletop --out "$work/run-$name" \
+    --steps 400 --batch 32 --learning-rate 3e-4
+  [ -d "$work/bundle-$name" ] || tendon policy export "$work/run-$name" "$work/bundle-$name" --name "tabletop-$name"
+done
+
+# 4. On scenes of these families that are for reporting only.
+{
+  echo "suite: tabletop"
+  echo "cases:"
+  for ((seed = 200004; seed < 200364; seed += 6)); do echo "  - {seed: $seed}"; echo "  - {seed: $((seed + 1))}"; done
+} > "$work/suite.yaml"
+for name in curated random set; do
+  [ -f "$work/$name.json" ] || tendon eval run "$work/bundle-$name" --suite "$work/suite.yaml" --out "$work/$name.json"
+done
+[ -f "$work/shipped.json" ] || tendon eval run bundles/tabletop --suite "$work/suite.yaml" --out "$work/shipped.json"
