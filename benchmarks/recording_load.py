@@ -42,7 +42,7 @@ def program(name: str, *arguments: str) -> subprocess.Popen[str]:
     """Starts a program of the rig, and waits until it is ready."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
     started = subprocess.Popen(
-        [sys.executable, "-m", f"rigs.recording.{name}", *arguments],
+        [sys.executable, "-c", f"from rigs.recording.{name} import main; main()", *arguments],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

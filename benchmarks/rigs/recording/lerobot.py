@@ -2,7 +2,7 @@
 
 As there, a thread each keeps the newest picture of a camera (`read_latest`), and 30 times a second the newest of
 everything becomes a frame. No picture goes from process to process here, which spares it what ROS takes. A column says
-by number which pictures and which joint state are in a frame. Says "ready", begins with a line on its input, prints
+by number which pictures and which joint state are in a frame. `main` says "ready", begins with a line on its input, prints
 JSON in the end.
 """
 
@@ -86,7 +86,7 @@ def _read(root: Path) -> tuple[dict[str, Any], list[int]]:
 
 
 def main() -> None:
-    """Records: `lerobot.py SECONDS FOLDER files|streaming`."""
+    """Records; its arguments are seconds, a folder, and files or streaming."""
     seconds, root, way = float(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     logging.disable(logging.WARNING)
     profile = load_profile("panda")
@@ -152,7 +152,3 @@ def main() -> None:
         ),
         flush=True,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """The load: three cameras of 640x480 at 30 Hz and joint states at 500 Hz, of nothing that is there.
 
-As a program it publishes one kind of it: says "ready" when somebody has subscribed, begins with a line on its input,
+`main` publishes one kind of it: says "ready" when somebody has subscribed, begins with a line on its input,
 and in the end writes when each message was sent. The bytes are ready but for their stamp, so that a measurement is of
 the recorder, not of this.
 """
@@ -80,7 +80,7 @@ def _streams(node: Any, what: str, profile: RobotProfile) -> list[tuple[Any, lis
 
 
 def main() -> None:
-    """Publishes: `load.py joints|cameras SECONDS FILE`."""
+    """Publishes; its arguments are joints or cameras, seconds, and a file for the stamps."""
     what, seconds, file = sys.argv[1], float(sys.argv[2]), Path(sys.argv[3])
     from tendon.ros2_nodes.base.runtime import prepare_process, require_ros
 
@@ -110,7 +110,3 @@ def main() -> None:
     time.sleep(SETTLE_S)
     np.savez(file, **{topic: np.array(stamps) for topic, stamps in sent.items()})
     print("done", flush=True)
-
-
-if __name__ == "__main__":
-    main()

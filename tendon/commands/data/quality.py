@@ -1,8 +1,8 @@
 """Show how good the demonstrations of a dataset are, as one HTML file, and pick the better ones.
 
 With --curate a share of the episodes of each instruction is copied to --keep: those without a fault that differ least,
-and for the worse, from the others. Instructions with fewer than 8 episodes are taken together. The page says for each of
-the rest why it was left out.
+and for the worse, from the others. Instructions with fewer than 8 episodes are taken together. The page says for each
+of the rest why it was left out.
 
 Examples:
   tendon data quality outputs/datasets/mine
