@@ -2,8 +2,8 @@
 
 As there, a thread each keeps the newest picture of a camera (`read_latest`), and 30 times a second the newest of
 everything becomes a frame. No picture goes from process to process here, which spares it what ROS takes. A column says
-by number which pictures and which joint state are in a frame. `main` says "ready", begins with a line on its input, prints
-JSON in the end.
+by number which pictures and which joint state are in a frame. `main` says "ready", begins with a line on its input, and
+prints JSON in the end.
 """
 
 from __future__ import annotations
