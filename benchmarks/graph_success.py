@@ -31,6 +31,7 @@ from harness.pages import value_text
 from harness.progress import progress_bar
 
 from tendon.core.errors import StoppedError
+from tendon.core.json_lines import json_lines_so_far
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import SimulationStatus
 from tendon.evaluation.statistics import paired_difference, wilson
@@ -50,7 +51,7 @@ IMAGE_NS = 10_000_000
 class Graph:
     """A running graph that plays one episode after the other."""
 
-    def __init__(self, bundle: str, delay_ms: float, speed: float, log: Path) -> None:
+    def __init__(self, bundle: str, delay_ms: float, speed: float, log: Path, robot: str) -> None:
         from diagnostic_msgs.msg import DiagnosticArray
         from rcl_interfaces.srv import SetParametersAtomically
 
@@ -58,7 +59,7 @@ class Graph:
         from tendon.ros2_nodes.base import qos
         from tendon.ros2_nodes.clients.operator import Operator
 
-        arguments = [f"policy:={bundle}", f"inference_delay_ms:={delay_ms:g}", f"speed:={speed:g}"]
+        arguments = [f"policy:={bundle}", f"robot:={robot}", f"inference_delay_ms:={delay_ms:g}", f"speed:={speed:g}"]
         with log.open("w") as output:
             self._run = subprocess.Popen(
                 [sys.executable, "-m", "tendon.cli", "run", "--plain", *arguments],
@@ -181,14 +182,16 @@ class Graph:
         self.operator.close()
 
 
-def play(seeds: range, bundle: str, delay_ms: float, speed: float, kept: Path) -> list[dict]:
+def play(
+    seeds: range, bundle: str, delay_ms: float, speed: float, kept: Path, robot: str = "panda"
+) -> list[dict[str, object]]:
     """Plays what is missing in the file of kept episodes; returns all, by seed."""
     kept.parent.mkdir(parents=True, exist_ok=True)
-    rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    rows: list[dict[str, object]] = json_lines_so_far(kept)
     known = {row["seed"] for row in rows}
     missing = [seed for seed in seeds if seed not in known]
     if missing:
-        graph = Graph(bundle, delay_ms, speed, kept.with_suffix(".log"))
+        graph = Graph(bundle, delay_ms, speed, kept.with_suffix(".log"), robot)
         try:
             with kept.open("a") as file, _bar(len(missing)) as advance:
                 for seed in missing:

@@ -6,6 +6,7 @@ started again. Recordings are in WORK/recordings, the robot in WORK/robot. WORK/
 
 Examples:
   python recipes/teleop_record.py outputs/teleop --episodes 48
+  python recipes/teleop_record.py outputs/drawer --episodes 96 --families drawer --robot robots/panda/profile.yaml
   python recipes/teleop_record.py outputs/teleop --episodes 48 --for-s 200     # so much at a time
 """
 
@@ -32,8 +33,6 @@ from tendon.graph import topics  # noqa: E402
 from tendon.graph.domain import free_domain  # noqa: E402
 from tendon.robots.profile import load_profile  # noqa: E402
 
-FAMILIES = ("pick", "put_in")
-"""Of tasks, one after the other."""
 FIRST_SEED = 90_000
 """Scenes of training that the shipped policy was not made with."""
 MOUNT = re.compile(r"(frame: scene_camera_optical_frame\n\s+mount: \{link: panda_link0, position: )\[[^]]*\]")
@@ -58,21 +57,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path, help="folder")
     parser.add_argument("--episodes", type=int, default=48, help="that succeed (%(default)s)")
+    parser.add_argument("--families", nargs="+", default=["pick", "put_in"], help="of tasks, in turn (pick put_in)")
+    parser.add_argument("--robot", type=Path, help="profile; by default the Panda with its scene camera elsewhere")
     parser.add_argument("--for-s", type=float, default=float("inf"), help="begin no episode after so many seconds")
     args = parser.parse_args()
     work, log = args.work.resolve(), args.work.resolve() / "episodes.jsonl"
     work.mkdir(parents=True, exist_ok=True)
-    robot = moved_camera(work / "robot")
+    robot = moved_camera(work / "robot") if args.robot is None else args.robot.resolve()
     rows: list[dict[str, Any]] = json_lines_so_far(log)
     if sum(row["success"] for row in rows) < args.episodes:
-        record(work, robot, rows, args.episodes, time.monotonic() + args.for_s)
+        record(work, robot, args.families, rows, args.episodes, time.monotonic() + args.for_s)
     good = [row["file"] for row in rows if row["success"]]
     (work / "good").write_text("".join(f"{file}\n" for file in good))
     seconds = sum(row["seconds"] for row in rows if row["success"])
     print(f"{work}: {len(good)} of {len(rows)} episodes succeeded, {seconds / 60:.1f} min of demonstrations")
 
 
-def record(work: Path, robot: Path, rows: list[dict[str, Any]], episodes: int, until_s: float) -> None:
+def record(
+    work: Path, robot: Path, families: list[str], rows: list[dict[str, Any]], episodes: int, until_s: float
+) -> None:
     """Records episodes, and appends to `rows` and the log."""
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
@@ -93,7 +96,7 @@ def record(work: Path, robot: Path, rows: list[dict[str, Any]], episodes: int, u
             person = PadPolicy(table, pad)
             while done < episodes and time.monotonic() < until_s:
                 seed = FIRST_SEED + len(rows)
-                scene = table.load(seed, FAMILIES[seed % len(FAMILIES)])
+                scene = table.load(seed, families[seed % len(families)])
                 graph.operator.say(scene.instruction)
                 graph.pause(0.2)
                 file = graph.operator.trigger(topics.RECORD_START).partition("recording ")[2]

@@ -120,7 +120,7 @@ class Trials:
         where = f"{self.robot}, {self.suite} {scenes} in {SIMULATORS[self.simulator]}"
         how = f"{self.timing.value}, delay {self.delay_ms:g} ms"
         harder = "".join(f", {name} {strength:g}" for name, strength in self.perturbations)
-        harder += ", each with perturbations of its own" if self.cases else ""
+        harder += ", each with perturbations of its own" if any(self.cases.values()) else ""
         return f"{where}, {how}" + (", instruction blanked" if self.blank else "") + harder
 
 

@@ -49,6 +49,8 @@ def test_its_cases_are_run_as_it_says_and_options_count_before_it(tmp_path: Path
         dict(job.setting.perturbations) == {"pose": 2.0} for job in other.jobs(Contender(bundle="expert", digest=""))
     )
     assert "2 scenes" in str(made) and "perturbations of its own" in str(made)
+    plain = written(tmp_path, {"suite": "tabletop", "cases": [{"seed": 200_001}, {"seed": 200_005}]})
+    assert "perturbations" not in str(asked(plain))
 
 
 def test_what_it_leaves_out_is_that_of_the_suite_it_names(tmp_path: Path) -> None:
