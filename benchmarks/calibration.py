@@ -6,7 +6,7 @@ then exact. Beside it, on the same views and intrinsics, every method of OpenCV'
 they come is easy_handeye2's way. OpenCV 5's wheel has no calibrateHandEye, so those run in OpenCV 4.
 
 Tables `honesty` and `verify`: corners are computed, with noise of 0.2 px and 5 % wrong ones; joints are off by 0.3 mrad
-from view to view.
+from view to view. Table `seen`: the same of pictures, of a rig with a camera that stands besides.
 
 Examples:
   python benchmarks/calibration.py --busy
@@ -28,6 +28,7 @@ from pathlib import Path
 
 import harness
 import numpy as np
+from rigs.pictures import CHECKED, VIEWS, seen_trial
 from rigs.trials import (
     DRIFTS,
     Trial,
@@ -44,7 +45,7 @@ from tendon.calibration.transforms import mm_and_deg
 from tendon.demo.calibration.pair import draw_pair, pair_views
 from tendon.evaluation.statistics import wilson
 
-TABLES = ("rendered", "honesty", "verify", "latency", "pair")
+TABLES = ("rendered", "honesty", "verify", "latency", "pair", "seen")
 JOINT_NOISE = 3e-4
 """How far a joint is from where it says, from view to view [rad]."""
 METHODS = ("TSAI", "PARK", "HORAUD", "ANDREFF", "DANIILIDIS")
@@ -152,6 +153,23 @@ def exact_joints(bench: harness.Bench, count: int) -> None:
     _add_honesty(bench, inside, count, 0.0)
 
 
+def seen(bench: harness.Bench, count: int, simulator: str) -> None:
+    """Adds how often the region of each camera of a rig holds the truth, and how often it is falsely said to drift."""
+    held, drifted = Counter[str](), Counter[str]()
+    for seed in range(count):
+        for camera, each in seen_trial(seed, simulator).items():
+            held[camera] += each.held
+            drifted[camera] += each.drifted
+        print(f"seen {seed + 1} of {count}", flush=True)
+    for camera, where in (("wrist", "camera in the hand"), ("scene", "camera that stands")):
+        values = {
+            "95 % region holds the truth": wilson(held[camera], count),
+            "said to have drifted": wilson(drifted[camera], count),
+        }
+        case = {"of": where, "views": f"{VIEWS}, then {CHECKED}"}
+        bench.add(case, values, claim="calibration/seen")
+
+
 def _count(inside: Counter[str], trial: Trial, found: RigCalibration) -> None:
     camera, everything = trial.squares(found)
     inside["camera"] += camera < chi_squared(6)
@@ -170,6 +188,7 @@ def main() -> None:
     parser.add_argument("--only", choices=TABLES, action="append", help="tables; all by default")
     parser.add_argument("--trials", type=int, default=30, help="rendered ones (30)")
     parser.add_argument("--pairs", type=int, default=30, help="of two arms (30)")
+    parser.add_argument("--seen", type=int, default=60, help="of pictures of a rig with two cameras (60)")
     parser.add_argument("--synthetic", type=int, default=200, help="computed ones (200)")
     parser.add_argument("--simulator", default="mujoco", help="that draws (mujoco)")
     harness.add_arguments(parser)
@@ -192,6 +211,8 @@ def main() -> None:
         exact_joints(bench, options.synthetic)
     if "pair" in wanted:
         pair(bench, options.pairs)
+    if "seen" in wanted:
+        seen(bench, options.seen, options.simulator)
     if "rendered" in wanted:
         for zero_deg in ((1.0, 3.0), (0.0, 0.0)):
             rendered(bench, options.trials, options.simulator, zero_deg)
