@@ -64,6 +64,18 @@ def go(programs: list[subprocess.Popen[str]]) -> Callable[[], bool]:
     return lambda: all(each.poll() is not None for each in programs)
 
 
+def disk_speed(folder: Path) -> float:
+    """Returns what the disk below a folder takes in the long run [MB/s]."""
+    block, count = os.urandom(4 << 20), 64
+    begin_s = time.monotonic()
+    with (folder / "speed").open("wb") as file:
+        for _ in range(count):
+            file.write(block)
+        os.fdatasync(file.fileno())
+    (folder / "speed").unlink()
+    return count * len(block) / 1e6 / (time.monotonic() - begin_s)
+
+
 def nobody(robot: Soak, seconds: float, folder: Path) -> Values:
     """The graph alone."""
     until_s = time.monotonic() + seconds
@@ -158,6 +170,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recorders", nargs="+", choices=RECORDERS, default=list(RECORDERS), metavar="NAME")
     parser.add_argument("--seconds", type=float, help="of each; by default each has its own time")
+    parser.add_argument(
+        "--folder", type=Path, help="where recordings go; /dev/shm where the disk is slower than the load"
+    )
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "recording/load")
@@ -167,8 +182,9 @@ def main() -> None:
     for name in args.recorders:
         said, usual_s, run = RECORDERS[name]
         seconds = args.seconds or usual_s
-        with tempfile.TemporaryDirectory() as folder, moving_robot() as robot:
-            values = run(robot, seconds, Path(folder))
+        with tempfile.TemporaryDirectory(dir=args.folder) as folder, moving_robot() as robot:
+            disk = Number(round(disk_speed(Path(folder))), "MB/s")
+            values = {**run(robot, seconds, Path(folder)), "disk": disk}
         note = "".join(f"stopped: {reason}; " for reason in robot.latches).removesuffix("; ")
         bench.add({"recorder": said, "for": f"{seconds:g} s"}, values, note=note)
         print(said, {key: value_text(value) for key, value in values.items()}, flush=True)
