@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does curation matter? Half of a set of demonstrations is bad, and nothing in it says which. `tendon data quality` picks a half;
 # training goes on from the shipped policy on that half, on a random half of equal size, and on all, for as many steps each.
-# All are compared on scenes that nobody trained on. Some 5 minutes of demonstrations, 3 x 5 of training and 20 of evaluation on
+# All are compared on scenes that nobody trained on. Some 5 minutes of demonstrations, 3 x 3 of training and 20 of evaluation on
 # two CPU cores. Every step resumes: a cut run goes on when this is started again.
 #   make setup-dev setup-train && PATH=$PWD/.venv/bin:$PATH recipes/curation.sh outputs/curation
 #   python benchmarks/curation.py outputs/curation
@@ -19,7 +19,7 @@ python recipes/curation_record.py "$work" --episodes 96
 # 3. Training from the shipped weights, as long on each.
 for name in curated random set; do
   tendon policy train --data "$work/$name" --from bundles/tabletop --out "$work/run-$name" \
-    --steps 250 --batch 24 --learning-rate 5e-4
+    --steps 160 --batch 24 --learning-rate 2e-3
   [ -d "$work/bundle-$name" ] || tendon policy export "$work/run-$name" "$work/bundle-$name" --name "tabletop-$name"
 done
 

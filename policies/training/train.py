@@ -17,6 +17,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from tendon.core.errors import ConfigError
+from tendon.policies.training.augment.augment import USUAL, Augmenter
+from tendon.policies.training.augment.batch import Rig
+from tendon.policies.training.augment.warp import follow
 from tendon.policies.training.mixture import Mixture, Part
 from tendon.policies.training.model import SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
@@ -36,6 +39,7 @@ class Recipe:
         batch: frames a step; each has several labels.
         learning_rate: peak; warms up over 200 steps, then falls as a cosine.
         seed: of weights, noise and order.
+        augment: names and strengths of what changes frames, see `augment.augment.parse`.
         freeze_norm: leave batch normalisation as it is: for a run that `recover_run` made, and for those after it.
     """
 
@@ -44,6 +48,7 @@ class Recipe:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     seed: int = 0
+    augment: str = USUAL
     freeze_norm: bool = False
 
 
@@ -68,6 +73,8 @@ class Run:
             self.recipe = replace(recipe, freeze_norm=True)
         self.data = Mixture(data, known)
         self.statistics, self.shape = self.data.statistics, self.data.shape
+        rig = Rig(cameras=tuple(self.shape.cameras), about=self.data.about)
+        self._augment = Augmenter(recipe.augment, rig, recipe.seed)
         self.model = SmallVla(self.shape, self.data.about["cameras"], self.statistics).to(
             self._device, memory_format=torch.channels_last
         )
@@ -167,6 +174,7 @@ class Run:
                 if isinstance(module, torch.nn.BatchNorm2d):
                     module.eval()
         batch = {k: v.to(self._device, non_blocking=True) for k, v in batch.items()}
+        batch = self._augment(batch, self.step)
         losses = self.losses(batch)
         total = losses["flow"] + 0.5 * losses["point"] + 0.2 * losses["flag"] + 0.3 * losses["look"]
         self.optimiser.zero_grad(set_to_none=True)
@@ -192,7 +200,6 @@ class Run:
         actions = ((batch["actions"] - constants["action_mean"]) / constants["action_std"]).flatten(0, 1)
         images = {name: batch[f"image_{name}"] for name in self.shape.cameras}
         if self.model.training:
-            images = {name: _relight(pixels) for name, pixels in images.items()}
             state = state + torch.randn_like(state) * self._state_noise
         with torch.autocast(self._device.type, dtype=torch.bfloat16):
             grids = self.model.look(images)
@@ -217,31 +224,25 @@ class Run:
         placed = batch["placed"]
         error = torch.where(placed, points - batch["points"], 0.0)
         away = functional.huber_loss(error / 0.01, torch.zeros_like(error), delta=1.0, reduction="none")
-        viewpoints = self.data.about["cameras"]
         return {
             "flow": 2 * (wrong * free).sum() / (free.sum() * actions.shape[2]),
             "point": _mean(away, placed),
             "flag": _mean(flags, ~batch["flags"].isnan()),
-            "look": sum(
-                pointing_loss(logits, project(viewpoints[name], batch["points"], batch["state"]))
-                for name, logits in pointing.attention.items()
-            ),
+            "look": sum(pointing_loss(logits, self._seen(name, batch)) for name, logits in pointing.attention.items()),
             "mm": _mean(error.detach().norm(dim=-1), placed.any(-1)) * 1000,
         }
+
+    def _seen(self, camera: str, batch: dict[str, Tensor]) -> Tensor:
+        """Returns where in a camera's picture the labelled points are."""
+        state = batch.get("exposed", batch["state"])
+        where = project(self.data.about["cameras"][camera], batch["points"], state)
+        warp = batch.get(f"warp_{camera}")
+        return where if warp is None else follow(warp, where)
 
 
 def _mean(values: Tensor, known: Tensor) -> Tensor:
     """Returns the mean of what is known; 0 where nothing is."""
     return (values * known).sum() / known.sum().clamp_min(1)
-
-
-def _relight(pixels: Tensor) -> Tensor:
-    """Returns images of other brightness, contrast and white balance; geometry and colour names stay true."""
-    batch = len(pixels)
-    gain = (torch.rand(batch, 1, 1, 3) * 0.1 + 0.95) * (torch.rand(batch, 1, 1, 1) * 0.4 + 0.8)
-    shift = torch.rand(batch, 1, 1, 1) * 30 - 15
-    changed = pixels.float() * gain.to(pixels.device) + shift.to(pixels.device)
-    return changed.clamp_(0, 255)
 
 
 def _progress() -> Progress:

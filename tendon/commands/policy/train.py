@@ -9,6 +9,8 @@ Examples:
   tendon policy train --data outputs/demos/expert --data outputs/demos/dagger1 --out outputs/runs/stage2 \
     --from outputs/runs/stage1
   tendon policy train --data outputs/datasets/mine --out outputs/runs/mine --from bundles/tabletop --steps 1500
+  tendon policy train --data outputs/datasets/mine --out outputs/runs/mine --from bundles/tabletop \
+    --augment colour,shift,view=0.5
   tendon policy train --data outputs/recordings:2 --data outputs/demos/expert:0.5 --out outputs/runs/both \
     --from bundles/tabletop
 """
@@ -16,6 +18,7 @@ Examples:
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,26 +50,31 @@ def command(
     batch: Annotated[int, typer.Option(help="Frames a step.")] = 64,
     learning_rate: Annotated[float, typer.Option(help="Its peak.")] = 1e-3,
     seed: Annotated[int, typer.Option(help="Of weights, noise and order.")] = 0,
+    augment: Annotated[
+        str, typer.Option(metavar="NAME[=STRENGTH],...", help="How frames are changed: colour, shift, view, noise.")
+    ] = "colour",
 ) -> int:
     """Trains and saves.
 
     Raises:
-        ConfigError: a place or a weight is none.
+        ConfigError: a place, a weight or an augmentation is none.
         MismatchError: data are of another robot, or lack what the policy sees.
         MissingDependencyError: torch, or the extra `data` where it is needed, is not installed.
     """
     try:
+        from tendon.policies.training.augment.augment import parse
         from tendon.policies.training.recover import is_bundle, recover_start
         from tendon.policies.training.train import Recipe, Run
     except ImportError as error:
         raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
 
+    recipe = Recipe(steps=steps, batch=batch, learning_rate=learning_rate, seed=seed, augment=augment)
+    parse(augment)  # what is wrong with it is said before data are read
     parts, viewpoints = _open([_read(text) for text in data], robot)
     from_bundle = start is not None and is_bundle(start)
     if start is not None and from_bundle:
         start = recover_start(start, out / "start", viewpoints)
-    recipe = Recipe(steps=steps, batch=batch, learning_rate=learning_rate, seed=seed, freeze_norm=from_bundle)
-    Run(out, parts, recipe, start).train()
+    Run(out, parts, replace(recipe, freeze_norm=from_bundle), start).train()
     return 0
 
 

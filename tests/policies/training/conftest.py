@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 
 TORCH = importlib.util.find_spec("torch") is not None
-collect_ignore = [] if TORCH else ["residual", "test_mixture.py", "test_training.py", "test_two_graphs.py"]
+NEEDING_IT = ["residual", "test_augment.py", "test_mixture.py", "test_training.py", "test_two_graphs.py"]
+collect_ignore = [] if TORCH else NEEDING_IT
 
 
 def pytest_report_header() -> str:
