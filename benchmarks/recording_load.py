@@ -32,17 +32,18 @@ from rigs.recording.beside import felt, moving_robot
 from rigs.recording.load import JOINTS, write_profile
 
 from tendon.graph.domain import free_domain
+from tests.soak.conditions import NO_REALTIME
 from tests.soak.hours import Soak
 
 Values = dict[str, harness.Value]
 HERE = Path(__file__).resolve().parent
 
 
-def program(name: str, *arguments: str) -> subprocess.Popen[str]:
-    """Starts a program of the rig, and waits until it is ready."""
+def program(name: str, *arguments: str, prefix: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    """Starts a program of the rig behind a prefix of its command line, and waits until it is ready."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
     started = subprocess.Popen(
-        [sys.executable, "-c", f"from rigs.recording.{name} import main; main()", *arguments],
+        [*prefix, sys.executable, "-c", f"from rigs.recording.{name} import main; main()", *arguments],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -134,8 +135,11 @@ def _off(sent: Any, kept: Any) -> Any:
 
 
 def lerobot(robot: Soak, seconds: float, folder: Path, way: str) -> Values:
-    """Returns what came of LeRobot's recorder; the robot moves on while it saves."""
-    recorder = program("lerobot", str(seconds), str(folder / "set"), way)
+    """Returns what came of LeRobot's recorder; the robot moves on while it saves.
+
+    Of root, SVT-AV1 would take real-time priority 99 for its threads, above every control loop: it does not get that.
+    """
+    recorder = program("lerobot", str(seconds), str(folder / "set"), way, prefix=NO_REALTIME)
     jitter = felt(robot, go([recorder]))
     assert recorder.stdout is not None
     found: dict[str, float] = json.loads(recorder.stdout.read().splitlines()[-1])
