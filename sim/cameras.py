@@ -101,20 +101,37 @@ class CameraRig:
             width: other than the profile's, for videos [px].
             height: likewise.
         """
+        camera = self._profile.camera(name)
+        size = (width or camera.width, height or camera.height)
+        return self._spoil(self._mounts[name], self._engine.render(self._view(name, shift, tilt), light, *size))
+
+    def background(
+        self,
+        name: str,
+        shift: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        tilt: tuple[float, float] = (0.0, 0.0),
+    ) -> npt.NDArray[np.bool_]:
+        """Returns which pixels (height, width) of what `render` draws show neither the robot nor a thing."""
         camera, mount = self._profile.camera(name), self._mounts[name]
+        found = self._engine.background(self._view(name, shift, tilt), camera.width, camera.height)
+        if mount.distortion:
+            columns, rows = _distorted(mount, camera.width, camera.height, self._engine.middle_off)
+            found = cv2.remap(found.astype(np.uint8), columns, rows, cv2.INTER_NEAREST).astype(bool)
+        return found
+
+    def _view(self, name: str, shift: tuple[float, float, float], tilt: tuple[float, float]) -> View:
+        mount = self._mounts[name]
         origin, rotation = self._engine.link_pose(mount.link)
         place, at = np.array(mount.position), np.array(mount.looks_at)
         if mount.link == self._profile.base_frame:
             place, at = place + np.array(shift), at + np.array([*tilt, 0.0])
         eye, target, up = origin + rotation @ place, origin + rotation @ at, rotation @ np.array(mount.up)
-        view = View(
+        return View(
             eye=tuple(eye.tolist()),
             at=tuple(target.tolist()),
             up=tuple(up.tolist()),
             height_rad=math.radians(mount.vertical_deg),
         )
-        size = (width or camera.width, height or camera.height)
-        return self._spoil(mount, self._engine.render(view, light, *size))
 
     def _spoil(self, mount: Mount, pixels: Pixels) -> Pixels:
         """Returns a picture as lens and sensor of a camera would give it."""

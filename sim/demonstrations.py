@@ -56,7 +56,10 @@ class Collector(Protocol):
     """What `tendon.policies.training.spaces.ABOUT` lists."""
 
     def episode(self, seed: int) -> Iterator[tuple[Arrays, list[Label]]]:
-        """Runs one episode in the scene of a seed and yields its kept frames: `image_NAME` and `state`, and labels."""
+        """Runs one episode in the scene of a seed and yields its kept frames: `image_NAME` and `state`, and labels.
+
+        A frame may have `mask_NAME`: which pixels show background only, as `numpy.packbits` packs the rows.
+        """
 
     def close(self) -> None:
         """Closes the world."""

@@ -148,5 +148,8 @@ class Engine(Protocol):
     def render(self, view: View, light: Light, width: int, height: int) -> npt.NDArray[np.uint8]:
         """Returns what a camera sees now, (height, width, 3) RGB."""
 
+    def background(self, view: View, width: int, height: int) -> npt.NDArray[np.bool_]:
+        """Returns which pixels (height, width) of such a picture show neither the robot nor a thing."""
+
     def close(self) -> None:
         """Frees everything."""

@@ -47,6 +47,10 @@ class Demonstrations:
             name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in shards]
             for name in self.about["cameras"]
         }
+        masks = {name: [shard / f"mask_{name}.npy" for shard in shards] for name in self._images}
+        self.masked = all(file.is_file() for files in masks.values() for file in files)
+        """Whether its frames have `mask_NAME` (B, H, W): which pixels show background only."""
+        self._masks = {name: [np.load(f, mmap_mode="r") for f in files] for name, files in masks.items() if self.masked}
         lengths = [len(part) for part in parts["state"]]
         self._shard_of = np.repeat(np.arange(len(lengths)), lengths)
         self._row_of = np.concatenate([np.arange(length) for length in lengths])
@@ -106,6 +110,9 @@ class Demonstrations:
         places = list(zip(self._shard_of[rows], self._row_of[rows], strict=True))
         for name, parts in self._images.items():
             found[f"image_{name}"] = np.stack([parts[shard][row] for shard, row in places])
+        for name, parts in self._masks.items():
+            packed = np.stack([parts[shard][row] for shard, row in places])
+            found[f"mask_{name}"] = np.unpackbits(packed, axis=-1, count=self.cameras[name][1]).astype(bool)
         return found
 
 

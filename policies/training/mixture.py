@@ -64,6 +64,7 @@ class Mixture:
             new one, which demonstrations describe.
 
     Attributes:
+        masked: whether every frame says by `mask_NAME` which pixels show background only.
         about: what state and actions are and who sees them, see `spaces.ABOUT`.
         shape: of the network.
         vocabulary, statistics: of the run.
@@ -101,6 +102,7 @@ class Mixture:
             self.about, self.shape = {**{key: known[key] for key in ABOUT}, "cameras": seen}, shape
         record = {**self.about, "vocabulary": self.vocabulary, "statistics": self.statistics}
         labels = LABELS if first is None else first.labels
+        self.masked = len(shards) == len(parts) and all(source.masked for source in shards.values())
         self._sources: list[Source] = []
         for k in range(len(parts)):
             if k in shards:
@@ -129,7 +131,8 @@ class Mixture:
                 while True:
                     counts = rng.multinomial(size, self._share)
                     found = [draw(int(count)) for draw, count in zip(draws, counts, strict=True) if count]
-                    ahead.put({key: np.concatenate([each[key] for each in found]) for key in found[0]})
+                    keys = set.intersection(*(set(each) for each in found))  # not every part has masks
+                    ahead.put({key: np.concatenate([each[key] for each in found]) for key in keys})
             except Exception as error:  # whoever trains has to hear of it
                 ahead.put(error)
 

@@ -73,7 +73,7 @@ class Run:
             self.recipe = replace(recipe, freeze_norm=True)
         self.data = Mixture(data, known)
         self.statistics, self.shape = self.data.statistics, self.data.shape
-        rig = Rig(cameras=tuple(self.shape.cameras), about=self.data.about)
+        rig = Rig(cameras=tuple(self.shape.cameras), about=self.data.about, masked=self.data.masked)
         self._augment = Augmenter(recipe.augment, rig, recipe.seed)
         self.model = SmallVla(self.shape, self.data.about["cameras"], self.statistics).to(
             self._device, memory_format=torch.channels_last

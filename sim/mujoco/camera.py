@@ -80,11 +80,6 @@ class Camera:
     def draw(self, data: Any, view: View, light: Light, width: int, height: int) -> npt.NDArray[np.uint8]:
         """Returns a picture, (height, width, 3) RGB."""
         model = self._model
-        eye, at, up = (np.array(each, dtype=np.float64) for each in (view.eye, view.at, view.up))
-        data.cam_xpos[self._eye] = eye
-        data.cam_xmat[self._eye] = camera_axes(eye, at, up).T.ravel()
-        model.cam_fovy[self._eye] = math.degrees(view.height_rad)
-        model.vis.map.znear, model.vis.map.zfar = view.near, view.far
         way = -np.array(light.direction)
         data.light_xdir[self._lamp] = way / np.linalg.norm(way)
         data.light_xpos[self._lamp] = light.direction
@@ -92,9 +87,39 @@ class Camera:
         model.light_ambient[self._lamp] = 0.0
         model.light_diffuse[self._lamp] = (1.0 - light.ambient) * np.array(light.rgb)
         model.light_specular[self._lamp] = 0.05
-        self._take_buffer(width, height)
+        self._look(data, view)
+        return self._pixels(width, height)
+
+    def bodies(self, data: Any, view: View, width: int, height: int) -> npt.NDArray[np.int64]:
+        """Returns the number of the body that each pixel (height, width) shows; 0, the world, where that is none."""
+        self._look(data, view)
+        scene = self._scene
+        flags = [int(flag) for flag in (mujoco.mjtRndFlag.mjRND_SEGMENT, mujoco.mjtRndFlag.mjRND_IDCOLOR)]
+        scene.flags[flags] = 1
+        try:
+            pixels = self._pixels(width, height).astype(np.int64)
+        finally:
+            scene.flags[flags] = 0
+        owners = np.zeros(GEOMS + 1, np.int64)
+        for geom in scene.geoms[: scene.ngeom]:
+            if geom.objtype == mujoco.mjtObj.mjOBJ_GEOM and geom.segid >= 0:
+                owners[geom.segid + 1] = self._model.geom_bodyid[geom.objid]
+        return np.asarray(owners[np.minimum(pixels @ [1, 256, 65536], GEOMS)])
+
+    def _look(self, data: Any, view: View) -> None:
+        """Puts the camera where it is to look from, and what it may see into the scene."""
+        model = self._model
+        eye, at, up = (np.array(each, dtype=np.float64) for each in (view.eye, view.at, view.up))
+        data.cam_xpos[self._eye] = eye
+        data.cam_xmat[self._eye] = camera_axes(eye, at, up).T.ravel()
+        model.cam_fovy[self._eye] = math.degrees(view.height_rad)
+        model.vis.map.znear, model.vis.map.zfar = view.near, view.far
         everything = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(model, data, self._options, None, self._view, everything, self._scene)
+
+    def _pixels(self, width: int, height: int) -> npt.NDArray[np.uint8]:
+        """Returns the scene as it is drawn, (height, width, 3)."""
+        self._take_buffer(width, height)
         frame = mujoco.MjrRect(0, 0, width, height)
         mujoco.mjr_render(frame, self._scene, self._context)
         pixels = np.empty((height, width, 3), np.uint8)

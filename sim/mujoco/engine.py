@@ -189,6 +189,13 @@ class MujocoEngine:
             self._camera = Camera(self.model)
         return self._camera.draw(self.data, view, light, width, height)
 
+    def background(self, view: View, width: int, height: int) -> npt.NDArray[np.bool_]:
+        """See `Engine`."""
+        if self._camera is None:
+            self._camera = Camera(self.model)
+        bodies = self._camera.bodies(self.data, view, width, height)
+        return np.isin(bodies, [0, *self._surroundings])
+
     def close(self) -> None:
         """See `Engine`."""
         if self._camera is not None:

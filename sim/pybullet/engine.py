@@ -147,8 +147,7 @@ class BulletEngine:
         _, _, rgba, _, _ = pybullet.getCameraImage(
             width,
             height,
-            pybullet.computeViewMatrix(list(view.eye), list(view.at), list(view.up)),
-            pybullet.computeProjectionMatrixFOV(math.degrees(view.height_rad), width / height, view.near, view.far),
+            *_matrices(view, width / height),
             lightDirection=light.direction,
             lightColor=light.rgb,
             lightDistance=2.0,
@@ -162,7 +161,26 @@ class BulletEngine:
         )
         return np.ascontiguousarray(np.asarray(rgba, dtype=np.uint8).reshape(height, width, 4)[..., :3])
 
+    def background(self, view: View, width: int, height: int) -> npt.NDArray[np.bool_]:
+        """See `Engine`."""
+        *_, bodies = pybullet.getCameraImage(
+            width,
+            height,
+            *_matrices(view, width / height),
+            renderer=pybullet.ER_TINY_RENDERER,
+            physicsClientId=self.client,
+        )
+        return ~np.isin(np.reshape(bodies, (height, width)), [self.robot.body, *self.things])
+
     def close(self) -> None:
         """See `Engine`."""
         if pybullet.isConnected(physicsClientId=self.client):
             pybullet.disconnect(physicsClientId=self.client)
+
+
+def _matrices(view: View, aspect: float) -> tuple[list[float], list[float]]:
+    """Returns the matrices of a view and of its projection."""
+    return (
+        pybullet.computeViewMatrix(list(view.eye), list(view.at), list(view.up)),
+        pybullet.computeProjectionMatrixFOV(math.degrees(view.height_rad), aspect, view.near, view.far),
+    )

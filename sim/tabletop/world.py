@@ -71,6 +71,10 @@ class World(EngineWorld):
         light = Light(direction=look.light_direction, rgb=look.light_rgb, ambient=look.ambient)
         return self.cameras.render(camera, light, look.camera_offset, look.camera_tilt, width, height)
 
+    def background(self, camera: str) -> npt.NDArray[np.bool_]:
+        """Returns which pixels of `render` show neither the robot nor an item, (height, width)."""
+        return self.cameras.background(camera, self.scene.look.camera_offset, self.scene.look.camera_tilt)
+
     @property
     def items(self) -> tuple[Item, ...]:
         """What stands on the table."""

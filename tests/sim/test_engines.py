@@ -245,6 +245,14 @@ def test_a_camera_sees_a_cube_where_it_is_and_in_its_colour(drawing: Engine) -> 
     assert rows.mean() == pytest.approx(59.5 - focal * 0.1 / distance, abs=1.5)
     assert columns.mean() == pytest.approx(79.5 - focal * 0.2 / distance, abs=1.5)
     assert len(rows) == pytest.approx((focal * 0.04 / distance) ** 2, rel=0.35)
+    before = engine.render(ABOVE, LIGHT, 160, 120)
+    background = engine.background(ABOVE, 160, 120)
+    assert background.shape == (120, 160) and background.dtype == np.bool_
+    assert not background[red].any(), "a thing"
+    assert 0.3 < background.mean() < 1.0 - red.mean(), "the floor is, the robot is not"
+    floor = picture[background].reshape(-1, 3)
+    assert (np.ptp(floor, axis=1) < 40).mean() > 0.99, "grey, as floor and sky are"
+    assert np.array_equal(engine.render(ABOVE, LIGHT, 160, 120), before), "pictures stay as they were"
 
 
 def test_another_world_that_gets_the_state_draws_the_same(drawing: Engine, simulator: str) -> None:

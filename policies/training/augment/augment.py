@@ -10,18 +10,22 @@ import torch
 
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
+from tendon.policies.training.augment.background import background, check_masks
 from tendon.policies.training.augment.batch import Batch, Rig
 from tendon.policies.training.augment.colour import colour
-from tendon.policies.training.augment.correction import check, noise
+from tendon.policies.training.augment.correction import check_actions, noise
 from tendon.policies.training.augment.warp import resample, shift, view
 
 KINDS: dict[str, Callable[[Batch, float, torch.Generator, Rig], Batch]] = {
+    "background": background,
     "noise": noise,
     "view": view,
     "shift": shift,
     "colour": colour,
 }
-"""In the order in which they are applied."""
+"""In the order in which they are applied: masks are of pictures that nothing has moved."""
+CHECKS: dict[str, Callable[[Rig], None]] = {"background": check_masks, "noise": check_actions}
+"""What raises ConfigError where data lack what an augmentation takes."""
 USUAL = "colour"
 MOST = 3.0
 
@@ -62,8 +66,8 @@ class Augmenter:
 
     def __init__(self, text: str, rig: Rig, seed: int) -> None:
         self._strengths, self._rig, self._seed = parse(text), rig, seed
-        if "noise" in self._strengths:
-            check(rig)
+        for name in self._strengths.keys() & CHECKS.keys():
+            CHECKS[name](rig)
 
     def __call__(self, batch: Batch, step: int) -> Batch:
         """Returns a batch as it is after all of them: pictures that moved are drawn anew, from 0 to 255."""

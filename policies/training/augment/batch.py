@@ -23,10 +23,12 @@ class Rig:
     Attributes:
         cameras: names of those of the policy.
         about: `spaces.ABOUT` of its data.
+        masked: whether batches have `mask_NAME`.
     """
 
     cameras: tuple[str, ...]
     about: Mapping[str, Any]
+    masked: bool
 
 
 def uniform(rng: Generator, shape: Sequence[int], most: float) -> Tensor:

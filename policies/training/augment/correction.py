@@ -21,7 +21,7 @@ FREE_M = 0.06
 """Below this the tool is among things, where a place beside the way is no place to be."""
 
 
-def check(rig: Rig) -> None:
+def check_actions(rig: Rig) -> None:
     """Raises ConfigError: actions are none that can be put right for another place of the tool."""
     if rig.about["action"]["space"] != "tool_position" or count_tools(rig.about["state"]) != 1:
         raise ConfigError(

@@ -94,6 +94,7 @@ class TabletopCollector:
                 pixels = {camera.name: self._world.render(camera.name) for camera in self._profile.cameras}
                 frame: Arrays = {
                     **{f"image_{name}": image for name, image in pixels.items()},
+                    **{f"mask_{name}": np.packbits(world.background(name), axis=-1) for name in pixels},
                     "state": np.concatenate([state.tool, state.velocity, [state.finger]]),
                 }
                 yield frame, self._labels(scene, state, task, instruction, rng)

@@ -51,7 +51,8 @@ def command(
     learning_rate: Annotated[float, typer.Option(help="Its peak.")] = 1e-3,
     seed: Annotated[int, typer.Option(help="Of weights, noise and order.")] = 0,
     augment: Annotated[
-        str, typer.Option(metavar="NAME[=STRENGTH],...", help="How frames are changed: colour, shift, view, noise.")
+        str,
+        typer.Option(metavar="NAME[=STRENGTH],...", help="Of frames: colour, shift, view, background, noise."),
     ] = "colour",
 ) -> int:
     """Trains and saves.

@@ -27,7 +27,7 @@ ABOUT = {
     "state": [{"name": "tool_position"}, {"name": "tool_velocity"}, {"name": "finger_position"}],
     "action": {"space": "tool_position"},
 }
-RIG = Rig(cameras=tuple(VIEWS), about=ABOUT)
+RIG = Rig(cameras=tuple(VIEWS), about=ABOUT, masked=True)
 B, L, T, SIZE = 12, 3, 16, 64
 
 
@@ -44,6 +44,7 @@ def batch() -> Batch:
     flags = torch.zeros(B, L, 2)
     flags[0], flags[1] = 1.0, float("nan")
     pictures = {f"image_{n}": torch.randint(0, 256, (B, SIZE, SIZE, 3), generator=rng).byte() for n in VIEWS}
+    pictures |= {f"mask_{n}": torch.rand(B, SIZE, SIZE, generator=rng) < 0.5 for n in VIEWS}
     points = torch.rand(B, L, 2, 3, generator=rng) * 0.1 + torch.tensor([0.45, -0.05, 0.0])
     return {
         **pictures,
@@ -71,7 +72,7 @@ def test_strength_zero_changes_nothing(name: str, batch: Batch) -> None:
     assert not changed(batch, Augmenter(f"{name}=0", RIG, 0)(batch, 1))
 
 
-@pytest.mark.parametrize("text", ["colour", "shift", "view", "noise=0.5", "colour,shift=0.3,view,noise"])
+@pytest.mark.parametrize("text", ["colour", "shift", "view", "noise=0.5", "background", "colour,shift=0.3,view,noise"])
 def test_a_seed_and_a_step_decide(text: str, batch: Batch) -> None:
     given = {key: value.clone() for key, value in batch.items()}
     cases = ((3, 5), (3, 5), (3, 6), (4, 5))
@@ -91,9 +92,19 @@ def test_pictures_keep_shape_and_range(name: str, batch: Batch) -> None:
         assert picture.min() >= 0 and picture.max() <= 255 and bool(picture.isfinite().all())
 
 
-@pytest.mark.parametrize("name", ["colour", "shift", "view"])
+@pytest.mark.parametrize("name", ["colour", "shift", "view", "background"])
 def test_only_noise_changes_what_is_done(name: str, batch: Batch) -> None:
     assert all(key.startswith("image") for key in changed(batch, Augmenter(name, RIG, 0)(batch, 0)))
+
+
+def test_only_the_background_is_another(batch: Batch) -> None:
+    found = KINDS["background"](batch, 1.0, random(), RIG)
+    for camera in VIEWS:
+        same = (found[f"image_{camera}"] == batch[f"image_{camera}"].float()).all(-1)
+        assert bool(same[~batch[f"mask_{camera}"]].all()), "robot and things stay as they are"
+        assert float(same[batch[f"mask_{camera}"]].float().mean()) < 0.05
+    with pytest.raises(ConfigError, match="which pixels are background"):
+        Augmenter("background", replace(RIG, masked=False), 0)
 
 
 def test_a_shift_is_within_its_bounds(batch: Batch) -> None:

@@ -82,6 +82,22 @@ def test_labels_are_chunks_of_the_stated_shape_inside_the_workspace(shards: Path
     assert data.arrays["prefix_rows"].max() <= demonstrations.LARGEST_PREFIX
 
 
+def test_demonstrations_say_what_is_background(shards: Path, tmp_path: Path) -> None:
+    data = Demonstrations(shards)
+    frames = data.frames(np.arange(4))
+    for camera, size in data.cameras.items():
+        mask = frames[f"mask_{camera}"]
+        assert data.masked and mask.shape == (4, *size) and mask.dtype == np.bool_
+        assert 0.05 < mask.mean() < 0.98
+    train = ["policy", "train", "--augment", "background", "--steps", "1", "--batch", "4", "--data"]
+    assert main([*train, str(shards), "--out", str(tmp_path / "masked")]) == 0
+    unmasked = tmp_path / "unmasked"
+    shutil.copytree(shards, unmasked, ignore=shutil.ignore_patterns("mask_*"))
+    assert not Demonstrations(unmasked).masked
+    assert main([*train, str(shards), "--data", str(unmasked), "--out", str(tmp_path / "refused")]) == 2
+    Run(tmp_path / "both", [Part(source=shards), Part(source=unmasked)], Recipe(steps=1, batch=4)).train()
+
+
 def test_a_run_resumes_where_it_stopped(shards: Path, run: Path) -> None:
     before = json.loads((run / "run.json").read_text())
     resumed = Run(run, [Part(source=shards)], Recipe(steps=3, batch=4))
