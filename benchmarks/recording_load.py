@@ -189,8 +189,12 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=args.folder) as folder, moving_robot() as robot:
             disk = Number(round(disk_speed(Path(folder))), "MB/s")
             values = {**run(robot, seconds, Path(folder)), "disk": disk}
-        note = "".join(f"stopped: {reason}; " for reason in robot.latches).removesuffix("; ")
-        bench.add({"recorder": said, "for": f"{seconds:g} s"}, values, note=note)
+        detected = sum(reason.startswith("policy_node: asks") for reason in robot.latches)
+        values |= {
+            "stops of the detector": Number(detected),
+            "other stops": Number(len(robot.latches) - detected),
+        }
+        bench.add({"recorder": said, "for": f"{seconds:g} s"}, values)
         print(said, {key: value_text(value) for key, value in values.items()}, flush=True)
 
 
