@@ -65,6 +65,7 @@ def pair_views(true: RigState, rng: np.random.Generator, poses: int = 20, noise_
     while count < poses:
         joints = profile.vector("home").copy()
         joints[moving] += rng.normal(0.0, SPREAD_RAD, len(moving))
+        joints = np.clip(joints, profile.vector("lower"), profile.vector("upper"))
         seen = views_at(true, joints + true.zeros, str(count))
         if len({view.camera for view in seen}) < len(SIDES):
             continue
