@@ -53,16 +53,15 @@ def main() -> None:
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
     os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
     work = args.work.resolve()
-    names = {policy: policy_name(work / policy) for policy in POLICIES}
-    reference = loop_outcomes(work / f"{REFERENCE}.json")
-    for policy, name in names.items():
-        found = loop_outcomes(work / f"{policy}.json")
+    outcomes = {policy: loop_outcomes(file) for policy in POLICIES if (file := work / f"{policy}.json").is_file()}
+    names = {policy: policy_name(work / policy) for policy in outcomes}
+    for policy, found in outcomes.items():
         for task in ("open", "close", "all"):
             values = {"success": success(found, task)}
             if policy.startswith(f"{REFERENCE}-"):
-                values |= against(reference, found, task)
+                values |= against(outcomes[REFERENCE], found, task)
             bench.add(
-                {"policy": name, "through": LOOP, "drawer": task},
+                {"policy": names[policy], "through": LOOP, "drawer": task},
                 values,
                 claim=TRAINED,
                 note=args.otherwise if task == "all" else "",
@@ -82,10 +81,9 @@ def main() -> None:
         kept = work / f"{policy}-graph.jsonl"
         rows = play(SEEDS[: args.graph_scenes], str(work / policy), DELAY_MS, 0.0, kept, str(robot_of(work)))
         graph = {int(str(row["seed"])): bool(row["success"]) for row in rows}
-        loop = loop_outcomes(work / f"{policy}.json")
         values = {
             "success": success(graph, "all"),
-            **against({seed: loop[seed] for seed in graph}, graph, "all"),
+            **against(outcomes[policy], graph, "all"),
             "stops": Number(sum(bool(row["stop"]) for row in rows)),
         }
         bench.add({"policy": names[policy], "through": GRAPH, "drawer": "all"}, values, claim=TRAINED)
@@ -121,7 +119,7 @@ def success(found: Mapping[int, bool], task: str) -> Value:
 
 def against(first: Mapping[int, bool], second: Mapping[int, bool], task: str) -> dict[str, Value]:
     """Returns how much more often the second succeeds on the same scenes."""
-    seeds = of_task(first, task)
+    seeds = [seed for seed in of_task(first, task) if seed in second]
     change = paired_difference([first[seed] for seed in seeds], [second[seed] for seed in seeds])
     return {
         "difference": Number(100 * change.difference, "points", 100 * change.lower, 100 * change.upper),

@@ -33,7 +33,7 @@ train() {  # NAME STEPS OPTIONS
   [ ! -d "$run/checkpoints/$(printf %06d "$steps")" ] || return 0
   local last=$run/checkpoints/last/pretrained_model/train_config.json
   if [ -f "$last" ]; then
-    python recipes/lerobot_train.py --config_path="$last" --resume=true
+    python recipes/lerobot_train.py --config_path="$last" --resume=true --steps "$steps"
   else
     rm -rf "$run"
     python recipes/lerobot_train.py --dataset.repo_id tendon/drawer --dataset.root "$work/dataset" --output_dir "$run" \
