@@ -42,6 +42,7 @@ from rigs.trials import (
 
 from tendon.calibration.rig.solve import RigCalibration, solve
 from tendon.calibration.transforms import mm_and_deg
+from tendon.core.errors import CalibrationError
 from tendon.demo.calibration.pair import draw_pair, pair_views
 from tendon.evaluation.statistics import wilson
 
@@ -155,19 +156,26 @@ def exact_joints(bench: harness.Bench, count: int) -> None:
 
 def seen(bench: harness.Bench, count: int, simulator: str) -> None:
     """Adds how often the region of each camera of a rig holds the truth, and how often it is falsely said to drift."""
-    held, drifted = Counter[str](), Counter[str]()
+    held, drifted, refused = Counter[str](), Counter[str](), 0
     for seed in range(count):
-        for camera, each in seen_trial(seed, simulator).items():
+        try:
+            told = seen_trial(seed, simulator)
+        except CalibrationError as error:
+            print(f"seen {seed + 1} of {count} is refused: {error}", flush=True)
+            refused += 1
+            continue
+        for camera, each in told.items():
             held[camera] += each.held
             drifted[camera] += each.drifted
         print(f"seen {seed + 1} of {count}", flush=True)
+    rigs = count - refused
     for camera, where in (("wrist", "camera in the hand"), ("scene", "camera that stands")):
         values = {
-            "95 % region holds the truth": wilson(held[camera], count),
-            "said to have drifted": wilson(drifted[camera], count),
+            "95 % region holds the truth": wilson(held[camera], rigs),
+            "said to have drifted": wilson(drifted[camera], rigs),
         }
         case = {"of": where, "views": f"{VIEWS}, then {CHECKED}"}
-        bench.add(case, values, claim="calibration/seen")
+        bench.add(case, values, claim="calibration/seen", note=f"{refused} rigs with too few views are refused")
 
 
 def _count(inside: Counter[str], trial: Trial, found: RigCalibration) -> None:
