@@ -313,6 +313,7 @@ class MonitorInputs:
                 None if step.target is None else step.target.tolist(),
                 None if step.velocity is None else step.velocity.tolist(),
                 step.speed,
+                None if step.away is None else step.away.tolist(),
             )
             for k, step in enumerate(given.steps)
         ]

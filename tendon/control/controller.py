@@ -29,6 +29,8 @@ from tendon.robots.easing import Easing
 from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 
+AWAY_DIGITS = 5
+"""Of how far the robot is from its reference [rad, m], for the filter: a hundredth of a millimetre at 1 m."""
 WENT_BACK = Reason(Cause.CLOCK, "the clock went back")
 
 
@@ -290,6 +292,8 @@ class Controller:
             # The robot plays a stop that must not be interrupted.
             return self._quiet(self._standstill.reason, self._filter.position, late)
         off, moving = self._feedback.off(self._reference), self.mode.moving
+        away = self._feedback.away
+        self._filter.away = None if away is None else away.round(AWAY_DIGITS)
         for reason in off:
             self._modes.stop(reason)
         added: tuple[Array | None, Array | None, tuple[str, ...]] = (None, None, ())

@@ -39,6 +39,8 @@ class Feedback:
         """The newest joint state; `None` before the first."""
         self.largest_error = np.zeros(len(self._names))
         """(n,) of |measured - commanded| since this was set to zero, rad or m; replaced, never changed."""
+        self.away: Array | None = None
+        """(n,) measured - commanded of the newest joint state that `off` looked at, rad or m."""
         self.now_ns: int | None = None
         """When it was looked at; `None` before the first tick."""
 
@@ -84,7 +86,8 @@ class Feedback:
         stale = self.stale() or self.pressed()
         if stale or self.observation is None:
             return stale
-        error = self._error(self.observation, reference)
+        self.away = self._away(self.observation, reference)
+        error = np.abs(self.away)
         self.largest_error = np.maximum(self.largest_error, error)
         if not (error > self._tolerance).any():
             return []
@@ -106,18 +109,18 @@ class Feedback:
         """
         if self.observation is None or not any(reason.cause in CONTACTS for reason in off):
             return None
-        if (self._error(self.observation, reference) > BELIEVED * self._tolerance).any():
+        if (np.abs(self._away(self.observation, reference)) > BELIEVED * self._tolerance).any():
             return None
         measured, followed = self.observation.joint_position, np.isfinite(self._tolerance)
         return np.where(followed, measured, reference.newest.stop.position[-1])
 
     @staticmethod
-    def _error(observation: Observation, reference: Reference) -> Array:
-        """Returns (n,) |measured - commanded| at the stamp of a joint state, between two ticks too."""
+    def _away(observation: Observation, reference: Reference) -> Array:
+        """Returns (n,) measured - commanded at the stamp of a joint state, between two ticks too."""
         stamp_ns = observation.stamp_ns
         point = reference.point(tick := min(reference.nearest(stamp_ns), reference.committed))
         ahead_s = (stamp_ns - reference.time_ns(tick)) * 1e-9
-        return np.abs(observation.joint_position - point.position - ahead_s * point.velocity)
+        return np.asarray(observation.joint_position - point.position - ahead_s * point.velocity)
 
     def off_stop(self, position: Array) -> Reason | None:
         """Returns why a robot that played its stop does not stand at the end of it, at (n,) `position`."""

@@ -33,8 +33,11 @@ ROOMY_M = 0.1
 SHARES = (1.0, 0.5)
 """Parts of a step that are tried before the stop is played."""
 
-Guard = Callable[[MotionPath], str]
-"""Looks at a motion to rest and returns why it must not be made, empty when it may."""
+Guard = Callable[[MotionPath, Array | None], str]
+"""Looks at a motion to rest, and at how far the robot was measured from where it was told to be, (n,) or `None`.
+
+Returns why the motion must not be made, empty when it may.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -88,14 +91,14 @@ class SafetyFilter:
 
     A step is taken only when (1) these limits hold during it, (2) the stop from its end stays inside them, and (3)
     along the step and that stop every clearance of the collision model stays above its margin, checked by bisection
-    with a bound on the motion in between. Else the stop that was stored with the step before is played, so one
-    exists at every moment.
+    with a bound on the motion in between; so does every clearance of the robot that stays as far from the reference as
+    it was measured. Else the stop that was stored with the step before is played, so one exists at every moment.
 
     Guaranteed, for the reference: position, velocity, acceleration and jerk limits at every instant, between ticks too;
     modelled clearances, for as long as the model is right; rest within `V / A + m h` of the last usable target. Not
-    guaranteed: that the robot tracks the reference (watched by `Controller` with a bound of its own); anything not in
-    the model; forces; that the target is reached. A start outside a position limit or inside a margin is legal and
-    moves only back. Not thread-safe.
+    guaranteed: that the robot tracks the reference (watched by `Controller` with a bound of its own), or goes on to be
+    as far from it as it was measured; anything not in the model; forces; that the target is reached. A start outside a
+    position limit or inside a margin is legal and moves only back. Not thread-safe.
 
     Args:
         profile: the limits and the control rate.
@@ -118,6 +121,8 @@ class SafetyFilter:
         self._tool_speed = np.inf if profile.tool_speed is None else profile.tool_speed
         self._kinematics = None if profile.tool_speed is None else Kinematics(profile)
         self.speed = 1.0
+        self.away: Array | None = None
+        """(n,) how far the robot was measured from where it was told to be; `None` for none."""
         self.guards: Sequence[Guard] = ()
         self.reset(profile.vector("home"))
 
@@ -140,7 +145,7 @@ class SafetyFilter:
         """Starts at rest at (n,) finite `position`, also when that is outside the limits."""
         self._history = History.at_rest(np.array(position), self._periods)
         self._position, self._velocity = _frozen(np.array(position)), _frozen(np.zeros(len(self._names)))
-        self._acceleration = self._velocity
+        self._acceleration, self.away = self._velocity, None
         self._tighten()
 
     def halt(self) -> None:
@@ -183,7 +188,7 @@ class SafetyFilter:
             velocity=longer.velocity,
             acceleration=longer.acceleration,
         )
-        separation = self._separation(path, MAX_QUERIES)
+        separation = self._separation(path, MAX_QUERIES, None)  # it goes to where it is measured
         return longer if separation is None or separation.kept else None
 
     def _shape(self, goal: Array, goal_velocity: Array) -> tuple[Array, Array, tuple[str, ...]]:
@@ -217,7 +222,7 @@ class SafetyFilter:
             braked = self._braked()
             rest = middle + 0.5 * self.period_s * braked + np.copysign(self._stopping_distance(braked), braked)
             lever_s = self.period_s * (np.floor(np.abs(braked) / self._step_limit) + 1.0)
-            shaped = self._avoidance.shape(velocity, low, high, braked, lever_s, rest)
+            shaped = self._avoidance.shape(velocity, low, high, braked, lever_s, rest, self.away)
             if shaped is not velocity:
                 return shaped, shaped, (*reasons, "led around what is near")
         return wanted, velocity, reasons
@@ -277,7 +282,8 @@ class SafetyFilter:
 
     def _judge(self, velocity: Array, reasons: tuple[str, ...]) -> Verdict:
         """Verifies a step and takes it; or half of it; or else the first step of the stored stop, verified before."""
-        braked, cause, queries = self._braked(), "it is not finite", MAX_QUERIES
+        twice = self._clearance is not None and self._clearance.matters(self.away)
+        braked, cause, queries = self._braked(), "it is not finite", MAX_QUERIES // (1 + twice)
         for share in SHARES if np.isfinite(velocity).all() else ():
             step = self._step_to(braked + share * (velocity - braked))
             # Written so that NaN fails too.
@@ -297,8 +303,8 @@ class SafetyFilter:
         if self._clearance is None and not self.guards:
             return None, ""
         path = self._path(step)
-        cause = next(filter(None, (guard(path) for guard in self.guards)), "")
-        return self._separation(path, queries), cause
+        cause = next(filter(None, (guard(path, self.away) for guard in self.guards)), "")
+        return self._separation(path, queries, self.away), cause
 
     def _path(self, step: _Step) -> MotionPath:
         """Returns the step and its stop as one motion."""
@@ -310,11 +316,11 @@ class SafetyFilter:
             acceleration=np.concatenate([self._acceleration[None], stop.acceleration]),
         )
 
-    def _separation(self, path: MotionPath, queries: int) -> Separation | None:
+    def _separation(self, path: MotionPath, queries: int, away: Array | None) -> Separation | None:
         if self._clearance is None:
             return None
         c = self._clearance
-        return check_separation(path, c.distances, c.reach, c.margin, c.smooth, most=queries)
+        return check_separation(path, c.distances_at(away), c.reach, c.margin, c.smooth, most=queries)
 
     def _take(
         self, step: _Step, reasons: tuple[str, ...], separation: Separation | None = None, refused: bool = False

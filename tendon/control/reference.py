@@ -69,7 +69,8 @@ class Reference:
 
     def _step(self, target: Array | None, velocity: Array | None) -> Verdict:
         reset, self._reset_to = self._reset_to, None
-        self._inputs.append(FilterInput(reset=reset, target=target, velocity=velocity, speed=self._filter.speed))
+        speed, away = self._filter.speed, self._filter.away
+        self._inputs.append(FilterInput(reset=reset, target=target, velocity=velocity, speed=speed, away=away))
         self._points.append(self._filter.step(target, velocity))
         return self._points[-1]
 

@@ -19,9 +19,11 @@ class FilterInput:
         target: (n,) target; `None` for none.
         velocity: (n,) its velocity; `None` for none.
         speed: part of the velocity limits in force.
+        away: (n,) how far the robot was measured from where it was told to be, measured - told; `None` for none.
     """
 
     reset: Array | None
     target: Array | None
     velocity: Array | None
     speed: float
+    away: Array | None = None

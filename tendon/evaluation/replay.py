@@ -72,8 +72,9 @@ def replay(events: Iterable[dict[str, Any]], profile: RobotProfile, safety_filte
             started = True
         if not started:
             continue  # the log begins within a motion
-        for due_ns, target, velocity, speed in event["steps"]:
+        for due_ns, target, velocity, speed, *away in event["steps"]:
             safety_filter.speed = speed
+            safety_filter.away = _array(away[0]) if away else None  # a log of before it counted has none
             verdict = safety_filter.step(_array(target), _array(velocity))
             steps += 1
             laws.step(due_ns, verdict.position, verdict.velocity)

@@ -249,7 +249,7 @@ def filter_inputs(profile: RobotProfile) -> list[FilterInput]:
     """Returns a start, a step with a target, and one without."""
     home, still = profile.vector("home"), np.zeros(len(profile.joint_names))
     return [
-        FilterInput(reset=home, target=home, velocity=still, speed=1.0),
+        FilterInput(reset=home, target=home, velocity=still, speed=1.0, away=still),
         FilterInput(reset=None, target=None, velocity=None, speed=0.3),
     ]
 

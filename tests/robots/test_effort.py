@@ -57,7 +57,7 @@ def running() -> FeelingRobot:
 def test_a_person_who_is_touched_and_seen_is_not_pressed_on() -> None:
     """The robot once stayed 14 mrad beyond, as a person so near forbade it the way back too."""
     robot, joint = running(), np.arange(8) == 1
-    robot.controller._filter.guards = (lambda path: "panda_link5 too close to a person",)
+    robot.controller._filter.guards = (lambda path, away: "panda_link5 too close to a person",)
     place = robot.observe().joint_position
     for _ in range(200):
         ahead = robot.side.sample(robot.now_ns + 10 * MS)[0] - place

@@ -46,14 +46,15 @@ class SentFilterInputs:
 def filter_input_bytes(stamp_ns: int, joint_names: Sequence[str], inputs: Sequence[FilterInput]) -> Iterator[bytes]:
     """Yields messages of what the filter was given in a tick: a reset with the pose, and steps.
 
-    A point without positions is a step without a target. Its effort is the part of the velocity limits in force.
+    A point without positions is a step without a target. Its accelerations, where it has some, are how far the robot
+    was measured from where it was told to be, and its effort is the part of the velocity limits in force.
     """
     names, steps = tuple(joint_names), []
     for given in inputs:
         if given.reset is not None:
             yield _message(stamp_ns, RESET, names, [[given.reset, NONE, NONE, NONE]])
-        target, velocity = (NONE if each is None else each for each in (given.target, given.velocity))
-        steps.append([target, velocity, NONE, np.array([given.speed])])
+        rows = [NONE if each is None else each for each in (given.target, given.velocity, given.away)]
+        steps.append([*rows, np.array([given.speed])])
     if steps:
         yield _message(stamp_ns, STEP, names, steps)
 
@@ -70,31 +71,27 @@ def read_filter_inputs(data: bytes, joint_names: Sequence[str]) -> SentFilterInp
     """
     joints = len(joint_names)
     kind, points = _read_usual(data, tuple(joint_names)) or _read_any(data)
-    rows = [(positions, velocities, effort) for positions, velocities, _, effort in points]
-    sizes = [tuple(map(len, row)) for row in rows]
-    right = {RESET: ((joints, 0, 0),), STEP: ((joints, joints, 1), (joints, 0, 1), (0, 0, 1))}.get(kind)
+    sizes = [tuple(map(len, row)) for row in points]
+    given = [(joints, joints), (joints, 0), (0, 0)]
+    steps_right = [(*targets, away, 1) for targets in given for away in (0, joints)]
+    right = {RESET: [(joints, 0, 0, 0)], STEP: steps_right}.get(kind)
     if right is None:
         raise InvalidDataError(f"{topics.FILTER_INPUT}: frame_id is {kind[:40]!r}, expected {RESET} or {STEP}")
     wrong = [size for size in sizes if size not in right]
-    if len(rows) > MAX_STEPS:
-        raise InvalidDataError(f"{topics.FILTER_INPUT}: it has {len(rows)} points: at most {MAX_STEPS} are read")
-    if not rows or wrong or (kind == RESET and len(rows) > 1):
+    if len(points) > MAX_STEPS:
+        raise InvalidDataError(f"{topics.FILTER_INPUT}: it has {len(points)} points: at most {MAX_STEPS} are read")
+    if not points or wrong or (kind == RESET and len(points) > 1):
         raise InvalidDataError(
-            f"{topics.FILTER_INPUT}: a {kind} of {len(rows)} points has {(wrong or sizes)[:1]} positions, velocities "
-            f"and efforts, expected {' or '.join(map(str, right))}"
+            f"{topics.FILTER_INPUT}: a {kind} of {len(points)} points has {(wrong or sizes)[:1]} positions, "
+            f"velocities, accelerations and efforts, expected {' or '.join(map(str, right))}"
         )
     stamp_ns = read_stamp_ns(data)
     if kind == RESET:
-        return SentFilterInputs(stamp_ns=stamp_ns, reset=rows[0][0], steps=())
-    steps = [
-        FilterInput(
-            reset=None,
-            target=target if len(target) else None,
-            velocity=velocity if len(velocity) else None,
-            speed=float(speed[0]),
-        )
-        for target, velocity, speed in rows
-    ]
+        return SentFilterInputs(stamp_ns=stamp_ns, reset=points[0][0], steps=())
+    steps = []
+    for *rows, speed in points:
+        target, velocity, away = (row if len(row) else None for row in rows)
+        steps.append(FilterInput(reset=None, target=target, velocity=velocity, away=away, speed=float(speed[0])))
     return SentFilterInputs(stamp_ns=stamp_ns, reset=None, steps=tuple(steps))
 
 

@@ -35,7 +35,16 @@ class Avoidance:
         self._clearance = clearance
         self._weight = np.where(holding, HOLDING, 1.0)
 
-    def shape(self, wanted: Array, low: Array, high: Array, braked: Array, lever_s: Array, rest: Array) -> Array:
+    def shape(
+        self,
+        wanted: Array,
+        low: Array,
+        high: Array,
+        braked: Array,
+        lever_s: Array,
+        rest: Array,
+        away: Array | None = None,
+    ) -> Array:
         """Returns the (n,) velocity for the end of the next period.
 
         Args:
@@ -45,8 +54,9 @@ class Avoidance:
             braked: (n,) velocity after a period of braking, from where the robot comes to rest at `rest`.
             lever_s: (n,) how much farther the place of rest moves per unit of velocity.
             rest: (n,) position.
+            away: (n,) how far the robot was measured from where it was told to be.
         """
-        room = self._clearance.distances(rest) - self._clearance.margin
+        room = self._clearance.distances_at(away)(rest) - self._clearance.margin
         reach = self._clearance.reach
         blur = LOOK_S * (reach @ np.abs(wanted)) + SLACK_M
         near = (room < blur + reach @ (lever_s * np.abs(wanted - braked))).nonzero()[0]  # no other can be reached

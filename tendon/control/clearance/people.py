@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.motion import MotionPath, check_separation
 from tendon.core.errors import ConfigError, InvalidDataError
@@ -96,8 +98,13 @@ class HumanZone:
         """Says what time it is."""
         self._now_ns = now_ns
 
-    def __call__(self, path: MotionPath) -> str:
-        """Returns why a motion must not be made, empty when it may."""
+    def __call__(self, path: MotionPath, away: Array | None = None) -> str:
+        """Returns why a motion must not be made, empty when it may.
+
+        Args:
+            path: of the reference, to rest.
+            away: (n,) how far the robot was measured from it.
+        """
         if self._seen_ns is None:
             return f"{self._problem or f'nothing on {self._human.topic} yet'}: people may be anywhere"
         age_ns = max(0, self._now_ns - self._seen_ns)
@@ -107,11 +114,16 @@ class HumanZone:
         # They have come nearer since they were seen, and do until the step begins.
         margin = self._margin + self._human.speed * (age_ns + self._lead_ns) * 1e-9
         for person in self._people:
+            distances = partial(self._clearance.distances_to, centre=person, radius=self._human.radius)
+            # At the start alone: along the whole motion it would take twice as long, for each of many people.
+            told, lost = path.position[0], np.zeros(len(margin))
+            if away is not None:
+                lost = np.maximum(distances(told) - distances(told + away), 0.0)
             answer = check_separation(
                 path,
-                partial(self._clearance.distances_to, centre=person, radius=self._human.radius),
+                distances,
                 self._clearance.body_reach,
-                margin,
+                margin + lost,
                 growth=self._human.speed,
             )
             if not answer.kept:

@@ -164,6 +164,7 @@ def test_filter_inputs_read_from_bytes_are_those_rclpy_reads(
             target=target if parts else None,
             velocity=velocity if parts == 2 else None,
             speed=0.5,
+            away=velocity if parts else None,
         )
         for k, (target, velocity, parts) in enumerate(rows)
     ]

@@ -286,7 +286,7 @@ def test_filter_inputs_survive_their_messages_to_the_last_bit() -> None:
     pose, target, rate = np.array([0.1, 0.2]), np.array([np.nan, 1e300]), np.array([-0.0, 0.3])
     inputs = [
         FilterInput(reset=pose, target=None, velocity=None, speed=0.3),
-        FilterInput(reset=None, target=target, velocity=rate, speed=1.0),
+        FilterInput(reset=None, target=target, velocity=rate, speed=1.0, away=pose),
     ]
     written = list(wire.filter_input_bytes(5, ("a", "b"), inputs))
     by_rclpy = [bytes(serialize_message(deserialize_message(each, JointTrajectory))) for each in written]
@@ -297,6 +297,7 @@ def test_filter_inputs_survive_their_messages_to_the_last_bit() -> None:
     assert [step.speed for step in steps.steps] == [0.3, 1.0] and steps.steps[0].target is None
     assert steps.steps[1].target.tobytes() == target.tobytes()
     assert steps.steps[1].velocity.tobytes() == rate.tobytes()
+    assert steps.steps[0].away is None and steps.steps[1].away.tobytes() == pose.tobytes()
 
 
 @given(st.text(max_size=400) | st.from_regex(r"[12] [a-z]{0,3} ([0-9]{0,30} ){0,4}[0-9]*", fullmatch=True))
