@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from fractions import Fraction
@@ -41,6 +42,8 @@ class VideoWriter:
         self._stream = cast(av.VideoStream, self._container.add_stream(encoder, rate=fps, options=options))
         self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
         self._stream.codec_context.time_base = Fraction(1, fps)
+        self._stream.codec_context.open()
+        _take_no_priority()
         self._count = 0
 
     def write(self, pixels: Pixels) -> None:
@@ -54,6 +57,17 @@ class VideoWriter:
         """Writes what is left."""
         self._container.mux(self._stream.encode(None))
         self._container.close()
+
+
+def _take_no_priority() -> None:
+    """Gives the threads of this process their ordinary priority back.
+
+    SVT-AV1 takes real-time priority 99 for its own where it may, as root: no control loop beside it would run.
+    """
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            if os.sched_getscheduler(int(thread.name)) == os.SCHED_FIFO:
+                os.sched_setscheduler(int(thread.name), os.SCHED_OTHER, os.sched_param(0))
 
 
 def read_video(path: Path, begin_s: float = 0.0, end_s: float = float("inf")) -> Iterator[Pixels]:
