@@ -121,8 +121,6 @@ class SafetyFilter:
         self._tool_speed = np.inf if profile.tool_speed is None else profile.tool_speed
         self._kinematics = None if profile.tool_speed is None else Kinematics(profile)
         self.speed = 1.0
-        self.away: Array | None = None
-        """(n,) how far the robot was measured from where it was told to be; `None` for none."""
         self.guards: Sequence[Guard] = ()
         self.reset(profile.vector("home"))
 
@@ -141,11 +139,20 @@ class SafetyFilter:
         """How far the reference is behind the motion that follows the target: ask for a target this much later."""
         return 0.5 * self._periods * self.period_s
 
+    @property
+    def away(self) -> Array | None:
+        """(n,) how far the robot was measured from where it was told to be; `None` where that changes no distance."""
+        return self._away
+
+    @away.setter
+    def away(self, away: Array | None) -> None:
+        self._away = away if self._clearance is not None and self._clearance.matters(away) else None
+
     def reset(self, position: Array) -> None:
         """Starts at rest at (n,) finite `position`, also when that is outside the limits."""
         self._history = History.at_rest(np.array(position), self._periods)
         self._position, self._velocity = _frozen(np.array(position)), _frozen(np.zeros(len(self._names)))
-        self._acceleration, self.away = self._velocity, None
+        self._acceleration, self._away = self._velocity, None
         self._tighten()
 
     def halt(self) -> None:
@@ -222,7 +229,7 @@ class SafetyFilter:
             braked = self._braked()
             rest = middle + 0.5 * self.period_s * braked + np.copysign(self._stopping_distance(braked), braked)
             lever_s = self.period_s * (np.floor(np.abs(braked) / self._step_limit) + 1.0)
-            shaped = self._avoidance.shape(velocity, low, high, braked, lever_s, rest, self.away)
+            shaped = self._avoidance.shape(velocity, low, high, braked, lever_s, rest, self._away)
             if shaped is not velocity:
                 return shaped, shaped, (*reasons, "led around what is near")
         return wanted, velocity, reasons
@@ -282,8 +289,8 @@ class SafetyFilter:
 
     def _judge(self, velocity: Array, reasons: tuple[str, ...]) -> Verdict:
         """Verifies a step and takes it; or half of it; or else the first step of the stored stop, verified before."""
-        twice = self._clearance is not None and self._clearance.matters(self.away)
-        braked, cause, queries = self._braked(), "it is not finite", MAX_QUERIES // (1 + twice)
+        queries = MAX_QUERIES if self._away is None else MAX_QUERIES // 2
+        braked, cause = self._braked(), "it is not finite"
         for share in SHARES if np.isfinite(velocity).all() else ():
             step = self._step_to(braked + share * (velocity - braked))
             # Written so that NaN fails too.
@@ -303,8 +310,8 @@ class SafetyFilter:
         if self._clearance is None and not self.guards:
             return None, ""
         path = self._path(step)
-        cause = next(filter(None, (guard(path, self.away) for guard in self.guards)), "")
-        return self._separation(path, queries, self.away), cause
+        cause = next(filter(None, (guard(path, self._away) for guard in self.guards)), "")
+        return self._separation(path, queries, self._away), cause
 
     def _path(self, step: _Step) -> MotionPath:
         """Returns the step and its stop as one motion."""

@@ -140,11 +140,8 @@ class Clearance:
         return away is not None and not float((self.reach @ np.abs(away)).max(initial=0.0)) < LEAST_M
 
     def distances_at(self, away: Array | None) -> Callable[[Array], Array]:
-        """Returns `distances`, the smaller of a robot at a joint vector and one that is (n,) `away` from there.
-
-        It takes twice as long where that `matters`.
-        """
-        if away is None or not self.matters(away):
+        """Returns `distances`, the smaller of a robot at a joint vector and one that is (n,) `away` from there."""
+        if away is None:
             return self.distances
         return lambda q: np.minimum(self.distances(q), self.distances(q + away))
 
