@@ -12,19 +12,14 @@ from collections import Counter
 from pathlib import Path
 
 import harness
-from harness import Number, Value
+from harness import Value
+from harness.paired import outcomes_by_seed, paired
 
 from tendon.data.lerobot.reader import LeRobotDataset
-from tendon.evaluation.paired import mcnemar
-from tendon.evaluation.statistics import paired_difference, wilson
+from tendon.evaluation.statistics import wilson
 
 TRAINED_ON = {"random": "a random half", "set": "all", "shipped": "nothing (shipped)"}
 """Files of WORK to what their policy was trained on; the curated half is compared with each."""
-
-
-def episodes(file: Path) -> dict[int, bool]:
-    """Returns the success of each seed."""
-    return {each["seed"]: bool(each["success"]) for each in json.loads(file.read_text())["episodes"]}
 
 
 def composition(work: Path, name: str) -> str:
@@ -42,17 +37,15 @@ def main() -> None:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "recording/curation")
-    curated = episodes(args.work / "curated.json")
+    curated = outcomes_by_seed(args.work / "curated.json")
     for name, said in TRAINED_ON.items():
-        other = episodes(args.work / f"{name}.json")
+        other = outcomes_by_seed(args.work / f"{name}.json")
         seeds = sorted(curated.keys() & other.keys())
         first, second = [other[seed] for seed in seeds], [curated[seed] for seed in seeds]
-        change = paired_difference(first, second)
         values: dict[str, Value] = {
             "success of A": wilson(sum(first), len(first)),
             "success of the curated half": wilson(sum(second), len(second)),
-            "curated - A": Number(100 * change.difference, "points", 100 * change.lower, 100 * change.upper),
-            "p (McNemar)": Number(mcnemar(change.first, change.second)),
+            **paired(first, second, "curated - A"),
         }
         note = "" if name == "shipped" else f"A: {composition(args.work, name)}"
         if name == "random":

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from harness import Number, Value
+from harness import Value
+from harness.paired import paired
 
-from tendon.evaluation.paired import mcnemar
-from tendon.evaluation.statistics import paired_difference, wilson
+from tendon.evaluation.statistics import wilson
 
 COMPARED = {
     "bundle": ("shipped", "finetuned"),
@@ -51,12 +51,10 @@ def main() -> None:
 
 def _values(pairs: list[dict[str, Any]]) -> dict[str, Value]:
     first, second = ([pair[side]["success"] for pair in pairs] for side in ("a", "b"))
-    change = paired_difference(first, second)
     return {
         "success of A": wilson(sum(first), len(first)),
         "success of B": wilson(sum(second), len(second)),
-        "B - A": Number(100 * change.difference, "points", 100 * change.lower, 100 * change.upper),
-        "p (McNemar)": Number(mcnemar(change.first, change.second)),
+        **paired(first, second, "B - A"),
     }
 
 

@@ -11,7 +11,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 from collections.abc import Mapping
@@ -20,9 +19,9 @@ from pathlib import Path
 import harness
 from graph_success import DELAY_MS, play
 from harness import Number, Value
+from harness.paired import outcomes_by_seed, paired
 
-from tendon.evaluation.paired import mcnemar
-from tendon.evaluation.statistics import paired_difference, wilson
+from tendon.evaluation.statistics import wilson
 from tendon.graph.domain import free_domain
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.bench import Failed, Job, measure
@@ -53,7 +52,7 @@ def main() -> None:
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
     os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
     work = args.work.resolve()
-    outcomes = {policy: loop_outcomes(file) for policy in POLICIES if (file := work / f"{policy}.json").is_file()}
+    outcomes = {policy: outcomes_by_seed(file) for policy in POLICIES if (file := work / f"{policy}.json").is_file()}
     names = {policy: policy_name(work / policy) for policy in outcomes}
     for policy, found in outcomes.items():
         for task in ("open", "close", "all"):
@@ -105,12 +104,6 @@ def policy_name(folder: Path) -> str:
     return f"Diffusion, {kind}, {len(schedule.timesteps)} steps"
 
 
-def loop_outcomes(file: Path) -> dict[int, bool]:
-    """Returns whether each scene succeeded, of what `tendon eval run --out` wrote."""
-    found = json.loads(file.read_text())
-    return {episode["seed"]: episode["success"] for episode in found["episodes"]}
-
-
 def success(found: Mapping[int, bool], task: str) -> Value:
     """Returns successes of the scenes with a task: open, close, or all."""
     done = [found[seed] for seed in of_task(found, task)]
@@ -120,11 +113,7 @@ def success(found: Mapping[int, bool], task: str) -> Value:
 def against(first: Mapping[int, bool], second: Mapping[int, bool], task: str) -> dict[str, Value]:
     """Returns how much more often the second succeeds on the same scenes."""
     seeds = [seed for seed in of_task(first, task) if seed in second]
-    change = paired_difference([first[seed] for seed in seeds], [second[seed] for seed in seeds])
-    return {
-        "difference": Number(100 * change.difference, "points", 100 * change.lower, 100 * change.upper),
-        "p (McNemar)": Number(mcnemar(change.first, change.second)),
-    }
+    return paired([first[seed] for seed in seeds], [second[seed] for seed in seeds], "difference")
 
 
 def of_task(found: Mapping[int, bool], task: str) -> list[int]:

@@ -50,7 +50,7 @@ class State(Protocol):
 
     @property
     def kinds(self) -> npt.NDArray[np.int64]:
-        """(k,) the kind of each corner, 0, 1, ...: those of one kind, and of one view, have the same noise."""
+        """(k,) the kind of each corner, 0, 1, ...: those of a kind have the same noise, a view is of one kind."""
 
     def linearise(self) -> tuple[Array, Array]:
         """Returns (k, 2) seen - predicted [px], and (k, 2, m) the derivative of predicted by a change."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,29 +38,18 @@ class Seen:
 def seen_trial(seed: int, simulator: str) -> dict[str, Seen]:
     """Returns what pictures tell of each camera; lenses are known."""
     true = draw_rig(PANDA, np.random.default_rng(seed))
-    models = {name: camera.model for name, camera in true.cameras.items()}
-    rig = replace(
-        true.nominal.rig, cameras=tuple(replace(each, model=models[each.name]) for each in true.nominal.rig.cameras)
-    )
-    known = replace(
-        true.nominal,
-        rig=rig,
-        cameras={name: camera.place for name, camera in true.cameras.items()},
-        boards={board.board.name: board.place for board in true.boards},
-        zeros=true.zeros,
-        models=models,
-    )
+    known = true.state({name: camera.model for name, camera in true.cameras.items()})
     world = RigWorld(PANDA, true.cameras, true.boards, true.zeros, simulator, seed)
     world.flaws = ORDINARY
     try:
         poses = plan_views(known, lambda joints: True, VIEWS + CHECKED, seed)
-        views = [_views(world, pose, str(number)) for number, pose in enumerate(poses)]
+        views = [views_from(world, pose, str(number)) for number, pose in enumerate(poses)]
     finally:
         world.close()
     order = np.random.default_rng(seed).permutation(len(views))
     to_solve, to_check = ([view for k in part for view in views[k]] for part in (order[:VIEWS], order[VIEWS:]))
-    found = solve(rig, to_solve)
-    said = {drift.camera: drift for drift in verify(record_of(found, "good"), rig, to_check).cameras}
+    found = solve(known.rig, to_solve)
+    said = {drift.camera: drift for drift in verify(record_of(found, "good"), known.rig, to_check).cameras}
     seen = {}
     for name, camera in true.cameras.items():
         off = found.state.cameras[name].change_to(camera.place)
@@ -69,7 +58,7 @@ def seen_trial(seed: int, simulator: str) -> dict[str, Seen]:
     return seen
 
 
-def _views(world: RigWorld, pose: np.ndarray, name: str) -> list[View]:
+def views_from(world: RigWorld, pose: np.ndarray, name: str) -> list[View]:
     """Returns every board that every camera sees from a pose."""
     world.put(pose)
     views = []
@@ -79,6 +68,6 @@ def _views(world: RigWorld, pose: np.ndarray, name: str) -> list[View]:
             try:
                 corners = detect(board.board, pixels)
             except CalibrationError:
-                continue
+                continue  # out of the picture, or a hand before it
             views.append(View(camera=camera, board=board.board.name, joints=pose, found=corners, name=name))
     return views

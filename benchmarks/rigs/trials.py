@@ -116,12 +116,7 @@ def rendered_trial(seed: int, simulator: str, zero_deg: tuple[float, float]) -> 
         world.flaws = _flaws(rng)
         held = [_spoiled(view, rng) for view in lens_views(world, CAMERA, rng, LENS_VIEWS)]
         lens = calibrate_intrinsics(board, held)
-        known = replace(
-            true.nominal,
-            cameras={CAMERA: true.cameras[CAMERA].place},
-            boards={board.name: true.boards[0].place},
-            zeros=true.zeros,
-        )
+        known = true.state(true.nominal.models)
         views: list[View] = []
         for pose in plan_views(known, lambda joints: True, VIEWS + 8, seed):
             world.put(pose)

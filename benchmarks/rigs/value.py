@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tendon.calibration.boards.detect import detect
+from rigs.pictures import views_from
 from tendon.calibration.cameras.intrinsics import calibrate_intrinsics
 from tendon.calibration.motion.plan import plan_views
 from tendon.calibration.results.file import write_record
@@ -22,11 +22,9 @@ from tendon.calibration.results.record import (
     without_cameras,
 )
 from tendon.calibration.results.report import faults
-from tendon.calibration.rig.parts import View
 from tendon.calibration.rig.solve import solve
 from tendon.calibration.transforms import Pose
-from tendon.core.errors import CalibrationError
-from tendon.demo.calibration.lens import Flaws
+from tendon.demo.calibration.lens import ORDINARY
 from tendon.demo.calibration.rig import TrueRig, draw_rig
 from tendon.demo.calibration.story import lens_views
 from tendon.demo.calibration.world import RigWorld
@@ -46,7 +44,6 @@ ROBOT, BUNDLE = "panda", "bundles/tabletop"
 VIEWS, LENS_VIEWS = 36, 14
 PLANE_M = 0.02
 """Over which pictures are redrawn: the middle of most items."""
-ORDINARY = Flaws(blur_px=0.6, noise=3.0, gain=0.95)
 DELAY_NS = 50_000_000
 OFF = ("nothing", "zeros", "cameras", "zeros and cameras")
 KNOWN = ("nothing", "calibration", "truth")
@@ -161,33 +158,15 @@ def _record(rig: int, true: TrueRig) -> CalibrationRecord:
             name: calibrate_intrinsics(true.boards[0].board, lens_views(world, name, rng, LENS_VIEWS))
             for name in true.cameras
         }
-        cameras = tuple(
-            replace(each, model=lenses[each.name].model, refine=True, lens_covariance=lenses[each.name].covariance)
-            for each in nominal.cameras
+        known = true.state({name: lens.model for name, lens in lenses.items()})
+        asked = replace(
+            known.rig,
+            cameras=tuple(
+                replace(each, refine=True, lens_covariance=lenses[each.name].covariance) for each in known.rig.cameras
+            ),
         )
-        asked = replace(nominal, cameras=cameras)
-        planned = replace(
-            true.nominal,
-            rig=asked,
-            cameras={name: camera.place for name, camera in true.cameras.items()},
-            boards={each.board.name: each.place for each in true.boards},
-            zeros=true.zeros,
-            models={name: lens.model for name, lens in lenses.items()},
-        )
-        views: list[View] = []
-        for pose in plan_views(planned, lambda joints: True, VIEWS, rig):
-            world.put(pose)
-            for camera in cameras:
-                picture = world.take(camera.name)
-                for board in asked.boards:
-                    try:
-                        corners = detect(board.board, picture)
-                    except CalibrationError:
-                        continue  # out of the picture, or a hand before it
-                    name = f"{len(views)}"
-                    views.append(
-                        View(camera=camera.name, board=board.board.name, joints=pose, found=corners, name=name)
-                    )
+        poses = plan_views(replace(known, rig=asked), lambda joints: True, VIEWS, rig)
+        views = [view for number, pose in enumerate(poses) for view in views_from(world, pose, str(number))]
     finally:
         world.close()
     found = solve(asked, views)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,18 @@ class TrueRig:
     boards: tuple[TrueBoard, ...]
     zeros: Array
     nominal: RigState
+
+    def state(self, models: Mapping[str, CameraModel]) -> RigState:
+        """Returns it as it is, seen through lenses by camera, which are those of its rig too."""
+        rig = self.nominal.rig
+        return replace(
+            self.nominal,
+            rig=replace(rig, cameras=tuple(replace(each, model=models[each.name]) for each in rig.cameras)),
+            cameras={name: camera.place for name, camera in self.cameras.items()},
+            boards={each.board.name: each.place for each in self.boards},
+            zeros=self.zeros,
+            models=models,
+        )
 
 
 def draw_rig(
