@@ -327,7 +327,7 @@ class SafetyFilter:
         if self._clearance is None:
             return None
         c = self._clearance
-        return check_separation(path, c.distances_at(away), c.reach, c.margin, c.smooth, most=queries)
+        return check_separation(path, c.distances, c.reach, c.margin, c.smooth, most=queries, away=away)
 
     def _take(
         self, step: _Step, reasons: tuple[str, ...], separation: Separation | None = None, refused: bool = False

@@ -56,7 +56,10 @@ class Avoidance:
             rest: (n,) position.
             away: (n,) how far the robot was measured from where it was told to be.
         """
-        room = self._clearance.distances_at(away)(rest) - self._clearance.margin
+        distances = self._clearance.distances(rest)
+        if away is not None:
+            distances = np.minimum(distances, self._clearance.distances(rest + away))
+        room = distances - self._clearance.margin
         reach = self._clearance.reach
         blur = LOOK_S * (reach @ np.abs(wanted)) + SLACK_M
         near = (room < blur + reach @ (lever_s * np.abs(wanted - braked))).nonzero()[0]  # no other can be reached

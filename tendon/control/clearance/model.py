@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
 import coal
@@ -138,12 +138,6 @@ class Clearance:
     def matters(self, away: Array | None) -> bool:
         """Returns whether a robot that is (n,) `away` from a joint vector can have other distances than one there."""
         return away is not None and not float((self.reach @ np.abs(away)).max(initial=0.0)) < LEAST_M
-
-    def distances_at(self, away: Array | None) -> Callable[[Array], Array]:
-        """Returns `distances`, the smaller of a robot at a joint vector and one that is (n,) `away` from there."""
-        if away is None:
-            return self.distances
-        return lambda q: np.minimum(self.distances(q), self.distances(q + away))
 
     def _collect(self, q: Array) -> tuple[Array, Array]:
         """Returns the (m,) distances and those of the pairs of shapes."""

@@ -108,8 +108,9 @@ def check_separation(
     smooth: npt.NDArray[np.bool_] | None = None,
     growth: float = 0.0,
     most: int = MAX_QUERIES,
+    away: Array | None = None,
 ) -> Separation:
-    """Returns whether the clearances of a motion stay above their margins.
+    """Returns whether the clearances of a motion stay above their margins, and those of one beside it.
 
     A clearance that is below its margin at the start (a robot that was put there by hand) must never be smaller
     than it is at the start; it is looked at every `ESCAPE_STEP_S`. So the robot may leave, and not go deeper.
@@ -123,16 +124,21 @@ def check_separation(
         growth: by how much the margins grow with time [m/s], for an obstacle that may come nearer at that speed.
             With it there is no escape: the obstacle is not where the robot can judge where to flee to.
         most: queries that may be spent; at least the two ends are looked at.
+        away: (n,) how far beside it the other motion is, whose clearances are further constraints; a query is two then.
     """
+    count, smooth = len(margin), np.zeros(len(margin), dtype=bool) if smooth is None else smooth
+    if away is not None:
+        distances = _both(distances, away)
+        reach, margin = np.concatenate((reach, reach)), np.concatenate((margin, margin))
+        smooth = np.concatenate((smooth, smooth))
     last, duration_s = len(path.time_s) - 1, float(path.time_s[-1])
     begin, end = distances(path.position[0]), distances(path.position[-1])
     threshold, finest_s = margin, np.inf
     if not growth and (inside := begin < margin).any():
         reach, threshold = np.where(inside[:, None], 0.0, reach), np.where(inside, begin - ROUNDING_M, margin)
         finest_s = max(ESCAPE_STEP_S, 2.0 * duration_s / max(most, 1))
-    smooth = np.zeros(len(margin), dtype=bool) if smooth is None else smooth
     law = _Law(reach=reach, threshold=threshold, smooth=smooth, growth=growth, finest_s=finest_s)
-    worst = _Worst(margin)
+    worst = _Worst(margin, count)
     if not (worst.take(begin, law.needed(0.0)) and worst.take(end, law.needed(duration_s))):
         return worst.answer(False)
     spans = [(path, 0, last, begin, end)]
@@ -149,6 +155,10 @@ def check_separation(
         if not worst.take(middle, law.needed(way.time_s[k])):
             return worst.answer(False)
         spans += [(way, k, j, middle, end), (way, i, k, begin, middle)]
+
+
+def _both(distances: Callable[[Array], Array], away: Array) -> Callable[[Array], Array]:
+    return lambda q: np.concatenate((distances(q), distances(q + away)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -183,8 +193,8 @@ class _Law:
 class _Worst:
     """Keeps the constraint with the least room among everything looked at."""
 
-    def __init__(self, margin: Array) -> None:
-        self._margin = margin
+    def __init__(self, margin: Array, count: int) -> None:
+        self._margin, self._count = margin, count
         self._constraint, self._room = 0, np.inf
         self.queries = 0
 
@@ -200,4 +210,5 @@ class _Worst:
 
     def answer(self, kept: bool) -> Separation:
         """Returns the answer."""
-        return Separation(kept=kept, constraint=self._constraint, room=self._room, queries=self.queries)
+        constraint = self._constraint % self._count
+        return Separation(kept=kept, constraint=constraint, room=self._room, queries=self.queries)
