@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class TimingName(str, Enum):
     """How inference is timed; the values of `tendon.evaluation.episode.Timing`."""
 
+    AUTO = "auto"
     TRAINED_PREFIX = "trained_prefix"
     INPAINTING = "inpainting"
     OVERLAP = "overlap"
@@ -40,7 +41,7 @@ SeedsOption = Annotated[
     ),
 ]
 TimingOption = Annotated[
-    TimingName | None, typer.Option(help="Of inference; by default the suite file's, or trained_prefix.")
+    TimingName | None, typer.Option(help="Of inference; by default the suite file's, or as in the graph.")
 ]
 DelayOption = Annotated[
     float | None, typer.Option(help="Inference delay in simulated time; by default the suite's, 0 for most.")
@@ -118,7 +119,7 @@ class Trials:
         together = self.scenes[-1] - self.scenes[0] + 1 == len(self.scenes)
         scenes = f"{self.scenes[0]}:{self.scenes[-1] + 1}" if together else f"{len(self.scenes)} scenes"
         where = f"{self.robot}, {self.suite} {scenes} in {SIMULATORS[self.simulator]}"
-        how = f"{self.timing.value}, delay {self.delay_ms:g} ms"
+        how = f"timing {self.timing.value}, delay {self.delay_ms:g} ms"
         harder = "".join(f", {name} {strength:g}" for name, strength in self.perturbations)
         harder += ", each with perturbations of its own" if any(self.cases.values()) else ""
         return f"{where}, {how}" + (", instruction blanked" if self.blank else "") + harder

@@ -15,12 +15,14 @@ HOLD_CHECKS = 3
 class Timing(Enum):
     """How inference and execution share time.
 
-    - TRAINED_PREFIX, INPAINTING, OVERLAP: inference runs while the robot moves; the chunk continues the running plan
-      in that way, see `tendon.policies.spec.manifest.Continuation`.
+    - AUTO: inference runs while the robot moves, and the chunk continues the running plan in the best way that the
+      policy has, as in the graph.
+    - TRAINED_PREFIX, INPAINTING, OVERLAP: the same in that way, see `tendon.policies.spec.manifest.Continuation`.
     - OVERWRITE: the same without a prefix: the new chunk replaces the old one where it stands.
     - SYNCHRONOUS: the robot runs part of a chunk, comes to rest, and waits for the next inference.
     """
 
+    AUTO = "auto"
     TRAINED_PREFIX = "trained_prefix"
     INPAINTING = "inpainting"
     OVERLAP = "overlap"
@@ -56,7 +58,7 @@ class Setting:
         switch: another task is asked for on the way; `limit_s` and success are that task's then.
     """
 
-    timing: Timing = Timing.TRAINED_PREFIX
+    timing: Timing = Timing.AUTO
     delay_ns: int = 0
     pace: Pace | None = None
     limit_s: float | None = None

@@ -52,7 +52,7 @@ def evaluate(
     suite: str | Suite = "auto",
     robot: str = "panda",
     simulator: str = "auto",
-    timing: str = "trained_prefix",
+    timing: str = "auto",
     delay_s: float | None = None,
     blank: bool = False,
     workers: int = 1,

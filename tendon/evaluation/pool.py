@@ -118,8 +118,8 @@ def _load(bundle: Path | str, profile: RobotProfile, timing: Timing, suite: Suit
     """Returns the policy of a bundle, which continues a plan as the timing says, or the expert."""
     if bundle == EXPERT:
         return ExpertPolicy(suite, profile, lambda: (world.scene, world.state()))
-    continued = timing not in (Timing.OVERWRITE, Timing.SYNCHRONOUS)
-    continuation = Continuation(timing.value) if continued else None
+    named = timing not in (Timing.AUTO, Timing.OVERWRITE, Timing.SYNCHRONOUS)
+    continuation = Continuation(timing.value) if named else None
     return BundlePolicy(load_bundle(Path(bundle)), profile, threads=1, continuation=continuation)
 
 

@@ -53,7 +53,7 @@ class SuiteFile:
     """
 
     suite: Text
-    timing: Annotated[str, OneOf(tuple(each.value for each in Timing))] = Timing.TRAINED_PREFIX.value
+    timing: Annotated[str, OneOf(tuple(each.value for each in Timing))] = Timing.AUTO.value
     episodes: str = ""
     cases: tuple[Case, ...] = ()
     perturbations: Mapping[str, float] = field(default_factory=dict)

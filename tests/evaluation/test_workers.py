@@ -51,6 +51,13 @@ def found(runs: Iterator[tuple[Job, Episode]]) -> dict[int, Episode]:
     return {job.seed: episode for job, episode in runs}
 
 
+def test_by_default_a_policy_continues_its_plan_in_the_best_way_that_it_has(noisy: Path) -> None:
+    """One with a denoiser has no rows that it was trained to continue: it was refused."""
+    named, usual = (Setting(timing=timing, limit_s=1.0) for timing in (Timing.INPAINTING, Timing.AUTO))
+    first, second = (next(run_jobs([replace(jobs(noisy)[0], setting=each)], 1))[1] for each in (named, usual))
+    assert first == second and not second.stop
+
+
 def test_a_seed_has_one_outcome_however_many_workers_there_are_and_whatever_ran_before(noisy: Path) -> None:
     alone = found(run_jobs(jobs(noisy), 1))
     assert len({episode.rms_jerk for episode in alone.values()}) == len(SEEDS)
