@@ -66,16 +66,17 @@ def replay(events: Iterable[dict[str, Any]], profile: RobotProfile, safety_filte
     for event in events:
         if event["kind"] != "input":
             continue
-        if event["reset"] is not None:
-            safety_filter.reset(np.array(event["reset"]))
+        reset = _vector(event["reset"], profile)
+        if reset is not None:
+            safety_filter.reset(reset)
             laws.start(safety_filter.position)
             started = True
         if not started:
             continue  # the log begins within a motion
         for due_ns, target, velocity, speed, *away in event["steps"]:
             safety_filter.speed = speed
-            safety_filter.away = _array(away[0]) if away else None  # a log of before it counted has none
-            verdict = safety_filter.step(_array(target), _array(velocity))
+            safety_filter.away = _vector(away[0], profile) if away else None  # a log of before it counted has none
+            verdict = safety_filter.step(_vector(target, profile), _vector(velocity, profile))
             steps += 1
             laws.step(due_ns, verdict.position, verdict.velocity)
             known = sent.get(due_ns)
@@ -91,8 +92,17 @@ def replay(events: Iterable[dict[str, Any]], profile: RobotProfile, safety_filte
     return ReplayResult(steps=steps, compared=compared, difference=worst, where=where, broken=tuple(laws.broken))
 
 
-def _array(values: list[float] | None) -> Array | None:
-    return None if values is None else np.array(values, dtype=np.float64)
+def _vector(values: list[float] | None, profile: RobotProfile) -> Array | None:
+    """Returns (n,) what an event says of each joint."""
+    if values is None:
+        return None
+    vector = np.array(values, dtype=np.float64)
+    if vector.shape != (len(profile.joints),):
+        raise MismatchError(
+            f"log has a filter input of shape {vector.shape}, profile {profile.name} has {len(profile.joints)} joints: "
+            "replay it with the robot that it was written on"
+        )
+    return vector
 
 
 def _sent_points(events: Iterable[dict[str, Any]], profile: RobotProfile) -> dict[int, tuple[Array, Array]]:

@@ -262,3 +262,13 @@ def test_a_replay_names_what_differs() -> None:
 def test_commands_of_another_robot_are_refused() -> None:
     with pytest.raises(MismatchError, match="other_controller"):
         replay([{"kind": "command", "controller": "other_controller", "points": []}], PROFILE, SafetyFilter(PROFILE))
+
+
+@pytest.mark.parametrize("where", ["reset", "target", "velocity", "away"])
+def test_inputs_of_another_robot_are_refused(where: str) -> None:
+    home = PROFILE.vector("home").tolist()
+    given = {"reset": home, "target": home, "velocity": None, "away": None, where: home[:-1]}
+    step = [10**12, given["target"], given["velocity"], 1.0, given["away"]]
+    event = {"kind": "input", "stamp": 10**12, "reset": given["reset"], "steps": [step]}
+    with pytest.raises(MismatchError, match=r"shape \(7,\), profile panda has 8 joints"):
+        replay([event], PROFILE, SafetyFilter(PROFILE))
