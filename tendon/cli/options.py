@@ -65,7 +65,7 @@ BundleArgument = Annotated[
 RobotArgument = Annotated[
     str,
     typer.Argument(
-        metavar="ROBOT", help="Folder in robots/, or path of a profile.yaml.", autocompletion=complete_robot
+        metavar="ROBOT", help="Name of a robot, its folder, or its profile.yaml.", autocompletion=complete_robot
     ),
 ]
 RobotOption = Annotated[

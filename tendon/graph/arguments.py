@@ -38,7 +38,7 @@ class Argument:
 
 
 ARGUMENTS = (
-    Argument(name="robot", default="panda", description="folder in robots/, or path of a profile.yaml"),
+    Argument(name="robot", default="panda", description="name of a robot, its folder, or its profile.yaml"),
     Argument(
         name="backend",
         default="sim",

@@ -317,31 +317,28 @@ def profile_file(robot: str | Path) -> Path:
     """Returns the file of a robot profile.
 
     Args:
-        robot: the name of a folder in `robots/`, or a path to a `profile.yaml`.
+        robot: the name of a robot that comes with Tendon, or else of one in the working folder's `robots/`, as
+            `tendon robot new` writes it; a folder that holds a `profile.yaml`, or such a file.
 
     Raises:
         ConfigError: there is no such profile.
     """
-    path = Path(robot)
-    if path.suffix not in (".yaml", ".yml"):
-        path = share_folder() / "robots" / str(robot) / "profile.yaml"
-    if not path.is_file():
-        for here in (
-            Path(robot, "profile.yaml"),
-            Path("robots", robot, "profile.yaml"),
-        ):  # as `tendon robot new` writes
-            if here.is_file():
-                raise ConfigError(f"no robot profile at {path}; did you mean {here}?")
-        known = tuple(sorted(p.parent.name for p in (share_folder() / "robots").glob("*/profile.yaml")))
-        raise ConfigError(f"no robot profile at {path}{closest(str(robot), known)}")
-    return path
+    if Path(robot).suffix in (".yaml", ".yml"):
+        places = [Path(robot)]
+    else:
+        places = [Path(folder, robot, "profile.yaml") for folder in (share_folder() / "robots", "robots", "")]
+    for place in places:
+        if place.is_file():
+            return place
+    known = tuple(sorted(p.parent.name for p in (share_folder() / "robots").glob("*/profile.yaml")))
+    raise ConfigError(f"no robot profile at {places[0]}{closest(str(robot), known)}")
 
 
 def load_profile(robot: str | Path, *, without_collisions: bool = False) -> RobotProfile:
     """Loads a robot profile. `tendon.load_robot` is this function.
 
     Args:
-        robot: the name of a folder in `robots/`, or a path to a `profile.yaml`.
+        robot: its name, its folder or its `profile.yaml`, see `profile_file`.
         without_collisions: leaves its collision model out, which may not be made yet.
 
     Raises:

@@ -9,7 +9,7 @@ import yaml
 
 from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
-from tendon.robots.profile import RobotProfile, load_profile
+from tendon.robots.profile import RobotProfile, load_profile, profile_file
 
 # libfranka 0.9.2 and franka_description, joints 1 to 7, then our own limits for the finger.
 LOWER = [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973, 0.0]
@@ -67,6 +67,19 @@ class TestPanda:
         assert (load_profile("panda").camera("scene").width, load_profile("panda").camera("wrist").width) == (128, 96)
 
 
+@pytest.mark.parametrize("said", ["mine", "robots/mine", "robots/mine/profile.yaml"])
+def test_a_robot_of_the_working_folder_is_found_by_its_name(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tendon robot new mine` leaves it there. One that comes with Tendon keeps its name."""
+    for name in ("mine", "panda"):
+        (tmp_path / "robots" / name).mkdir(parents=True)
+        (tmp_path / "robots" / name / "profile.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    assert profile_file(said) == Path("robots/mine/profile.yaml")
+    assert profile_file("panda").is_absolute() and profile_file("robots/panda").stat().st_size == 0
+
+
 class TestMistakes:
     """Every one is a ConfigError whose message holds the name, and what was meant."""
 
@@ -76,17 +89,6 @@ class TestMistakes:
     def test_an_unknown_robot_names_the_closest(self) -> None:
         with pytest.raises(ConfigError, match=r"no robot profile at .*pnda.*did you mean panda\?"):
             load_profile("pnda")
-
-    @pytest.mark.parametrize("said", ["mine", "robots/mine"])
-    def test_a_robot_of_the_working_folder_is_named_by_its_file(
-        self, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """`tendon robot new mine` leaves it there, and its name alone is one of those that come with Tendon."""
-        (tmp_path / "robots" / "mine").mkdir(parents=True)
-        (tmp_path / "robots" / "mine" / "profile.yaml").touch()
-        monkeypatch.chdir(tmp_path)
-        with pytest.raises(ConfigError, match=r"did you mean robots/mine/profile\.yaml\?"):
-            load_profile(said)
 
     def test_an_unknown_key_names_the_closest(self, values: dict[str, Any], tmp_path: Path) -> None:
         values["tool_fram"] = values.pop("tool_frame")

@@ -5,7 +5,7 @@ home, how much of the workspace is reached. What is listed as unknown has to be 
 
 Examples:
   tendon robot check panda
-  tendon robot check robots/my_arm/profile.yaml
+  tendon robot check my_arm
 """
 
 from __future__ import annotations

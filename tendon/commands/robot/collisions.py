@@ -24,7 +24,7 @@ def command(
     robot: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ROBOT]", help="Folder in robots/, or path of a profile.yaml.", autocompletion=complete_robot
+            metavar="[ROBOT]", help="Name of a robot, its folder, or its profile.yaml.", autocompletion=complete_robot
         ),
     ] = None,
     urdf: Annotated[

@@ -6,7 +6,7 @@ looked at, and not armed until the list is empty. An SRDF adds groups, a home an
 Examples:
   tendon robot new my_arm --urdf my_arm.urdf
   tendon robot new my_arm --urdf my_arm.urdf --srdf my_arm.srdf --package-dir src --to robots/my_arm
-  tendon robot check robots/my_arm/profile.yaml
+  tendon robot check my_arm
 """
 
 from __future__ import annotations
