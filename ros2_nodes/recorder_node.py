@@ -22,8 +22,8 @@ from std_srvs.srv import Trigger
 
 from tendon.core.errors import ConfigError, InvalidDataError, StoppedError
 from tendon.core.node_status import Level, NodeStatus, RecorderStatus
-from tendon.data.recording.compressed import Jpeg
 from tendon.data.recording.episode import EpisodeBegin, Outcome
+from tendon.data.recording.pictures import transform_of
 from tendon.data.recording.session import RecordingSession, Settings
 from tendon.data.recording.writer import Sample
 from tendon.graph import topics
@@ -54,9 +54,9 @@ class RecorderNode(NodeShell):
     def __init__(self) -> None:
         super().__init__(RECORDER_NODE, batched=True)
         folder = Path(self.setting("recordings", "outputs/recordings")).expanduser()
-        jpeg = self.setting("images", "raw") == "jpeg"
+        transform = transform_of(self.setting("images", "raw"))
         try:
-            self._session = RecordingSession(Settings(folder=folder, transform=Jpeg() if jpeg else None))
+            self._session = RecordingSession(Settings(folder=folder, transform=transform))
         except OSError as error:
             raise ConfigError(f"recordings:={folder} cannot be written: {error.strerror}; choose another") from error
         self._kept = 0

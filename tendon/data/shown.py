@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from tendon.core.types import Array
 from tendon.data.lerobot.reader import LeRobotDataset
-from tendon.data.reading.observations import camera_topics, frame_of, require_begin
+from tendon.data.reading.frames import Frames
+from tendon.data.reading.observations import camera_topics, require_begin
 from tendon.data.reading.recording import McapRecording, decode
 from tendon.data.recording.writer import Sample
 from tendon.observation.joints import joint_sample
@@ -48,10 +49,11 @@ def show_recording(recording: McapRecording, scene: Scene, other: Callable[[Samp
     cameras, sources = camera_topics(recording), {topic: name for name, topic in roles.chunks.items()}
     states = [topic for topic in recording.topics if other is not None and topic.endswith("/safety/state")]
     wanted = [topic for topic in (roles.joint_states, *cameras, *sources, *states) if topic in recording.topics]
-    due_ns = count = 0
+    reader, due_ns, count = Frames(), 0, 0
     for sample in recording.samples(wanted):
         if sample.topic in cameras:
-            frame = frame_of(sample)
+            if (frame := reader.read(sample)) is None:
+                continue
             scene.image(frame.stamp_ns, cameras[sample.topic], frame.pixels)
         elif sample.topic in sources:
             message: Any = decode(sample)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
+from tendon.data.recording.pictures import SUFFIXES
 from tendon.graph.params_file import ALL, read_params_file
 from tendon.policies.engines.engine import BEST, ENGINES
 
@@ -145,8 +146,8 @@ ARGUMENTS = (
     Argument(
         name="images",
         default="raw",
-        description="how cameras are recorded: raw, bit for bit what the policy saw, or jpeg, a tenth of it",
-        choices=("raw", "jpeg"),
+        description="how cameras are recorded: raw, bit for bit what the policy saw, jpeg, or h264, the smallest",
+        choices=tuple(SUFFIXES),
     ),
     Argument(name="operator", default="", description="who records, for the episode's metadata"),
     Argument(name="gui", default="false", description="open PyBullet's window", choices=BOOLEAN),

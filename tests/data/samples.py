@@ -33,9 +33,11 @@ def text(number: int, topic: str = "/text") -> Sample:
     )
 
 
-def write(path: Path, samples: list[Sample], chunk_bytes: int = 1000, compression: str = "lz4") -> Path:
+def write(
+    path: Path, samples: list[Sample], chunk_bytes: int = 1000, compression: str = "lz4", begin: EpisodeBegin = BEGIN
+) -> Path:
     """Writes a whole recording of small chunks."""
-    writer = EpisodeWriter(path, BEGIN, Durability(chunk_bytes=chunk_bytes, chunk_s=1e9), compression)
+    writer = EpisodeWriter(path, begin, Durability(chunk_bytes=chunk_bytes, chunk_s=1e9), compression)
     for sample in samples:
         writer.write(sample)
     return writer.finish(EpisodeEnd())

@@ -10,16 +10,16 @@ from typing import Any
 from tendon.core.errors import InvalidDataError
 from tendon.core.stamps import nanoseconds_of
 from tendon.core.types import Image, Observation
+from tendon.data.reading.frames import Frames
 from tendon.data.reading.recording import McapRecording, decode
 from tendon.data.reading.tasks import Tasks
-from tendon.data.recording.compressed import COMPRESSED, SUFFIX, read_compressed
 from tendon.data.recording.episode import EpisodeBegin
-from tendon.data.recording.writer import Sample
+from tendon.data.recording.pictures import SUFFIXES
 from tendon.observation.assembly import JointSample, Sources, assemble, digest, exposed
 from tendon.observation.feed import ObservationFeed
 from tendon.observation.given import Given, read_words
 from tendon.observation.joints import joint_sample
-from tendon.observation.messages import image, stamp_ns
+from tendon.observation.messages import stamp_ns
 from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 
@@ -47,16 +47,6 @@ class Rebuilt:
         return self.observation is not None and digest(self.observation) == self.given.digest
 
 
-def frame_of(sample: Sample) -> Image:
-    """Returns the frame in a message of a camera, raw or compressed.
-
-    Raises:
-        InvalidDataError: it cannot be read.
-    """
-    message = decode(sample)
-    return read_compressed(message) if sample.kind == COMPRESSED else image(message)
-
-
 def require_begin(recording: McapRecording) -> EpisodeBegin:
     """Returns what a recording says of its begin.
 
@@ -69,12 +59,12 @@ def require_begin(recording: McapRecording) -> EpisodeBegin:
 
 
 def camera_topics(recording: McapRecording) -> dict[str, str]:
-    """Returns topic to camera of those that were recorded, raw or compressed."""
+    """Returns topic to camera of those that were recorded, whichever way."""
     cameras = require_begin(recording).roles.cameras
     return {
         topic + suffix: name
         for name, topic in cameras.items()
-        for suffix in ("", SUFFIX)
+        for suffix in SUFFIXES.values()
         if topic + suffix in recording.topics and recording.topics[topic + suffix].count
     }
 
@@ -92,6 +82,7 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
     given_topic = roles.others.get("given", "")
     frames: dict[str, deque[Image]] = {name: deque(maxlen=FRAMES) for name in cameras.values()}
     states: deque[JointSample] = deque(maxlen=STATES)
+    reader = Frames()
     first: dict[str, int] = {}
     tasks = Tasks(recording, require_begin(recording))
     pending: deque[tuple[int, Given, tuple[str, ...]]] = deque()
@@ -99,9 +90,10 @@ def rebuilt(recording: McapRecording, profile: RobotProfile) -> Iterator[Rebuilt
     for count, sample in enumerate(recording.samples([topic for topic in wanted if topic in recording.topics])):
         if sample.topic in cameras:
             camera = cameras[sample.topic]
-            frame = exposed(frame_of(sample), nanoseconds(late_s.get(camera, 0.0)))
-            first.setdefault(camera, frame.stamp_ns)
-            frames[camera].append(frame)
+            if (read := reader.read(sample)) is not None:
+                frame = exposed(read, nanoseconds(late_s.get(camera, 0.0)))
+                first.setdefault(camera, frame.stamp_ns)
+                frames[camera].append(frame)
         elif sample.topic == joints:
             state = joint_sample(profile.joint_names, decode(sample))
             first.setdefault("", state.stamp_ns)
@@ -192,11 +184,12 @@ def observations(recording: McapRecording, profile: RobotProfile) -> Iterator[Se
             f"{recording.path} has no frames of camera {', '.join(missing)}, which {begin.robot} has: record it again "
             "with all cameras, or take the camera out of the profile"
         )
+    reader = Frames()
     feed, tasks = ObservationFeed(profile, tuple(roles.cameras), simulated=True), Tasks(recording, begin)
     for sample in recording.samples([*cameras, roles.joint_states]):
         if sample.topic in cameras:
-            frame = frame_of(sample)
-            feed.add_frame(cameras[sample.topic], frame, frame.stamp_ns)
+            if (frame := reader.read(sample)) is not None:
+                feed.add_frame(cameras[sample.topic], frame, frame.stamp_ns)
         else:
             message = decode(sample)
             feed.add_joints(message, stamp_ns(message))

@@ -89,7 +89,7 @@ class McapRecording:
             return
         try:
             with self.path.open("rb") as file:
-                for schema, channel, message in make_reader(file).iter_messages(topics, log_time_order=True):
+                for schema, channel, message in make_reader(file, validate_crcs=True).iter_messages(topics):
                     yield Sample(
                         topic=channel.topic,
                         kind="" if schema is None else schema.name,

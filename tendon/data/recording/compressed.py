@@ -10,13 +10,12 @@ import numpy as np
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Image
+from tendon.data.recording.pictures import RAW, SUFFIXES
 from tendon.data.recording.schemas import typestore
 from tendon.data.recording.writer import Sample
 from tendon.observation.messages import image, stamp_ns
 
-RAW, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
-SUFFIX = "/compressed"
-"""As ROS's image_transport calls it, in place of `image_raw`'s own name."""
+COMPRESSED = "sensor_msgs/msg/CompressedImage"
 QUALITY = 95
 
 
@@ -39,7 +38,7 @@ class Jpeg:
         )
         return replace(
             sample,
-            topic=sample.topic + SUFFIX,
+            topic=sample.topic + SUFFIXES["jpeg"],
             kind=COMPRESSED,
             data=bytes(store.serialize_cdr(compressed, COMPRESSED)),
         )

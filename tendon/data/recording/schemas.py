@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from functools import cache
 
-from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from tendon.core.errors import InvalidDataError
 
+VIDEO = "foxglove_msgs/msg/CompressedVideo"
+_VIDEO_FIELDS = """# One picture of a video
+builtin_interfaces/Time timestamp  # of the exposure
+string frame_id                    # of the camera
+uint8[] data                       # what decodes to this picture alone, given those before it
+string format                      # h264: Annex B, with SPS and PPS in each key frame, without B-frames
+"""
+
 
 @cache
 def typestore() -> Typestore:
-    """Returns what knows the messages of ROS 2 Jazzy."""
-    return get_typestore(Stores.ROS2_JAZZY)
+    """Returns what knows the messages of ROS 2 Jazzy, and videos."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    store.register(get_types_from_msg(_VIDEO_FIELDS, VIDEO))
+    return store
 
 
 @cache

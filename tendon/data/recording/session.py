@@ -14,7 +14,7 @@ from tendon.data.recording.episode import EpisodeBegin, EpisodeEnd, Outcome
 from tendon.data.recording.recover import recover_folder
 from tendon.data.recording.schemas import typestore
 from tendon.data.recording.thread import QUEUE_BYTES, Progress, WriterThread
-from tendon.data.recording.writer import Durability, EpisodeWriter, Sample
+from tendon.data.recording.writer import Durability, EpisodeWriter, Sample, Transform
 
 _NAME = re.compile(r"episode-(\d{6})\.mcap(\.part)?")
 
@@ -28,14 +28,14 @@ class Settings:
         compression: of the chunks: none, lz4 or zstd.
         queue_bytes: how much may wait for the disk.
         durability: what a crash may cost.
-        transform: what each message is made into before it is written, in the thread of the disk.
+        transform: makes, for each episode, what changes each message before it is written, in the thread of the disk.
     """
 
     folder: Path
     compression: str = "lz4"
     queue_bytes: int = QUEUE_BYTES
     durability: Durability = field(default_factory=Durability)
-    transform: Callable[[Sample], Sample] | None = None
+    transform: Callable[[], Transform] | None = None
 
 
 class RecordingSession:
@@ -162,7 +162,9 @@ class RecordingSession:
                 None,
                 (
                     progress.problem,
-                    f"the disk is too slow: {dropped.total()} messages were dropped" if dropped else "",
+                    f"the disk or the encoding of pictures is too slow: {dropped.total()} messages were dropped"
+                    if dropped
+                    else "",
                     f"{self.lost} messages were lost on the way here" if self._lost else "",
                 ),
             )

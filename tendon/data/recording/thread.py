@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tendon.core.errors import InvalidDataError
 from tendon.data.recording.episode import EpisodeEnd
-from tendon.data.recording.writer import EpisodeWriter, Sample
+from tendon.data.recording.writer import EpisodeWriter, Sample, Transform
 
 QUEUE_BYTES = 256 << 20
 """Three seconds of three raw cameras 640x480 at 30 Hz."""
@@ -65,11 +65,12 @@ class WriterThread:
 
     Args:
         queue_bytes: how much may wait.
-        transform: what each message is made into before it is written.
+        transform: makes, for each episode, what changes each message before it is written.
     """
 
-    def __init__(self, queue_bytes: int = QUEUE_BYTES, transform: Callable[[Sample], Sample] | None = None) -> None:
-        self._most, self._transform = queue_bytes, transform
+    def __init__(self, queue_bytes: int = QUEUE_BYTES, transform: Callable[[], Transform] | None = None) -> None:
+        self._most, self._begin_transform = queue_bytes, transform
+        self._transform: Transform | None = None
         self._changed = threading.Condition()
         self._queue: deque[_Put | _Begin | _End] = deque()
         self._bytes = 0
@@ -105,7 +106,8 @@ class WriterThread:
         """Ends the episode; `None` discards it. What was dropped is added to what it says."""
         with self._changed:
             if end is not None and self._dropped:
-                problem = "; ".join(filter(None, (end.problem, "the disk was too slow: messages were dropped")))
+                slow = "the disk or the encoding of pictures was too slow: messages were dropped"
+                problem = "; ".join(filter(None, (end.problem, slow)))
                 end = replace(end, dropped=dict(self._dropped), problem=problem)
             self._queue.append(_End(end))
             self._changed.notify()
@@ -149,6 +151,7 @@ class WriterThread:
             elif isinstance(each, _Begin):
                 self._note(Progress(finished=self._progress.finished))
                 self._writer = each.open()
+                self._transform = None if self._begin_transform is None else self._begin_transform()
             else:
                 self._finish(each.end)
         except OSError as error:
@@ -163,7 +166,7 @@ class WriterThread:
         sample = Sample(topic=topic, kind=kind, log_ns=log_ns, publish_ns=publish_ns, number=number, data=data)
         try:
             writer.write(sample if self._transform is None else self._transform(sample))
-        except InvalidDataError as error:  # of a type that is not known: the others are written on
+        except InvalidDataError as error:  # a type that is not known, an encoder that fails: the others are written
             self._note(replace(self._progress, problem=str(error)))
 
     def _tend(self) -> None:

@@ -12,6 +12,7 @@ import fcntl
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -62,6 +63,10 @@ class Sample:
     publish_ns: int
     number: int
     data: bytes
+
+
+Transform = Callable[[Sample], Sample]
+"""Makes a message into what is recorded of it; raises InvalidDataError where that cannot be."""
 
 
 class EpisodeWriter:

@@ -110,3 +110,29 @@ def test_a_killed_recorder_leaves_its_episode_and_the_robot_alone(episode: Path)
     assert [end and end.outcome for end in ends] == [Outcome.INCOMPLETE, Outcome.UNKNOWN]
     recording = McapRecording(episode.with_name("episode-000001.mcap"))
     assert recording.seconds > 1.0 and all(each.same for each in rebuilt(recording, PROFILE))
+
+
+def test_a_video_has_each_frame_that_the_policy_was_given(tmp_path: Path) -> None:
+    """Recorded as H.264 beside the policy, whose word of each observation names the exposures."""
+    bundle = write_tiny_bundle(tmp_path / "tiny")
+    graph = RunningGraph(
+        tmp_path / "log",
+        *(f"policy:={bundle}", "instruction:=left", "record:=true", f"recordings:={tmp_path / 'files'}"),
+        "images:=h264",
+    )
+    try:
+        graph.ready()
+        graph.arm()
+        graph.pause(2.0)
+        assert "success" in graph.operator.trigger(topics.RECORD_SUCCESS)
+    finally:
+        graph.end()
+    path = tmp_path / "files" / "episode-000000.mcap"
+    recording = McapRecording(path)
+    assert recording.end is not None and not recording.end.bad, recording.end
+    assert recording.topics["/camera/scene/image_raw/foxglove"].kind == "foxglove_msgs/msg/CompressedVideo"
+    assert "/camera/scene/image_raw" not in recording.topics
+    found = list(rebuilt(recording, PROFILE))
+    assert len(found) > 5 and all(each.observation is not None for each in found)
+    converted = convert(path, tmp_path / "set", Options())
+    assert converted.frames > 5 and not converted.gaps
