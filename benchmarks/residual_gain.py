@@ -30,7 +30,7 @@ from tendon.evaluation.episode import Setting
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
-from tendon.evaluation.residual_rollouts import Exploration, Task, Workers
+from tendon.evaluation.residual_rollouts import USUAL_DELAY_S, Exploration, Task, Workers
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.places import find_bundle
@@ -39,8 +39,6 @@ from tendon.robots.profile import load_profile
 
 BASE = "policy alone"
 CONTROLS = ("zeros", "random network", "random offsets")
-NOMINAL_DELAY_S = 0.05
-"""Of a suite that has none of its own."""
 
 Outcomes = Iterator[tuple[int, bool]]
 """Of scenes by seed: whether each was done."""
@@ -61,7 +59,7 @@ class Scenes:
 
     def corrected(self, residual: Path | None, seeds: list[int]) -> Outcomes:
         """Runs it with a residual."""
-        delay_s = load_suite(self.suite).difficulty.delay_s or NOMINAL_DELAY_S
+        delay_s = load_suite(self.suite).difficulty.delay_s or USUAL_DELAY_S
         setting = Setting(delay_ns=round(delay_s * 1e9))
         jobs = [
             Job(

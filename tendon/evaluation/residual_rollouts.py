@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.orphans import deaf_to_interrupts, end_with_parent
 from tendon.core.types import Array
+from tendon.evaluation.episode import Setting
 from tendon.evaluation.residual_env import FACTS, ResidualEnv
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
@@ -28,6 +29,8 @@ from tendon.sim.suite import World
 Rows = npt.NDArray[np.float32]
 HOLD_STEPS = 4
 """Steps for which an offset that is tried stays the same, on average: long enough to reach a thing and close on it."""
+USUAL_DELAY_S = 0.05
+"""Of inference, in a suite that has none of its own: about what the shipped policy takes in the graph."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +53,7 @@ class Task:
     """What episodes are made of: the world, and the base that is corrected in it.
 
     Attributes:
-        suites: episodes are of one after the other; the scene of a seed is of the same one each time.
+        suites: each has its share of episodes; the scene of a seed is of the same one each time.
     """
 
     bundle: Path
@@ -60,8 +63,11 @@ class Task:
     simulator: str = AUTO
 
     def suite_of(self, seed: int) -> str:
-        """Returns of which suite the scene of a training seed is."""
-        return self.suites[seed % len(self.suites)]
+        """Returns of which suite the scene of a training seed is.
+
+        It is drawn: families of tasks go round with the seed, so suites that did too would have half of them each.
+        """
+        return self.suites[int(np.random.default_rng([seed, 31]).integers(len(self.suites)))]
 
     def open(self, suite: str) -> ResidualEnv:
         """Returns the environment of a suite."""
@@ -70,7 +76,9 @@ class Task:
         def base(world: World) -> BundlePolicy:
             return BundlePolicy(load_bundle(self.bundle), profile, threads=1)
 
-        return ResidualEnv(load_suite(suite), profile, base, self.space, simulator=self.simulator)
+        found = load_suite(suite)
+        setting = Setting(delay_ns=round((found.difficulty.delay_s or USUAL_DELAY_S) * 1e9))
+        return ResidualEnv(found, profile, base, self.space, setting, self.simulator)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -29,7 +29,7 @@ def command(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run; a cut run goes on from there.")],
     suite: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Whose tasks are tried: tabletop_hard. Give it twice to try both in turn."),
+        typer.Option(metavar="NAME", help="Whose tasks are tried: tabletop_hard. Give it twice to try both."),
     ] = None,
     robot: RobotOption = "panda",
     simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
