@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -71,24 +72,26 @@ class Played:
         else:
             self._plan = None
         answer, way = plan
+        time_is_over = partial(self._time_is_over, number)
         self.given.append(Given(request=request, answer=answer, way=way))
         if way in IN_TIME:
             self._inbox.extend([lambda: (number, answer)] * (1 + (way == "twice")))
         elif way == "late":
-            self._inbox.extend([self._time_is_over, lambda: (number, answer)])
+            self._inbox.extend([time_is_over, lambda: (number, answer)])
         elif way == "given up":
-            self._inbox.extend([self._time_is_over, lambda: self._given_up(number, answer)])
+            self._inbox.extend([time_is_over, lambda: self._given_up(number, answer)])
         else:
-            self._inbox.extend([lambda: (number + 10**6, answer), self._time_is_over])
+            self._inbox.extend([lambda: (number + 10**6, answer), time_is_over])
             if way == "fails":
-                self._inbox.appendleft(self._fail)
+                self._inbox.appendleft(partial(self._fail, number))
         return number
 
     def _receive(self) -> tuple[int | None, Any]:
         return self._inbox.popleft()() if self._inbox else (None, None)
 
-    def _time_is_over(self) -> tuple[None, None]:
-        for pending in self.client._pending.values():
+    def _time_is_over(self, number: int) -> tuple[None, None]:
+        pending = self.client._pending.get(number)
+        if pending is not None:
             pending._until_s = 0.0
         return None, None
 
@@ -96,8 +99,8 @@ class Played:
         self.client._pending.pop(number, None)
         return number, answer
 
-    def _fail(self) -> tuple[None, None]:
-        self._time_is_over()
+    def _fail(self, number: int) -> tuple[None, None]:
+        self._time_is_over(number)
         raise RuntimeError("failed to take a response")  # as rclpy's RCLError
 
 
