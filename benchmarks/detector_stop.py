@@ -45,9 +45,13 @@ def run_episodes(bundle: Path, calibration: Calibration, wanted: range, workers:
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     known = {row["seed"] for row in rows}
     seeds = [seed for seed in wanted if seed not in known]
+    delays = {seed: int(1e6 * np.random.default_rng([seed, 41]).choice(DELAYS_MS)) for seed in seeds}
     jobs = [
         TraceJob(
-            bundle=bundle, robot="panda", seed=seed, delay_ns=int(1e6 * np.random.default_rng(seed).choice(DELAYS_MS))
+            bundle=bundle,
+            robot="panda",
+            seed=seed,
+            delay_ns=delays[seed],
         )
         for seed in seeds
     ]

@@ -29,7 +29,10 @@ done
   echo "cases:"
   for ((seed = 200004; seed < 200364; seed += 6)); do echo "  - {seed: $seed}"; echo "  - {seed: $((seed + 1))}"; done
 } > "$work/suite.yaml"
-for name in curated random set; do
-  [ -f "$work/$name.json" ] || tendon eval run "$work/bundle-$name" --suite "$work/suite.yaml" --out "$work/$name.json"
-done
-[ -f "$work/shipped.json" ] || tendon eval run bundles/tabletop --suite "$work/suite.yaml" --out "$work/shipped.json"
+evaluate() {  # NAME BUNDLE; one that was cut begins anew
+  [ ! -f "$work/$1.json" ] || return 0
+  tendon eval run "$2" --suite "$work/suite.yaml" --delay-ms 50 --out "$work/part.json"
+  mv "$work/part.json" "$work/$1.json"
+}
+for name in curated random set; do evaluate "$name" "$work/bundle-$name"; done
+evaluate shipped bundles/tabletop

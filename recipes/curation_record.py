@@ -138,10 +138,11 @@ def demonstrate(env: TabletopEnv, seed: int, kind: str) -> list[Frame] | None:
     return frames if kind == "jerky" else None
 
 
-def kinds(count: int) -> Iterator[str]:
-    """Yields what each of so many episodes is: good and bad ones in turn, each kind as often."""
+def kinds(count: int) -> Iterator[tuple[str, str]]:
+    """Yields kind and family of each of so many episodes: each kind as often, in both families."""
     for k in range(count):
-        yield "good" if k % 2 == 0 else BAD[k // 2 % len(BAD)]
+        kind = "good" if k % 2 == 0 else BAD[k // 2 % len(BAD)]
+        yield kind, FAMILIES[k // (2 * len(BAD)) % len(FAMILIES)]
 
 
 def main() -> None:
@@ -160,10 +161,9 @@ def main() -> None:
     seed = rows[-1]["seed"] + 1 if rows else FIRST_SEED
     with CountingBar("demonstrations", args.episodes) as bar, log.open("a") as file:
         bar.advance(len(rows), "")
-        for kind in list(kinds(args.episodes))[len(rows) :]:
+        for kind, family in list(kinds(args.episodes))[len(rows) :]:
             frames = None
             while frames is None:
-                family = FAMILIES[seed // 2 % 2]
                 env = TabletopEnv(family=family)
                 frames = demonstrate(env, seed, kind)
                 env.close()

@@ -64,9 +64,10 @@ done
   echo "cases:"
   for ((seed = 200003; seed < 200363; seed += 6)); do echo "  - {seed: $seed}"; done
 } > "$work/suite.yaml"
-evaluate() {  # NAME TIMING
-  [ -f "$work/$1.json" ] || tendon eval run "$work/$1" --robot "$robot" --suite "$work/suite.yaml" \
-    --timing "$2" --delay-ms 60 --out "$work/$1.json"
+evaluate() {  # NAME TIMING; one that was cut begins anew
+  [ ! -f "$work/$1.json" ] || return 0
+  tendon eval run "$work/$1" --robot "$robot" --suite "$work/suite.yaml" --timing "$2" --delay-ms 60 --out "$work/part.json"
+  mv "$work/part.json" "$work/$1.json"
 }
 evaluate act overlap
 for policy in diffusion diffusion-10 diffusion-5; do evaluate "$policy" inpainting; done

@@ -16,5 +16,5 @@ python benchmarks/residual_gain.py "$work/seed$seed" --folder "$work/gain" --bus
 python benchmarks/residual_gain.py "$work/seed$seed" --folder "$work/gain" --suite tabletop --controls --seeds 200000:200120 --busy
 
 # 3. What it showed goes into the residual, so that it acts in more than every tenth episode at first.
-tendon eval compare tabletop "tabletop+$work/seed$seed" --suite tabletop_hard --seeds 200300:200400 --out "$work/shown.json"
+tendon eval compare tabletop "tabletop+$work/seed$seed" --suite tabletop_hard --seeds 100300:100400 --out "$work/shown.json"
 tendon residual trust "$work/seed$seed" "$work/shown.json"

@@ -110,12 +110,12 @@ class _Denoising:
     def __init__(self, settings: Denoiser, rows: int, graph: Graph, seed: int) -> None:
         self._settings, self._graph = settings, graph
         self._shape = (settings.past_rows + rows, settings.components)
-        self._rng = np.random.default_rng(seed)
+        self.reseed(seed)
         self.context = tuple(name for name in graph.inputs if name not in ("x", "time"))
 
     def reseed(self, seed: int) -> None:
-        """Draws noise from another seed from here on."""
-        self._rng = np.random.default_rng(seed)
+        """Draws noise from another seed from here on; it shares no number with the scene of that seed."""
+        self._rng = np.random.default_rng([seed, 43])
 
     def sample(self, answer: Mapping[str, Any], given: Prefix | None) -> Array:
         """Returns (T, M) without rows in the past, under the context in the first graph's answer."""

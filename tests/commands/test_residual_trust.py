@@ -47,6 +47,11 @@ def test_a_comparison_of_something_else_is_refused(folder: Path) -> None:
         trust.command(folder, shown(folder, a="b" * 64))
 
 
+def test_a_comparison_that_ended_when_it_looked_good_is_refused(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="compare again without"):
+        trust.command(folder, shown(folder, until_shown=True))
+
+
 @pytest.mark.parametrize("episodes", [None, [{"a": {}}], 3])
 def test_what_is_no_comparison_is_said(folder: Path, episodes: object) -> None:
     with pytest.raises(ConfigError, match="is no result of `tendon eval compare --out`"):

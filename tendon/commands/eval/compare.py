@@ -120,7 +120,7 @@ def command(
     print("\n".join(found.verdict()))
     if out or report:
         said = {"a": one.digest, "b": other.digest, "robot": robot, "suite": asked.suite, "simulator": asked.simulator}
-        how = {"timing": asked.timing.value, "delay_ms": asked.delay_ms, "perturb": perturb}
+        how = {"timing": asked.timing.value, "delay_ms": asked.delay_ms, "perturb": perturb, "until_shown": until_shown}
         whole = {
             **said,
             **how,
