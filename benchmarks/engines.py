@@ -126,7 +126,7 @@ def recorded_inputs(policy: Policy) -> Sequence[Case]:
     if policy.source is None:
         from tendon.evaluation.recorded_inputs import record_inputs
 
-        episodes = record_inputs(policy.bundle, "panda", range(100_000, 100_004), CALIBRATION)
+        episodes = record_inputs(policy.bundle, "panda", range(100_000, 100_006), CALIBRATION)
         return [case for _, cases in episodes for case in cases]
     bundle, profile, recorder = load_bundle(policy.bundle), load_profile(policy.profile), Recorder()
     running = BundlePolicy(bundle, profile, Engine("cpu"), load=recorder.load)

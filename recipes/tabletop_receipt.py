@@ -25,8 +25,8 @@ from tendon.policies.training.recover import recover_run
 from tendon.robots.profile import load_profile
 from tendon.sim.viewpoints import labelled_viewpoints
 
-SCENES = range(100_000, 100_004)
-"""Validation scenes; reported ones are 200 000 and up."""
+SCENES = range(100_000, 100_006)
+"""Validation scenes, one of each family; reported ones are 200 000 and up."""
 EACH = 2
 """Inferences of an episode: its first, without a running plan, and its last."""
 SOURCE = "SmallVla (policies/training/model.py) with the weights that policy.onnx holds"
