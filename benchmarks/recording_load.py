@@ -31,6 +31,7 @@ from harness.pages import value_text
 from rigs.recording.beside import felt, moving_robot
 from rigs.recording.load import JOINTS, write_profile
 
+from tendon.data.recording.pictures import SUFFIXES
 from tendon.graph.domain import free_domain
 from tests.soak.conditions import NO_REALTIME
 from tests.soak.hours import Soak
@@ -106,7 +107,7 @@ def tendon(robot: Soak, seconds: float, folder: Path, images: str) -> Values:
     recording = McapRecording(path)
     assert recording.end is not None
     sent = {topic: np.sort(found[topic]) for file in stamps.values() for found in [np.load(file)] for topic in found}
-    ends = {topic: f"{topic}/compressed" if images == "jpeg" and topic != f"/{JOINTS}" else topic for topic in sent}
+    ends = {topic: topic if topic == f"/{JOINTS}" else topic + SUFFIXES[images] for topic in sent}
     kept: dict[str, list[int]] = {topic: [] for topic in ends.values()}
     for sample in recording.samples(list(kept)):
         kept[sample.topic].append(sample.publish_ns)
@@ -163,6 +164,7 @@ RECORDERS: dict[str, tuple[str, float, Callable[[Soak, float, Path], Values]]] =
     "nobody": ("nobody, no load", 60.0, nobody),
     "raw": ("Tendon, raw", 60.0, lambda robot, seconds, folder: tendon(robot, seconds, folder, "raw")),
     "jpeg": ("Tendon, JPEG", 600.0, lambda robot, seconds, folder: tendon(robot, seconds, folder, "jpeg")),
+    "h264": ("Tendon, H.264", 60.0, lambda robot, seconds, folder: tendon(robot, seconds, folder, "h264")),
     "files": ("LeRobot 0.4.4, PNG, then AV1", 30.0, lambda *given: lerobot(*given, "files")),
     "streaming": ("LeRobot 0.4.4, AV1 at once", 60.0, lambda *given: lerobot(*given, "streaming")),
 }
