@@ -105,7 +105,7 @@ def main() -> None:
         for way in SUFFIXES:
             with tempfile.TemporaryDirectory() as folder:
                 values = measure(recording, way, noise, Path(folder) / "again.mcap")
-            bench.add({"pictures": f"noise of {noise:g}" if noise else "as drawn", "images": way}, values)
+            bench.add({"noise": f"{noise:g}", "images": way}, values)
             print(noise, way, {key: value_text(value) for key, value in values.items()}, flush=True)
 
 
