@@ -213,15 +213,36 @@ def test_it_is_shown_and_checked(recorded: Path, capsys: pytest.CaptureFixture[s
     assert "0 of 0 observations come out, with pictures that were compressed" in capsys.readouterr().out
 
 
-def test_a_dataset_of_it_is_that_of_the_raw_recording_up_to_the_codec(tmp_path: Path) -> None:
-    raw, small = tmp_path / "raw.mcap", tmp_path / "small.mcap"
-    write_recording(LeRobotDataset(make_dataset(tmp_path / "set", episodes=1, frames=40)), 0, PROFILE, raw)
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seconds of a robot."""
+    folder = tmp_path_factory.mktemp("raw")
+    dataset = LeRobotDataset(make_dataset(folder / "set", episodes=1, frames=40))
+    write_recording(dataset, 0, PROFILE, folder / "raw.mcap")
+    return folder / "raw.mcap"
+
+
+def encode(raw: Path, path: Path, lost: range = range(0)) -> Path:
+    """The same with videos, but for some of each one's messages."""
     recording, transform = McapRecording(raw), H264()
     assert recording.begin is not None
-    writer = EpisodeWriter(small, recording.begin)
-    for sample in recording.samples():
-        writer.write(transform(sample))
-    writer.finish(EpisodeEnd())
+    writer = EpisodeWriter(path, recording.begin)
+    for sample in map(transform, recording.samples()):
+        if sample.kind != VIDEO or sample.number not in lost:
+            writer.write(sample)
+    return writer.finish(EpisodeEnd())
+
+
+def test_a_lost_message_is_a_gap_in_a_dataset(raw: Path, tmp_path: Path) -> None:
+    converted = convert(encode(raw, tmp_path / "a.mcap", range(8, 9)), tmp_path / "set", Options(codec="png"))
+    whole = convert(encode(raw, tmp_path / "b.mcap"), tmp_path / "whole", Options(codec="png"))
+    assert not whole.gaps and converted.gaps == 1 and 1 < whole.frames - converted.frames <= 20
+    stamps = [[frame.stamp_ns for frame in LeRobotDataset(tmp_path / name).frames(0)] for name in ("set", "whole")]
+    assert set(stamps[0]) < set(stamps[1])
+
+
+def test_a_dataset_of_it_is_that_of_the_raw_recording_up_to_the_codec(raw: Path, tmp_path: Path) -> None:
+    small = encode(raw, tmp_path / "small.mcap")
     assert not any(each.kind == RAW for each in McapRecording(small).topics.values())
     one, two = tmp_path / "one", tmp_path / "two"
     for path, root in ((raw, one), (small, two)):

@@ -85,6 +85,7 @@ class _Video:
             if frame.is_corrupt:
                 raise ValueError("parts of it cannot be read")
         except (av.FFmpegError, ValueError) as error:
+            self._decoder = None
             raise InvalidDataError(
                 f"{sample.topic}: message {sample.number} is no picture of H.264: {error}"
             ) from error
