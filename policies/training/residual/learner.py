@@ -56,7 +56,7 @@ class Settings:
     smoothing: float = 0.1
     delay: int = 2
     doubt: float = 1.0
-    small: float = 0.01
+    small: float = 0.05
 
 
 class Learner:
