@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,11 +28,8 @@ settings.load_profile("usual")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that keep running graphs the longest come first, so that no process is left with a long one in the end."""
-    graphs = Counter[Path]()
-    for item in items:
-        marker = item.get_closest_marker("graph")
-        graphs[item.path] += 0 if marker is None else marker.kwargs.get("weight", 1)
+    """Files with the most tests on running graphs come first, so that no process is left with a long one in the end."""
+    graphs = Counter(item.path for item in items if item.get_closest_marker("graph"))
     items.sort(key=lambda item: -graphs[item.path])
 
 

@@ -24,7 +24,7 @@ from tendon.graph import topics
 from tendon.robots.profile import load_profile
 from tests.ros2_nodes.running_graph import RunningGraph
 
-pytestmark = pytest.mark.graph(weight=20)  # three minutes in one test
+pytestmark = pytest.mark.graph
 SEED = 100_003
 FORGOTTEN_S = 3.0
 """By which the monitor may forget one who was killed later than the test does, on a busy machine."""
