@@ -46,15 +46,7 @@ def run_episodes(bundle: Path, calibration: Calibration, wanted: range, workers:
     known = {row["seed"] for row in rows}
     seeds = [seed for seed in wanted if seed not in known]
     delays = {seed: int(1e6 * np.random.default_rng([seed, 41]).choice(DELAYS_MS)) for seed in seeds}
-    jobs = [
-        TraceJob(
-            bundle=bundle,
-            robot="panda",
-            seed=seed,
-            delay_ns=delays[seed],
-        )
-        for seed in seeds
-    ]
+    jobs = [TraceJob(bundle=bundle, robot="panda", seed=seed, delay_ns=delays[seed]) for seed in seeds]
     with kept.open("a") as file, progress_bar() as bar:
         task = bar.add_task("episodes", total=len(jobs))
         for one in run_traces(jobs, workers):

@@ -20,6 +20,7 @@ from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import InvalidDataError
 from tendon.core.types import Array, freeze
 from tendon.evaluation.episode import Setting
+from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
 from tendon.evaluation.rollout import Rollout
 from tendon.evaluation.runner import Runner
@@ -29,7 +30,6 @@ from tendon.sim.backend import SimBackend
 from tendon.sim.simulators import AUTO
 from tendon.sim.suite import Scene, Suite, Telling, World
 
-TRAINING_SEEDS = 100_000
 FACTS = "facts"
 """Key of `info`: (F,) what only the simulator knows, and last the share of the time that is over."""
 
@@ -98,7 +98,7 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
             options: has no meaning here.
         """
         super().reset(seed=seed)
-        number = int(self.np_random.integers(TRAINING_SEEDS)) if seed is None else seed
+        number = int(self.np_random.integers(FIRST_SEED)) if seed is None else seed
         drawn: Scene = self._suite.scene(self._profile, number)
         scene = self._policy.begin(self._perturbation, drawn)
         self._backend.joint_zero = self._policy.joint_zero

@@ -21,10 +21,9 @@ from tendon.cli.progress import CountingBar
 from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import ConfigError
 from tendon.core.orphans import end_with_parent
+from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.suites import AUTO_SUITE, load_suite, suite_for
 from tendon.robots.profile import load_profile
-
-TRAINING_SEEDS = 100_000
 
 
 def command(
@@ -44,7 +43,7 @@ def command(
     from tendon.sim import require_sim
     from tendon.sim.demonstrations import SHARD_SEEDS
 
-    scenes = parse_seeds(seeds, 0, TRAINING_SEEDS)
+    scenes = parse_seeds(seeds, 0, FIRST_SEED)
     require_folder(out)
     require_sim()
     profile = load_profile(robot)  # what is wrong is one line here, not one a process

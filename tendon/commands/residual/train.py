@@ -51,7 +51,7 @@ def command(
         raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
     from tendon.control.residual.space import ResidualSpace
     from tendon.control.residual.tools import Tools
-    from tendon.evaluation.residual_env import TRAINING_SEEDS
+    from tendon.evaluation.evaluate import FIRST_SEED
     from tendon.evaluation.residual_rollouts import Task
     from tendon.evaluation.residual_training import Recipe, ResidualRun
     from tendon.evaluation.suites import load_suite
@@ -60,8 +60,8 @@ def command(
     from tendon.robots.profile import load_profile
     from tendon.sim.simulators import choose
 
-    if not 0 <= scenes < TRAINING_SEEDS:
-        raise ConfigError(f"--scenes is {scenes}, must be 0 to {TRAINING_SEEDS - 1}: others are to evaluate on")
+    if not 0 <= scenes < FIRST_SEED:
+        raise ConfigError(f"--scenes is {scenes}, must be 0 to {FIRST_SEED - 1}: others are to evaluate on")
     if not 0 < prefill <= steps:
         raise ConfigError(f"--prefill is {prefill}, must be 1 to --steps, which is {steps}")
     require_folder(out)
