@@ -104,6 +104,11 @@ class PolicyModel:
         return inputs
 
 
+def denoising_noise(seed: int) -> np.random.Generator:
+    """Returns what a policy of this seed draws its noise from; it shares no number with the scene of that seed."""
+    return np.random.default_rng([seed, 43])
+
+
 class _Denoising:
     """The denoiser of a bundle, loaded."""
 
@@ -114,8 +119,8 @@ class _Denoising:
         self.context = tuple(name for name in graph.inputs if name not in ("x", "time"))
 
     def reseed(self, seed: int) -> None:
-        """Draws noise from another seed from here on; it shares no number with the scene of that seed."""
-        self._rng = np.random.default_rng([seed, 43])
+        """Draws noise from another seed from here on."""
+        self._rng = denoising_noise(seed)
 
     def sample(self, answer: Mapping[str, Any], given: Prefix | None) -> Array:
         """Returns (T, M) without rows in the past, under the context in the first graph's answer."""

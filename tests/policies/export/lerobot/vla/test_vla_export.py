@@ -32,6 +32,7 @@ from tendon.policies.export.lerobot.statistics import identity
 from tendon.policies.export.networks.pi import export_pi
 from tendon.policies.export.networks.smolvla import ContextGraph, export_smolvla
 from tendon.policies.export.networks.vla import vla_cases
+from tendon.policies.inference.model import denoising_noise
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.inference.prompt import Prompt
 from tendon.policies.spec.manifest import CameraInput
@@ -157,7 +158,7 @@ def test_imported_it_makes_the_robot_do_what_lerobot_would(
         stamp_ns=1, joint_position=state, joint_velocity=np.zeros(STATE), images=images, instruction="pick the cube"
     )
     chunk = policy.infer(observed).actions[:, :ACTION]
-    noise = np.random.default_rng(0).standard_normal((1, ROWS, 32)).astype(np.float32)  # what the policy draws first
+    noise = denoising_noise(0).standard_normal((1, ROWS, 32)).astype(np.float32)  # what the policy draws first
     wanted = denormalised(made.graphs.source, made.lerobot(0, "pick the cube", noise)[0])
     lower, upper = (profile.vector(bound)[:ACTION] for bound in ("lower", "upper"))
     np.testing.assert_allclose(chunk, np.clip(wanted, lower, upper), atol=1e-4)
