@@ -146,7 +146,10 @@ def main() -> None:
     if "random offsets" in args.controls:
         ways["random offsets"] = ("offsets", partial(scenes.offset, space))
     for name, residual in trained.items():
-        ways[f"residual {Path(name).name}"] = (residual.manifest.graph[:12], partial(scenes.corrected, residual.folder))
+        ways[f"residual {Path(name).name}"] = (
+            residual.manifest.digest[:12],
+            partial(scenes.corrected, residual.folder),
+        )
 
     base: list[bool] = []
     for name, (key, run) in ways.items():

@@ -26,6 +26,7 @@ from tendon.policies.bundle.files import (
     read_text_file,
 )
 from tendon.policies.bundle.signature import Signer
+from tendon.policies.bundle.signer import read_signer
 from tendon.policies.spec.manifest import Manifest, manifest_mapping, parse_manifest
 
 _log = logging.getLogger(__name__)
@@ -94,28 +95,6 @@ def read_manifest(folder: Path) -> bytes:
     if not (folder / MANIFEST_FILE).exists() and not (folder / MANIFEST_FILE).is_symlink():
         raise ConfigError(f"no bundle at {folder}: it has no {MANIFEST_FILE}; `tendon policy export` makes one")
     return read_text_file(folder, MANIFEST_FILE)
-
-
-def read_signer(
-    folder: Path, raw: bytes, required: bool | None = None, trusted: Mapping[str, bytes] | None = None
-) -> Signer | None:
-    """Returns whose signature is over the bytes of `bundle.yaml`; see `load_bundle`."""
-    required = signature.signature_demanded() if required is None else required
-    keys = signature.trusted_keys() if trusted is None else trusted
-    path = folder / SIGNATURE_FILE
-    advice = "`tendon policy sign` signs one" if keys else f"put public keys into {signature.trusted_folder()}"
-    signer = None
-    if path.exists() or path.is_symlink():
-        try:
-            signer = signature.verify(raw, read_text_file(folder, SIGNATURE_FILE), keys)
-        except IntegrityError as error:
-            raise IntegrityError(f"bundle {folder}: {error}") from error
-        if not signer.trusted:
-            _log.warning("bundle %s is signed by %s, which is not trusted here", folder, signer.fingerprint)
-    if required and not (signer and signer.trusted):
-        found = f"its signer {signer.fingerprint} is not trusted here" if signer else "it is not signed"
-        raise IntegrityError(f"bundle {folder} is refused, for {found} and a trusted signature is required: {advice}")
-    return signer
 
 
 def parse(folder: Path, raw: bytes) -> Manifest:

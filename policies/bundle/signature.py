@@ -122,13 +122,14 @@ def sign(manifest: bytes, path: Path) -> bytes:
     return f"{_KIND} {public} {made}\n".encode()
 
 
-def verify(manifest: bytes, signature: bytes, trusted: Mapping[str, bytes]) -> Signer:
+def verify(manifest: bytes, signature: bytes, trusted: Mapping[str, bytes], name: str = "bundle.yaml") -> Signer:
     """Returns who signed a manifest. Nothing of the manifest is parsed.
 
     Args:
         manifest: the bytes of `bundle.yaml`.
         signature: the bytes of `bundle.sig`.
         trusted: raw public keys by name.
+        name: of the manifest, for errors.
 
     Raises:
         IntegrityError: it is no signature, or not of these bytes by the key it names.
@@ -139,18 +140,16 @@ def verify(manifest: bytes, signature: bytes, trusted: Mapping[str, bytes]) -> S
         if kind != _KIND or len(public) != 32 or len(made) != 64:
             raise ValueError(f"kind {kind}, {len(public)} and {len(made)} bytes")
     except (ValueError, binascii.Error) as error:
-        raise IntegrityError(
-            f"the signature is malformed: {error}; sign the bundle again, or fetch it again"
-        ) from error
+        raise IntegrityError(f"the signature is malformed: {error}; sign it again, or fetch it again") from error
     try:
         ed25519.Ed25519PublicKey.from_public_bytes(public).verify(made, _PURPOSE + manifest)
     except (InvalidSignature, ValueError) as error:
         raise IntegrityError(
-            f"the signature by {fingerprint(public)} is not of this bundle.yaml: one of the two was changed; "
-            "fetch the bundle again, or sign it again if you changed it"
+            f"the signature by {fingerprint(public)} is not of this {name}: one of the two was changed; "
+            "fetch both again, or sign it again if you changed it"
         ) from error
-    name = next((name for name, key in trusted.items() if key == public), "")
-    return Signer(name=name, fingerprint=fingerprint(public))
+    known = next((known for known, key in trusted.items() if key == public), "")
+    return Signer(name=known, fingerprint=fingerprint(public))
 
 
 def fingerprint(public: bytes) -> str:

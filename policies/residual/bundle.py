@@ -1,8 +1,12 @@
-"""A residual's folder: `residual.yaml`, `residual.onnx` and its hash. Nothing is parsed before it is verified."""
+"""A residual's folder: `residual.yaml`, `residual.onnx`, their hashes, and perhaps a signature `residual.sig`.
+
+What a residual does is its graph under its bounds: both are in its digest, by which evaluations and outcomes know it.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -19,11 +23,13 @@ from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.fields import Range, check_fields
 from tendon.core.files import replace_file
 from tendon.core.yaml_text import parse_yaml
-from tendon.policies.bundle.files import check_content, read_file
+from tendon.policies.bundle import signature
+from tendon.policies.bundle.files import check_content, read_file, read_text_file
+from tendon.policies.bundle.signer import read_signer
 from tendon.policies.residual.graph import GRAPH_FILE, ResidualGraph
 from tendon.robots.profile import RobotProfile
 
-RESIDUAL_FILE = "residual.yaml"
+RESIDUAL_FILE, SIGNATURE_FILE = "residual.yaml", "residual.sig"
 FORMAT = 1
 NO_EVIDENCE = Evidence()
 
@@ -40,8 +46,12 @@ class ResidualManifest:
         joints: of that robot, in its order.
         space: what it sees and does, and its bounds.
         graph: SHA-256 of `residual.onnx`.
+        digest: SHA-256 of all of these.
         evidence: what an evaluation on scenes that it was not trained on told.
         training: how it was made, for people.
+
+    Raises:
+        IntegrityError: the digest is another: a value was changed by hand, such as a bound.
     """
 
     format: Annotated[int, Range(least=FORMAT, most=FORMAT)] = FORMAT
@@ -51,11 +61,20 @@ class ResidualManifest:
     joints: tuple[str, ...]
     space: ResidualSpace
     graph: str
+    digest: str = ""
     evidence: Evidence = field(default_factory=Evidence)
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_fields(self, RESIDUAL_FILE)
+        hashed = {name: value for name, value in asdict(self).items() if name not in ("digest", "evidence", "training")}
+        found = hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
+        if self.digest not in ("", found):
+            raise IntegrityError(
+                f"{RESIDUAL_FILE} was changed: its digest says {self.digest[:12]}, its values give {found[:12]}; "
+                "what was trained and shown holds for its own bounds: fetch it again, or train one with others"
+            )
+        object.__setattr__(self, "digest", found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,16 +113,23 @@ class ResidualBundle:
         return learned_residual(profile, manifest.space, graph, base_digest)
 
 
-def load_residual(folder: Path) -> ResidualBundle:
+def load_residual(folder: Path, *, require_signature: bool | None = None) -> ResidualBundle:
     """Reads and verifies a residual.
+
+    Args:
+        folder: of it.
+        require_signature: refuse one without a trusted signature; by default what `TENDON_REQUIRE_SIGNATURE` says.
 
     Raises:
         ConfigError: there is none, or `residual.yaml` is malformed.
-        IntegrityError: a file is missing, a link, or not what its hash says.
+        IntegrityError: a file is missing, a link, or not what its hash says; the signature is wrong, or missing and
+            demanded, see `read_signer`.
     """
-    if not (folder / RESIDUAL_FILE).is_file():
-        raise ConfigError(f"no residual at {folder}: name a folder that `tendon residual train` made")
-    manifest = build(ResidualManifest, RESIDUAL_FILE, parse_yaml(read_file(folder, RESIDUAL_FILE), RESIDUAL_FILE))
+    raw = _read_manifest(folder)
+    read_signer(folder, raw, require_signature, what="residual")
+    manifest = build(ResidualManifest, RESIDUAL_FILE, values := parse_yaml(raw, RESIDUAL_FILE))
+    if not (isinstance(values, dict) and values.get("digest")):
+        raise IntegrityError(f"{folder / RESIDUAL_FILE} has no digest: fetch it again, or train it again")
     graph = read_file(folder, GRAPH_FILE)
     found = hashlib.sha256(graph).hexdigest()
     if found != manifest.graph:
@@ -136,13 +162,32 @@ def write_residual(
         evidence=evidence,
         training=training,
     )
+    (folder / SIGNATURE_FILE).unlink(missing_ok=True)
     replace_file(folder / GRAPH_FILE, graph)
     replace_file(folder / RESIDUAL_FILE, _text(manifest))
 
 
 def write_evidence(bundle: ResidualBundle, evidence: Evidence) -> None:
-    """Writes what an evaluation told of a residual into its folder; the residual itself stays as it is."""
+    """Writes what an evaluation told of a residual into its folder; a signature, which is of less, is removed."""
+    (bundle.folder / SIGNATURE_FILE).unlink(missing_ok=True)
     replace_file(bundle.folder / RESIDUAL_FILE, _text(replace(bundle.manifest, evidence=evidence)))
+
+
+def sign_residual(folder: Path, key: Path) -> None:
+    """Signs a verified residual with a private key file.
+
+    Raises:
+        ConfigError: there is none, it is malformed, or see `signature.sign`.
+        IntegrityError: see `load_residual`.
+    """
+    load_residual(folder, require_signature=False)
+    replace_file(folder / SIGNATURE_FILE, signature.sign(_read_manifest(folder), key))
+
+
+def _read_manifest(folder: Path) -> bytes:
+    if not (folder / RESIDUAL_FILE).is_file():
+        raise ConfigError(f"no residual at {folder}: name a folder that `tendon residual train` made")
+    return read_text_file(folder, RESIDUAL_FILE)
 
 
 def _text(manifest: ResidualManifest) -> bytes:

@@ -60,7 +60,7 @@ class Correction:
         bundle = load_residual(place)
         self._node, self._joints = node, node.profile.joint_names
         self.residual = bundle.open(node.profile, bundle.manifest.base_digest)
-        self._file = record_file(node.profile, bundle.manifest.graph)
+        self._file = record_file(node.profile, bundle.manifest.digest)
         self._gate = ResidualGate(read_record(self._file), bundle.manifest.evidence)
         self._features: OrderedDict[int, Features] = OrderedDict()
         self._acts, self._problem, self._deciding = False, "", threading.Lock()
@@ -164,9 +164,9 @@ def nothing_to_limit(parameters: Sequence[Parameter]) -> SetParametersResult:
     return SetParametersResult(successful=not wanted, reason="this graph has no residual" if wanted else "")
 
 
-def record_file(profile: RobotProfile, graph: str) -> Path:
-    """Returns where outcomes of a residual, by the SHA-256 of its graph, on a robot are kept."""
-    return state_folder() / "residuals" / f"{profile.name}-{graph[:16]}.json"
+def record_file(profile: RobotProfile, digest: str) -> Path:
+    """Returns where outcomes of a residual, by its digest, on a robot are kept."""
+    return state_folder() / "residuals" / f"{profile.name}-{digest[:16]}.json"
 
 
 def read_record(file: Path) -> Record:

@@ -220,7 +220,7 @@ def find_contender(name: str, robot: str) -> Contender:
         return Contender(bundle=folder, digest=digest)
     corrects = load_residual(Path(residual).expanduser().resolve())
     corrects.open(load_profile(robot), digest)
-    return Contender(bundle=folder, digest=f"{digest}+{corrects.manifest.graph}", residual=corrects.folder)
+    return Contender(bundle=folder, digest=f"{digest}+{corrects.manifest.digest}", residual=corrects.folder)
 
 
 def shortened(digest: str) -> str:

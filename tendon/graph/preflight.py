@@ -16,9 +16,10 @@ from tendon.evaluation.suites import load_suite, suite_for
 from tendon.graph.arguments import ARGUMENTS, complete
 from tendon.graph.description import Graph, describe, environment_of
 from tendon.policies.adapter.matching import check_profile
-from tendon.policies.bundle.bundle import parse, read_manifest, read_signer
+from tendon.policies.bundle.bundle import parse, read_manifest
 from tendon.policies.bundle.files import inside
 from tendon.policies.bundle.places import EXPERT, find_policy
+from tendon.policies.bundle.signer import read_signer
 from tendon.policies.engines.engine import engine_named, require
 from tendon.policies.residual.bundle import load_residual
 from tendon.robots.environment import load_environment

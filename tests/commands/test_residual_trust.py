@@ -24,9 +24,9 @@ def folder(tmp_path: Path) -> Path:
 
 def shown(folder: Path, **changes: object) -> Path:
     episodes = [{"a": {"success": k < 2}, "b": {"success": k < 3}} for k in range(4)]
-    graph = load_residual(folder).manifest.graph
+    digest = load_residual(folder).manifest.digest
     file = folder.parent / "shown.json"
-    file.write_text(json.dumps({"a": BASE, "b": f"{BASE}+{graph}", "episodes": episodes, **changes}))
+    file.write_text(json.dumps({"a": BASE, "b": f"{BASE}+{digest}", "episodes": episodes, **changes}))
     return file
 
 

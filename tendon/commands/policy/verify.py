@@ -36,8 +36,9 @@ def command(
     from rich.table import Table
 
     from tendon.policies.bundle import signature
-    from tendon.policies.bundle.bundle import load_bundle, parse, read_manifest, read_signer, read_verified
+    from tendon.policies.bundle.bundle import load_bundle, parse, read_manifest, read_verified
     from tendon.policies.bundle.places import find_bundle
+    from tendon.policies.bundle.signer import read_signer
 
     folder = find_bundle(bundle)
     trusted = None if key is None else {key.stem: signature.read_public_key(key)}

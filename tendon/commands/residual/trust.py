@@ -34,7 +34,7 @@ def command(
 
     bundle = load_residual(residual.expanduser())
     found = _read(shown)
-    wanted = bundle.manifest.base_digest, f"{bundle.manifest.base_digest}+{bundle.manifest.graph}"
+    wanted = bundle.manifest.base_digest, f"{bundle.manifest.base_digest}+{bundle.manifest.digest}"
     if (found["a"], found["b"]) != wanted:
         raise MismatchError(
             f"{shown} compares {found['a'][:12]} with {found['b'][:12]}, not policy {bundle.manifest.base} without and "

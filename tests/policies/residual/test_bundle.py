@@ -11,10 +11,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tendon.control.residual.gate import Evidence, Tally
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.types import Array, Features, Observation
-from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual, write_residual
+from tendon.policies.bundle import signature
+from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual, sign_residual, write_evidence, write_residual
 from tendon.policies.residual.graph import ACTION, GRAPH_FILE, OBSERVATION, ResidualGraph
 from tendon.robots.profile import load_profile
 from tests.control.residual.test_bounded import BASE, HOME
@@ -55,6 +57,49 @@ def test_a_changed_graph_is_refused(folder: Path) -> None:
         load_residual(folder)
     path.unlink()
     with pytest.raises(IntegrityError, match="is no file"):
+        load_residual(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("tool_m: 0.03", "tool_m: 0.2"), ("grip_share: 0.25", "grip_share: 1.0"), ("robot: panda", "robot: mine")],
+)
+def test_a_bound_that_was_changed_is_refused(folder: Path, old: str, new: str) -> None:
+    """It was trained, shown and signed under its own."""
+    path = folder / RESIDUAL_FILE
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(IntegrityError, match=r"residual.yaml was changed"):
+        load_residual(folder)
+    path.write_text("\n".join(line for line in path.read_text().splitlines() if not line.startswith("digest")))
+    with pytest.raises(IntegrityError, match="has no digest"):
+        load_residual(folder)
+
+
+def test_its_digest_is_of_what_it_does_not_of_what_was_shown(folder: Path, tmp_path: Path) -> None:
+    bundle = load_residual(folder)
+    write_evidence(bundle, Evidence(base=Tally(successes=1, total=2), residual=Tally(successes=2, total=2)))
+    assert load_residual(folder).manifest.digest == bundle.manifest.digest
+    wider = write_constant(tmp_path / "wider", [1.0, 0.0, 0.0, 0.0], "a" * 64, replace(SPACE, tool_m=0.04))
+    assert load_residual(wider).graph == bundle.graph
+    assert load_residual(wider).manifest.digest != bundle.manifest.digest
+
+
+def test_a_robot_that_demands_signatures_takes_no_residual_without_one(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signature, "trusted_folder", lambda: tmp_path / "trusted")
+    monkeypatch.setenv(signature.DEMAND_VARIABLE, "1")
+    with pytest.raises(IntegrityError, match=r"residual .* is refused, for it is not signed"):
+        load_residual(folder)
+    signature.generate_keys(tmp_path / "mine")
+    sign_residual(folder, tmp_path / "mine")
+    with pytest.raises(IntegrityError, match=r"is not trusted here"):
+        load_residual(folder)
+    (tmp_path / "trusted").mkdir()
+    (tmp_path / "mine.pub").rename(tmp_path / "trusted" / "mine.pub")
+    bundle = load_residual(folder)
+    write_evidence(bundle, Evidence(base=Tally(successes=1, total=2)))
+    with pytest.raises(IntegrityError, match=r"is refused, for it is not signed"):
         load_residual(folder)
 
 
