@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
 import time
+import zipfile
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file
+from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.residual_rollouts import Experience, Exploration, Task, Workers
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.residual.bundle import write_residual
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
 
 EPISODES, LOG_FILE, RUN_FILE = "episodes", "log.jsonl", "run.json"
 STATE_FILE, PROJECTION_FILE = "state.safetensors", "projection.safetensors"
+FREE = (("recipe", "minutes"), ("recipe", "steps"))
+"""What may differ between the sessions of a run."""
 RECENT = 200
 """Episodes that the success in the log is of."""
 
@@ -43,6 +50,8 @@ class Recipe:
         prefill, exploration: what is tried beside the actor, before and during training.
         seed: of weights, batches and the order of scenes.
         first_scene: of the training scenes.
+
+    Minutes and steps may differ from session to session of a run, all else may not.
     """
 
     minutes: float = 120.0
@@ -58,6 +67,18 @@ class Recipe:
     first_scene: int = 0
 
 
+def training_scenes(first: int, known: Collection[int]) -> Iterator[int]:
+    """Returns seeds to train on, from `first` on and around, never one to evaluate on; those not tried yet come first.
+
+    Args:
+        first: below `FIRST_SEED`.
+        known: seeds that were tried.
+    """
+    scenes = [*range(first, FIRST_SEED), *range(first)]
+    tried = set(known)
+    return itertools.chain((seed for seed in scenes if seed not in tried), itertools.cycle(scenes))
+
+
 class ResidualRun:
     """A folder: `episodes`, the `state` to go on from, `residual.onnx`, `run.json` and `log.jsonl`.
 
@@ -66,22 +87,29 @@ class ResidualRun:
         task: what is tried.
         recipe: see `Recipe`.
         settings: of the learner.
+
+    Raises:
+        ConfigError: the folder is of a run with another base, task, recipe or learner, or is damaged.
     """
 
     def __init__(self, folder: Path, task: Task, recipe: Recipe, settings: Settings) -> None:
         self._folder, self._task, self._recipe, self._settings = folder, task, recipe, settings
         self._base = load_bundle(task.bundle)
         (folder / EPISODES).mkdir(parents=True, exist_ok=True)
-        self._passed_s = 0.0
+        self._passed_s = self._begun()
+        self._begin_s = time.monotonic()
         self._recent = {(suite, plain): deque[bool](maxlen=RECENT) for suite in task.suites for plain in (True, False)}
         self.steps = self.episodes = 0
 
-    def train(self, workers: int, report: Callable[[int, str], None] = lambda steps, text: None) -> None:
+    def train(self, workers: int, report: Callable[[int, str], None] = lambda steps, text: None) -> bool:
         """Runs episodes and learns, until the recipe's steps or minutes are over.
 
         Args:
             workers: processes that run episodes.
             report: is told how many steps were made, and how it goes.
+
+        Returns:
+            Whether there is a residual now: none where the minutes ended before anything was learned.
         """
         from tendon.policies.training.residual.export import actor_graph
         from tendon.policies.training.residual.learner import Learner
@@ -90,14 +118,16 @@ class ResidualRun:
 
         recipe, space = self._recipe, self._task.space
         replay = Replay(self._settings.steps, self._settings.discount)
-        begin_s, threads = time.monotonic(), max(1, len(os.sched_getaffinity(0)) - workers)
-        known = self._known()
-        first = recipe.first_scene + len(known)
-        held: list[Experience] = list(known)
+        threads = max(1, len(os.sched_getaffinity(0)) - workers)
+        held = self._known()
         self.steps, self.episodes = sum(len(each.actions) for each in held), len(held)
-        with Workers(self._task, itertools.count(first), workers, recipe.prefill) as running:
+        self._note()
+        scenes = training_scenes(recipe.first_scene, [each.seed for each in held])
+        with Workers(self._task, scenes, workers, recipe.prefill) as running:
             while self.steps < recipe.prefill_steps:
-                for episode in running.ended(None):
+                if self._over():
+                    return False
+                for episode in running.ended(1.0):
                     held.append(self._keep(episode))
                 report(self.steps, f"prefill, {self._rate(False)} succeeded")
             place = self._folder / PROJECTION_FILE
@@ -112,7 +142,7 @@ class ResidualRun:
             self._resume(learner)
             held.clear()
             logs: dict[str, list[float]] = {}
-            while self.steps < recipe.steps and not self._over(begin_s):
+            while self.steps < recipe.steps and not self._over():
                 warming = learner.updates < recipe.warm_up
                 allowed = recipe.updates_per_step * (self.steps - recipe.prefill_steps)
                 due = warming or learner.updates - recipe.warm_up < allowed
@@ -127,14 +157,49 @@ class ResidualRun:
                     graph = actor_graph(learner.actor, projection)
                     if not warming:
                         running.use(graph, recipe.exploration)
-                    self._save(learner, graph, begin_s, {name: float(np.mean(each)) for name, each in logs.items()})
+                    self._save(learner, graph, {name: float(np.mean(each)) for name, each in logs.items()})
                     logs.clear()
                     doing = "warm-up of the critics" if warming else f"{self._rate(True)} succeeded without exploration"
                     report(self.steps, f"{learner.updates} updates, {doing}")
-            self._save(learner, actor_graph(learner.actor, projection), begin_s, {})
+            self._save(learner, actor_graph(learner.actor, projection), {})
+        return True
 
-    def _over(self, begin_s: float) -> bool:
-        return 0 < self._recipe.minutes * 60 <= self._passed_s + time.monotonic() - begin_s
+    def _passed(self) -> float:
+        """Returns for how long all sessions together have run [s]."""
+        return self._passed_s + time.monotonic() - self._begin_s
+
+    def _over(self) -> bool:
+        return 0 < self._recipe.minutes * 60 <= self._passed()
+
+    def _about(self) -> dict[str, Any]:
+        """Returns what makes the run, as JSON gives it back."""
+        task = {**asdict(self._task), "bundle": self._base.digest}
+        about = {"recipe": asdict(self._recipe), "settings": asdict(self._settings), "task": task}
+        found: dict[str, Any] = json.loads(json.dumps(about))
+        return found
+
+    def _begun(self) -> float:
+        """Returns for how long earlier sessions ran [s]; they must have been of the same run."""
+        path = self._folder / RUN_FILE
+        if not path.is_file():
+            return 0.0
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+            for part, values in self._about().items():
+                for name, value in values.items():
+                    if (part, name) not in FREE and before[part][name] != value:
+                        raise ConfigError(
+                            f"{self._folder} was begun with {name} {before[part][name]}, and is to go on with {value}: "
+                            "name another folder for another run"
+                        )
+            return float(before["passed_s"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"{path} is damaged ({error!r}): name another folder") from error
+
+    def _note(self, **more: int) -> None:
+        """Writes what makes the run and how far it is."""
+        about = {**self._about(), "passed_s": round(self._passed(), 1), "steps": self.steps, "episodes": self.episodes}
+        replace_file(self._folder / RUN_FILE, json.dumps({**about, **more}, indent=1).encode())
 
     def _rate(self, plain: bool) -> str:
         """Returns how many of the last episodes of each suite succeeded."""
@@ -144,8 +209,9 @@ class ResidualRun:
     def _keep(self, episode: Experience) -> Experience:
         """Writes an episode and counts it."""
         path = self._folder / EPISODES / f"{self.episodes:06d}.npz"
+        content = io.BytesIO()
         np.savez_compressed(
-            path,
+            content,
             seed=episode.seed,
             family=episode.family,
             success=episode.success,
@@ -154,48 +220,31 @@ class ResidualRun:
             facts=episode.facts,
             actions=episode.actions.astype(np.float16),
         )
+        replace_file(path, content.getvalue())
         self.episodes, self.steps = self.episodes + 1, self.steps + len(episode.actions)
         self._recent[self._task.suite_of(episode.seed), episode.plain].append(episode.success)
+        self._note()
         return episode
 
     def _known(self) -> list[Experience]:
         """Returns the episodes of earlier sessions, in order."""
         found = []
         for path in sorted((self._folder / EPISODES).glob("*.npz")):
-            with np.load(path) as rows:
-                found.append(
-                    Experience(
-                        seed=int(rows["seed"]),
-                        family=str(rows["family"]),
-                        success=bool(rows["success"]),
-                        plain=bool(rows["plain"]),
-                        observations=rows["observations"].astype(np.float32),
-                        facts=rows["facts"],
-                        actions=rows["actions"].astype(np.float32),
-                    )
-                )
+            try:
+                found.append(_read(path))
+            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+                raise ConfigError(f"{path} is damaged ({error}): name another folder, or copy it again") from error
         return found
 
     def _resume(self, learner: Any) -> None:
         path = self._folder / STATE_FILE
         if path.is_file():
             learner.load(path)
-            self._passed_s = float(json.loads((self._folder / RUN_FILE).read_text())["passed_s"])
 
-    def _save(self, learner: Any, graph: bytes, begin_s: float, log: dict[str, float]) -> None:
+    def _save(self, learner: Any, graph: bytes, log: dict[str, float]) -> None:
         """Writes everything that is needed to go on, and the newest actor."""
-        passed_s = self._passed_s + time.monotonic() - begin_s
         learner.save(self._folder / STATE_FILE)
-        about: dict[str, Any] = {
-            "recipe": asdict(self._recipe),
-            "settings": asdict(self._settings),
-            "task": {**asdict(self._task), "bundle": str(self._task.bundle)},
-            "passed_s": round(passed_s, 1),
-            "steps": self.steps,
-            "episodes": self.episodes,
-            "updates": learner.updates,
-        }
-        (self._folder / RUN_FILE).write_text(json.dumps(about, indent=1))
+        self._note(updates=learner.updates)
         write_residual(
             self._folder,
             graph,
@@ -204,7 +253,7 @@ class ResidualRun:
             base=self._base.manifest.name,
             base_digest=self._base.digest,
             training={
-                **about["recipe"],
+                **asdict(self._recipe),
                 "suite": " ".join(self._task.suites),
                 "steps": self.steps,
                 "updates": learner.updates,
@@ -215,6 +264,19 @@ class ResidualRun:
             for (suite, plain), recent in self._recent.items()
             if recent
         }
-        row = {"passed_s": round(passed_s, 1), "steps": self.steps, "updates": learner.updates, **rates, **log}
+        row = {"passed_s": round(self._passed(), 1), "steps": self.steps, "updates": learner.updates, **rates, **log}
         with (self._folder / LOG_FILE).open("a") as file:
             file.write(json.dumps({name: round(float(value), 5) for name, value in row.items()}) + "\n")
+
+
+def _read(path: Path) -> Experience:
+    with np.load(path) as rows:
+        return Experience(
+            seed=int(rows["seed"]),
+            family=str(rows["family"]),
+            success=bool(rows["success"]),
+            plain=bool(rows["plain"]),
+            observations=rows["observations"].astype(np.float32),
+            facts=rows["facts"],
+            actions=rows["actions"].astype(np.float32),
+        )

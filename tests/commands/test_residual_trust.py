@@ -52,6 +52,11 @@ def test_a_comparison_that_ended_when_it_looked_good_is_refused(folder: Path) ->
         trust.command(folder, shown(folder, until_shown=True))
 
 
+def test_a_comparison_that_somebody_ended_is_refused(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"was ended early .Ctrl-C after 5 of 200.: run the same comparison again"):
+        trust.command(folder, shown(folder, ended_early="Ctrl-C after 5 of 200"))
+
+
 @pytest.mark.parametrize("episodes", [None, [{"a": {}}], 3])
 def test_what_is_no_comparison_is_said(folder: Path, episodes: object) -> None:
     with pytest.raises(ConfigError, match="is no result of `tendon eval compare --out`"):

@@ -82,5 +82,10 @@ def command(
     recipe = Recipe(minutes=minutes, steps=steps, prefill_steps=prefill, seed=seed, first_scene=scenes)
     run = ResidualRun(out, task, recipe, Settings())
     with CountingBar("residual", steps) as bar:
-        run.train(workers, bar.reach)
-    return 0
+        learned = run.train(workers, bar.reach)
+    if not learned:
+        print(
+            f"{out}: the {minutes:g} minutes ended after {run.steps} of {prefill} steps of prefill, there is no "
+            "residual yet; the same command with more --minutes goes on"
+        )
+    return 0 if learned else 1

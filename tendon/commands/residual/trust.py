@@ -26,7 +26,7 @@ def command(
     """Writes the counts into `residual.yaml`.
 
     Raises:
-        ConfigError: the file is missing, is none of a comparison, or of one that ended when it looked good.
+        ConfigError: the file is missing, is none of a comparison, or of one that was ended when somebody wished.
         MismatchError: it compares something else.
     """
     from tendon.control.residual.gate import Evidence, Tally
@@ -54,12 +54,14 @@ def _read(shown: Path) -> dict[str, Any]:
     try:
         found = json.loads(shown.expanduser().read_text(encoding="utf-8"))
         _ = [bool(each[side]["success"]) for each in found["episodes"] for side in ("a", "b")]
-        chosen = bool(found.get("until_shown", False))
+        chosen, cut = bool(found.get("until_shown", False)), str(found.get("ended_early") or "")
         result = {"a": str(found["a"]), "b": str(found["b"]), "episodes": list(found["episodes"])}
     except OSError as error:
         raise ConfigError(f"{shown} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{shown} is no result of `tendon eval compare --out`: {error}") from error
+    if cut:
+        raise ConfigError(f"{shown} was ended early ({cut}): run the same comparison again, to its end")
     if chosen:
         raise ConfigError(
             f"{shown} ended with --until-shown, when B happened to look better: compare again without, for fair counts"

@@ -1,0 +1,69 @@
+"""A run of residual training goes on where it was left, as the run that it was."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tendon.control.residual.space import ResidualSpace
+from tendon.core.errors import ConfigError
+from tendon.evaluation.evaluate import FIRST_SEED
+from tendon.evaluation.residual_rollouts import Experience, Task
+from tendon.evaluation.residual_training import EPISODES, Recipe, ResidualRun, training_scenes
+from tendon.policies.training.residual.learner import Settings
+
+TASK = Task(bundle=Path("bundles/tabletop"), robot="panda", suites=("tabletop",), space=ResidualSpace())
+AT_ONCE = Recipe(minutes=1e-9)
+
+
+def test_no_scene_to_evaluate_on_is_trained_on() -> None:
+    first = FIRST_SEED - 3
+    found = list(itertools.islice(training_scenes(first, []), 2 * FIRST_SEED))
+    assert found[:5] == [first, first + 1, first + 2, 0, 1]
+    assert sorted(found[:FIRST_SEED]) == list(range(FIRST_SEED))
+    assert max(found) < FIRST_SEED
+
+
+def test_a_scene_that_was_under_way_when_the_run_was_cut_is_tried_and_no_other_twice() -> None:
+    assert list(itertools.islice(training_scenes(0, [0, 1, 2, 3, 5]), 3)) == [4, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("task", "recipe", "said"),
+    [
+        (
+            replace(TASK, suites=("tabletop_hard",)),
+            AT_ONCE,
+            r"suites .'tabletop'., and is to go on with .'tabletop_hard",
+        ),
+        (replace(TASK, space=ResidualSpace(tool_m=0.01)), AT_ONCE, "space"),
+        (TASK, replace(AT_ONCE, seed=7), "seed 0, and is to go on with 7"),
+        (TASK, replace(AT_ONCE, minutes=2e-9, steps=20_000), ""),
+    ],
+)
+def test_another_run_does_not_go_on_in_its_folder(task: Task, recipe: Recipe, said: str, tmp_path: Path) -> None:
+    """Not even before its first episode; its time also counts before anything is learned."""
+    assert not ResidualRun(tmp_path, TASK, AT_ONCE, Settings()).train(1)
+    if said:
+        with pytest.raises(ConfigError, match=said):
+            ResidualRun(tmp_path, task, recipe, Settings())
+    else:
+        assert not ResidualRun(tmp_path, task, recipe, Settings()).train(1)
+
+
+def test_what_is_damaged_is_named(tmp_path: Path) -> None:
+    run = ResidualRun(tmp_path, TASK, AT_ONCE, Settings())
+    rows = np.zeros((3, 4), np.float32)
+    told = {"seed": 4, "family": "pick", "success": True, "plain": True}
+    run._keep(Experience(observations=rows, facts=rows, actions=rows[:2], **told))  # type: ignore[arg-type]
+    (kept,) = (tmp_path / EPISODES).iterdir()
+    kept.write_bytes(kept.read_bytes()[:100])
+    with pytest.raises(ConfigError, match=r"000000.npz is damaged"):
+        ResidualRun(tmp_path, TASK, AT_ONCE, Settings()).train(1)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(ConfigError, match=r"run.json is damaged"):
+        ResidualRun(tmp_path, TASK, AT_ONCE, Settings())
