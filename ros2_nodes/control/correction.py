@@ -41,8 +41,9 @@ ROW_NS = 1
 class Correction:
     """Loads a residual, attaches features to the chunks it corrects, and keeps its gate.
 
-    An episode lasts from arming, or from an outcome, to the next outcome. Outcomes and parameters come in the thread of
-    the executor, all else in that of the control loop.
+    An episode lasts from arming, or from an outcome, to the next outcome. An outcome counts if the policy has moved the
+    robot since, and for the residual only if that acted, at all of its authority. Outcomes and parameters come in the
+    thread of the executor, all else in that of the control loop.
 
     Args:
         node: the control node.
@@ -64,7 +65,8 @@ class Correction:
         self._gate = ResidualGate(read_record(self._file), bundle.manifest.evidence)
         self._features: OrderedDict[int, Features] = OrderedDict()
         self._acts, self._problem, self._deciding = False, "", threading.Lock()
-        self._wanted = authority
+        self._wanted = self._least = authority
+        self._moved = self._corrected = False
         node.add_on_set_parameters_callback(self._set)
         self._steps = node.create_publisher(JointTrajectory, topics.RESIDUAL, qos.EACH)
         self.begin()
@@ -80,8 +82,12 @@ class Correction:
     def begin(self) -> None:
         """Decides whether the residual acts in the episode that begins."""
         with self._deciding:
-            self._acts = self._gate.draw()
-            self._allow()
+            self._begin()
+
+    def _begin(self) -> None:
+        self._acts, self._least = self._gate.draw(), self._wanted
+        self._moved = self._corrected = False
+        self._allow()
 
     def attach(self, chunk: ActionChunk) -> ActionChunk:
         """Returns a chunk with the features of its observation; without them no residual corrects it."""
@@ -91,6 +97,8 @@ class Correction:
         """Publishes what a tick asked for without and with the residual, and what the filter made of it."""
         if tick.base is None or tick.target is None or tick.committed is None:
             return
+        self._moved = True
+        self._corrected |= self.residual.authority.now > 0.0
         rows = np.array([tick.base, tick.target, tick.committed])
         sent = SentTrajectory(
             stamp_ns=now_ns,
@@ -131,10 +139,13 @@ class Correction:
     def _ended(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Takes what came of an episode; the answer says what becomes of the residual in the next one."""
         with self._deciding:
-            told = self._wanted == 1.0 or not self._acts  # what less authority does says nothing about the residual
+            if not self._moved:
+                response.message = "not counted: the policy has not moved the robot since the last outcome"
+                return response
+            told = not self._acts or (self._corrected and self._least == 1.0)
             if told:
                 self._gate.take(self._acts, bool(request.data))
-        self.begin()
+            self._begin()
         if told:
             self._keep()  # without the lock, which the control loop takes when it arms: a disk may be slow
         response.success, response.message = not self._problem, self.state
@@ -153,7 +164,7 @@ class Correction:
                 reason = f"{RESIDUAL_AUTHORITY} is {value!r}, must be 0.0 (off) to 1.0"
                 return SetParametersResult(successful=False, reason=reason)
             with self._deciding:
-                self._wanted = value
+                self._wanted, self._least = value, min(value, self._least)
                 self._allow()
         return SetParametersResult(successful=True)
 
