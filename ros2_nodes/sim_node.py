@@ -1,10 +1,11 @@
 """The simulated robot: physics, trajectory controllers, joint states, and simulated time.
 
 Subscribes `CONTROLLER/joint_trajectory`, `instruction`; publishes `joint_states` 100 times a second, `sim/world_state`
-for the camera process, `sim/task`, which says whether the task in the scene is done, and `sim/commanded`: what the
-robot's controllers commanded in each physics step, in batches. Parameters `scene` and `family` may be set while it runs
-and load another scene, at rest only; `jammed` names a joint that does not follow any more, "" frees it; `muted` keeps
-joint states back while all else goes on, and `frozen` repeats the last one with new stamps.
+for the camera process and the expert, `sim/task`, which says whether the task in the scene is done, and
+`sim/commanded`: what the robot's controllers commanded in each physics step, in batches. Parameters `scene` and
+`family` may be set while it runs and load another scene, at rest only; `jammed` names a joint that does not follow any
+more, "" frees it; `muted` keeps joint states back while all else goes on, and `frozen` repeats the last one with new
+stamps.
 
 Time goes as in every node that stands in for a robot (`stand_in`). In real time, physics that is late makes up for it.
 """
@@ -43,6 +44,8 @@ from tendon.sim.suite import Scene
 
 STATE_HZ = 100
 JUDGE_HZ = 10
+SHOWN_HZ = 10
+"""How often the state of the world is published when there is no camera."""
 COMMANDED_BATCH = 30
 SLIP_NS = 100_000_000
 """Physics that is later than this gives up catching up while nothing is commanded to move, and time in the simulation
@@ -177,11 +180,17 @@ class SimNode(StandIn):
             if not self._frozen:
                 self._measured = self._measure()
             self._states.publish(wire.joint_state_message(now_ns, self.profile.joint_names, *self._measured))
-        if any(exposes(camera, self._stepped_ns, now_ns) for camera in self.profile.cameras):
+        if self._shows(now_ns):
             self._worlds.publish(world_state_message(now_ns, self._label, robot.world.state()))
         if self._due(JUDGE_HZ):
             self._judge(now_ns)
         self._stepped_ns = now_ns
+
+    def _shows(self, now_ns: int) -> bool:
+        """Whether the state of the world is due: as cameras expose; an expert without any still looks at it."""
+        if not self.profile.cameras:
+            return self._due(SHOWN_HZ)
+        return any(exposes(camera, self._stepped_ns, now_ns) for camera in self.profile.cameras)
 
     def _measure(self) -> tuple[Array, Array, Array]:
         """Returns (n,) position, velocity and effort."""

@@ -99,22 +99,24 @@ def describe(given: Mapping[str, str]) -> Graph:
     nodes = "tendon.ros2_nodes"
     time: dict[str, Value] = {"simulated_time": simulated_time, "speed": float(values["speed"])}
     processes = []
+    profile = load_profile(values["robot"])
     if backend == "sim":
-        suite = suite_for(load_profile(values["robot"]), values["suite"])
+        suite = suite_for(profile, values["suite"])
         simulator: dict[str, Value] = {"simulator": values["simulator"], "suite": suite}
         scene: dict[str, Value] = {"scene": int(values["scene"]), "family": values["family"]}
         shown: dict[str, Value] = {"gui": values["gui"] == "true"}
-        processes += [
+        processes.append(
             Process(
-                name="sim_node",
-                module=f"{nodes}.sim_node",
-                parameters={**robot, **simulator, **scene, **shown, **time},
-            ),
-            Process(name="camera_node", module=f"{nodes}.camera_node", parameters={**common, **simulator}),
-        ]
+                name="sim_node", module=f"{nodes}.sim_node", parameters={**robot, **simulator, **scene, **shown, **time}
+            )
+        )
+        if profile.cameras:
+            processes.append(
+                Process(name="camera_node", module=f"{nodes}.camera_node", parameters={**common, **simulator})
+            )
     if backend == "mock":
         processes.append(Process(name="mock_node", module=f"{nodes}.mock_node", parameters={**robot, **time}))
-        if load_profile(values["robot"]).cameras:
+        if profile.cameras:
             processes.append(Process(name="mock_camera_node", module=f"{nodes}.mock_camera_node", parameters=common))
     place: dict[str, Value] = {"environment": environment_of(values)}
     corrected = _residual(values)
@@ -133,7 +135,7 @@ def describe(given: Mapping[str, str]) -> Graph:
         told: dict[str, Value] = {"bundle": str(policies[0]), "standby": "".join(map(str, policies[1:]))}
         told |= {name: values[name] for name in ("engine", "instruction")}
         if EXPERT in named:
-            told |= {"suite": suite_for(load_profile(values["robot"]), values["suite"])}
+            told |= {"suite": suite_for(profile, values["suite"])}
         delay = values["inference_delay_ms"]
         told |= {} if delay == "auto" else {"inference_delay_ms": float(delay)}
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))

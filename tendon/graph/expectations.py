@@ -45,12 +45,12 @@ def expected_nodes(profile: RobotProfile, present: Collection[str]) -> tuple[str
     """Returns the nodes a graph should have, judged by those it has: a policy is not always one of them.
 
     Args:
-        profile: of the robot; the mock of one without cameras starts no node for them.
+        profile: of the robot; one without cameras has no node for them.
         present: that were seen.
     """
     stand_ins = [name for pair in STAND_INS.items() if set(pair) & set(present) for name in pair]
     if not profile.cameras:
-        stand_ins = [name for name in stand_ins if name != "mock_camera_node"]
+        stand_ins = [name for name in stand_ins if name not in STAND_INS.values()]
     return (*stand_ins, *ALWAYS, *(name for name in ("policy_node",) if name in present))
 
 

@@ -161,10 +161,11 @@ def test_who_should_be_there_follows_from_who_is(present: tuple[str, ...], wante
     assert expected_nodes(PROFILE, present) == wanted
 
 
-def test_a_mock_without_cameras_lacks_no_camera_node() -> None:
+@pytest.mark.parametrize("backend", ["mock", "sim"])
+def test_a_stand_in_without_cameras_lacks_no_camera_node(backend: str) -> None:
     """`tendon run` starts none for it, and `tendon status` called the graph broken."""
     place = str(ROOT / "docs" / "examples" / "two_joint_arm" / "profile.yaml")
-    started = [process.name for process in describe({"robot": place, "backend": "mock", "policy": "none"}).processes]
+    started = [process.name for process in describe({"robot": place, "backend": backend, "policy": "none"}).processes]
     assert set(expected_nodes(load_profile(place), started)) == set(started)
 
 

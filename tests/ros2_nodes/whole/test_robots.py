@@ -6,6 +6,7 @@ import pytest
 
 from tendon.testing import assert_limits, assert_no_stop
 from tendon.testing.plugin import StartGraph
+from tests import ROOT
 from tests.sim.test_robot_body import ROBOTS
 
 pytestmark = pytest.mark.graph
@@ -22,6 +23,11 @@ def lead(start: StartGraph, robot: str, simulator: str) -> None:
 
 def test_an_arm_of_five_joints_does_its_task_in_mujoco(tendon_graph: StartGraph) -> None:
     lead(tendon_graph, "so101", "mujoco")
+
+
+def test_an_arm_without_a_camera_does_its_task_too(tendon_graph: StartGraph) -> None:
+    """What `tendon robot new` drafts has none: the state of the world is published all the same."""
+    lead(tendon_graph, str(ROOT / "docs/examples/two_joint_arm/profile.yaml"), "mujoco")
 
 
 @pytest.mark.laws
