@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
 import itertools
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -20,7 +24,7 @@ def replace_file(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.part")
     try:
-        with fresh.open("wb") as file:
+        with naming(path), fresh.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -33,6 +37,17 @@ def replace_file(path: Path, content: bytes) -> None:
     _sync(path.parent)
 
 
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Names a file in errors of the system that name none, as those of a write do."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
 def rename_durably(source: Path, target: Path) -> None:
     """Renames a file so that the new name survives a loss of power.
 
@@ -43,6 +58,25 @@ def rename_durably(source: Path, target: Path) -> None:
         raise FileExistsError(17, "exists already", str(target))
     source.rename(target)
     _sync(target.parent)
+
+
+def lock_folder(folder: Path) -> int:
+    """Makes a folder this process's to write in; returns the descriptor that is to be closed at the end.
+
+    It binds those who ask for it, too, and leaves no file behind.
+
+    Raises:
+        BlockingIOError: it is another's already.
+        OSError: the folder cannot be made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(place)
+        raise BlockingIOError(errno.EAGAIN, "is being written: wait until that has ended", str(folder)) from error
+    return place
 
 
 def set_aside(path: Path, mark: str = ".before") -> Path | None:

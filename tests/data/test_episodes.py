@@ -20,10 +20,11 @@ FRAMES = 8
 def dataset(root: Path, *outcomes: str) -> Path:
     """A dataset with an episode of each outcome."""
     for number, outcome in enumerate(outcomes):
-        appender = DatasetWriter(root, shape()).begin()
-        for frame in frames(number, FRAMES):
-            appender.add(frame)
-        appender.finish(outcome=outcome)
+        with DatasetWriter(root, shape()) as writer:
+            appender = writer.begin()
+            for frame in frames(number, FRAMES):
+                appender.add(frame)
+            appender.finish(outcome=outcome)
     return root
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import shutil
 import tempfile
@@ -33,6 +34,9 @@ def convert_all(files: Sequence[Path], root: Path, options: Options, jobs: int) 
         root: of the dataset, which is made where it is not there.
         options: how.
         jobs: processes that encode; with one it is this one.
+
+    Raises:
+        OSError: the dataset cannot be written, or is being written by another.
     """
     writer: DatasetWriter | None = None
 
@@ -40,13 +44,23 @@ def convert_all(files: Sequence[Path], root: Path, options: Options, jobs: int) 
         """A new one reads all that is in the dataset, so one does for all files."""
         nonlocal writer
         if writer is None or writer.shape != shape:
-            writer = DatasetWriter(root, shape)
+            open_.close()
+            writer = None
+            writer = open_.enter_context(DatasetWriter(root, shape))
         return writer
 
-    if jobs == 1:
-        for file in files:
-            yield file, _answer(file, writer_for, options)
-        return
+    with contextlib.ExitStack() as open_:
+        if jobs == 1:
+            for file in files:
+                yield file, _answer(file, writer_for, options)
+        else:
+            yield from _converted_by_others(files, root, options, jobs, writer_for)
+
+
+def _converted_by_others(
+    files: Sequence[Path], root: Path, options: Options, jobs: int, writer_for: Callable[[Shape], DatasetWriter]
+) -> Iterator[tuple[Path, Answer]]:
+    """Yields each recording, encoded in one of several processes and appended in this one."""
     known = {row.get("source") for row in LeRobotDataset(root).episodes} if (root / INFO).is_file() else set()
     context = multiprocessing.get_context("spawn")
     with (

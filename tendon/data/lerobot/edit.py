@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 import av
 import numpy as np
@@ -12,9 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
+from tendon.core.files import naming
 from tendon.data.lerobot import statistics
 from tendon.data.lerobot.layout import INFO, place
 from tendon.data.lerobot.reader import LeRobotDataset
+from tendon.data.lerobot.video import writing
 from tendon.data.lerobot.writer import WORK, DatasetWriter, nested_stats
 
 COUNTED = ("index", "episode_index", "task_index")
@@ -31,9 +35,10 @@ def copy_episodes(picked: Iterable[tuple[LeRobotDataset, int]], out: Path) -> in
     if (out / INFO).exists():
         raise ConfigError(f"{out} holds a dataset: take another folder")
     writer: DatasetWriter | None = None
-    for dataset, number in picked:
-        writer = writer or DatasetWriter(out, dataset.shape)
-        append_episode(dataset, number, writer)
+    with contextlib.ExitStack() as open_:
+        for dataset, number in picked:
+            writer = writer or open_.enter_context(DatasetWriter(out, dataset.shape))
+            append_episode(dataset, number, writer)
     if writer is None:
         raise ConfigError("no episode is left: there would be no dataset")
     return writer.episodes
@@ -63,7 +68,8 @@ def append_episode(dataset: LeRobotDataset, number: int, writer: DatasetWriter) 
     }
     for name, values in columns.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
-    pq.write_table(table.replace_schema_metadata(None), work / "data.parquet", compression="snappy")
+    with naming(work / "data.parquet"):
+        pq.write_table(table.replace_schema_metadata(None), work / "data.parquet", compression="snappy")
     stats = {name: each for name, each in nested_stats(row).items() if name not in COUNTED}
     stats |= {name: statistics.of_rows(values) for name, values in columns.items()}
     row = {name: value for name, value in row.items() if not name.startswith("stats/")}
@@ -90,12 +96,28 @@ def copy_video(source: Path, begin_s: float, end_s: float, target: Path, fps: in
 
     Raises:
         InvalidDataError: it cannot be read.
+        OSError: the copy cannot be written.
     """
-    half_s, count = 0.5 / fps, 0
+    count, copy = 0, None
+    with writing(target), av.open(str(target), "w", format="mp4") as made:
+        for packet in _packets(source, begin_s, end_s, fps):
+            copy = copy or made.add_stream_from_template(cast(av.VideoStream, packet.stream))
+            packet.stream = copy
+            made.mux(packet)
+            count += 1
+    return count
+
+
+def _packets(source: Path, begin_s: float, end_s: float, fps: int) -> Iterator[av.Packet]:
+    """Yields the packets of a part of a video, with times from its begin on.
+
+    Raises:
+        InvalidDataError: it cannot be read.
+    """
+    half_s = 0.5 / fps
     try:
-        with av.open(str(source)) as given, av.open(str(target), "w", format="mp4") as made:
+        with av.open(str(source)) as given:
             stream = given.streams.video[0]
-            copy = made.add_stream_from_template(stream)
             base = stream.time_base or Fraction(1, fps)
             if begin_s > 0.0:
                 given.seek(int(begin_s / float(base)), stream=stream, backward=True)
@@ -105,14 +127,12 @@ def copy_video(source: Path, begin_s: float, end_s: float, target: Path, fps: in
                     continue
                 if float(packet.pts * base) >= end_s - half_s:
                     if packet.is_keyframe:
-                        break
+                        return
                     continue
-                packet.pts, packet.dts, packet.stream = packet.pts - begin, packet.dts - begin, copy
-                made.mux(packet)
-                count += 1
+                packet.pts, packet.dts = packet.pts - begin, packet.dts - begin
+                yield packet
     except (av.FFmpegError, IndexError) as error:
         raise InvalidDataError(f"{source} is no video that can be copied: {error}") from error
-    return count
 
 
 def parse_episodes(text: str, count: int) -> list[int]:

@@ -24,6 +24,19 @@ CODECS = {
 Pixels = npt.NDArray[np.uint8]
 
 
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Names the file in what FFmpeg says meanwhile, and makes it an error of the system: some of FFmpeg's are others.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    try:
+        yield
+    except av.FFmpegError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
 class VideoWriter:
     """Writes one video.
 
@@ -32,13 +45,18 @@ class VideoWriter:
         fps: frames a second.
         width, height: of a frame [px].
         codec: of `CODECS`.
+
+    Raises:
+        OSError: the file cannot be written, of this and of each method.
     """
 
     def __init__(self, path: Path, fps: int, width: int, height: int, codec: str) -> None:
         encoder, options = CODECS[codec]
         os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder of AV1 tells its settings otherwise
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._container = av.open(str(path), "w", format="mp4")
+        self._path, self._closed = path, False
+        with writing(path):
+            self._container = av.open(str(path), "w", format="mp4")
         self._stream = cast(av.VideoStream, self._container.add_stream(encoder, rate=fps, options=options))
         self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
         self._stream.codec_context.time_base = Fraction(1, fps)
@@ -51,12 +69,19 @@ class VideoWriter:
         frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
         frame.pts, frame.time_base = self._count, self._stream.codec_context.time_base
         self._count += 1
-        self._container.mux(self._stream.encode(frame))
+        with writing(self._path):
+            self._container.mux(self._stream.encode(frame))
 
     def close(self) -> None:
-        """Writes what is left."""
-        self._container.mux(self._stream.encode(None))
-        self._container.close()
+        """Writes what is left; once, whether it succeeds or not."""
+        if self._closed:
+            return
+        self._closed = True
+        with writing(self._path):
+            try:
+                self._container.mux(self._stream.encode(None))
+            finally:
+                self._container.close()
 
 
 def _take_no_priority() -> None:

@@ -6,9 +6,12 @@ which says how many episodes there are, is the last. What a kill has left over i
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
 import shutil
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +24,7 @@ import pyarrow.parquet as pq
 from PIL import Image as Picture
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
-from tendon.core.files import rename_durably, replace_file
+from tendon.core.files import lock_folder, naming, rename_durably, replace_file
 from tendon.data.lerobot import statistics
 from tendon.data.lerobot.layout import (
     ACTION,
@@ -78,7 +81,7 @@ class _Rows:
 
 
 class DatasetWriter:
-    """Appends to a dataset, or makes it.
+    """Appends to a dataset, or makes it. It is the only one that does until it is closed.
 
     Args:
         root: folder of it.
@@ -87,6 +90,7 @@ class DatasetWriter:
     Raises:
         MismatchError: the dataset there has another robot, other joints, cameras, rate or codec.
         ConfigError: there is something else at `root`.
+        BlockingIOError: it is being written already.
     """
 
     def __init__(self, root: Path, shape: Shape) -> None:
@@ -95,6 +99,25 @@ class DatasetWriter:
             raise ConfigError(f"codec is {shape.codec}, must be one of {', '.join((*CODECS, 'png'))}")
         self._stats: list[dict[str, statistics.Stats]] = []
         self.sources: list[str] = []
+        self._unlock = weakref.finalize(self, os.close, lock_folder(root))
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> DatasetWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets others write the dataset."""
+        self._unlock()
+
+    def _open(self) -> None:
+        root, shape = self.root, self.shape
         if (root / INFO).is_file():
             self.info: dict[str, Any] = read_json(root / INFO)
             found = shape_of(self.info, root)
@@ -313,12 +336,15 @@ class EpisodeAppender:
         for key, pictures in self._pictures.items() if self._shape.codec == "png" else ():
             arrays[key] = pa.array([{"bytes": data, "path": None} for data in pictures], kind)
         group = GROUP if self._shape.codec == "png" else None
-        pq.write_table(pa.table(arrays), self._work / "data.parquet", compression="snappy", row_group_size=group)
+        path = self._work / "data.parquet"
+        with naming(path):
+            pq.write_table(pa.table(arrays), path, compression="snappy", row_group_size=group)
 
     def abandon(self) -> None:
         """Drops the episode; the dataset stays as it was."""
         for video in self._videos.values():
-            video.close()
+            with contextlib.suppress(OSError):
+                video.close()
         shutil.rmtree(self._work, ignore_errors=True)
 
 

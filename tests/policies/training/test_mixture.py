@@ -40,10 +40,11 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("dataset") / "set"
     shape = Shape(robot="panda", fps=FPS, joints=PROFILE.joint_names, cameras=cameras)
     for outcome in ("success", "failure", "success"):
-        appender = DatasetWriter(root, shape).begin()
-        for frame in moving(40, begin_s=1.0):
-            appender.add(frame)
-        appender.finish("some.mcap", outcome)
+        with DatasetWriter(root, shape) as writer:
+            appender = writer.begin()
+            for frame in moving(40, begin_s=1.0):
+                appender.add(frame)
+            appender.finish("some.mcap", outcome)
     return root
 
 
