@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from tendon.cli.keys import Keys
 from tendon.cli.operator import wait_for_policy
 from tendon.core.errors import StoppedError
-from tendon.core.modes import PermissionState
+from tendon.core.modes import PermissionState, Source
 from tendon.evaluation.live.session import Session, Turn
-from tendon.safety.reports import MonitorState
+from tendon.safety.reports import ControlState, MonitorState
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.clients.operator import Operator
@@ -100,7 +100,7 @@ class Turns:
             if time.monotonic() - begin_s > self._limit_s:
                 break
         duration_s = time.monotonic() - begin_s
-        operator.say(STOP)
+        self._hold()
         if not key:
             print(f"stopped: {stop}" if stop else f"{self._limit_s:g} s are over")
             print("was it done? y yes, n no, r again")
@@ -126,8 +126,20 @@ class Turns:
         )
 
     def _rest(self) -> None:
-        self._operator.say(STOP)
+        self._hold()
         self._operator.wait(self._operator.at_rest, REST_S)
+
+    def _hold(self) -> None:
+        """Interrupts the policy, once, and waits until the robot obeys: a late stop would end the way home."""
+        if self._holds():
+            return
+        self._operator.say(STOP)
+        if not self._operator.wait(self._holds, REST_S):
+            raise StoppedError(f"the policy was not interrupted within {REST_S:.0f} s{self._why()}")
+
+    def _holds(self) -> bool:
+        state = self._operator.reports.newest(ControlState)
+        return state is not None and state.source is Source.HOLD
 
     def _arm(self) -> None:
         """Resets and arms; what refuses is printed, and asked for again."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import betaincc, betaln
-from scipy.stats import binomtest, norm
+from scipy.stats import binom, binomtest, norm
 
 from tendon.evaluation.statistics import Difference, Proportion, paired_difference, wilson
 
@@ -187,7 +187,7 @@ def _better(evidence: list[float], alpha: float) -> str:
 
 
 def planned_scenes(difference: float, discordant: float, alpha: float = ALPHA, power: float = POWER) -> int:
-    """Returns how many scenes McNemar's test needs to show a difference (Connor 1987).
+    """Returns how many scenes McNemar's exact test needs to show a difference; the search begins at Connor's (1987).
 
     Args:
         difference: of the two success rates.
@@ -197,7 +197,19 @@ def planned_scenes(difference: float, discordant: float, alpha: float = ALPHA, p
     """
     at_alpha, at_power = norm.isf(alpha / 2), norm.isf(1 - power)
     spread = at_alpha * math.sqrt(discordant) + at_power * math.sqrt(discordant - difference**2)
-    return math.ceil((spread / difference) ** 2)
+    scenes = math.ceil((spread / difference) ** 2)
+    while _power(scenes, difference, discordant, alpha) < power:
+        scenes += max(1, scenes // 200)
+    return scenes
+
+
+def _power(scenes: int, difference: float, discordant: float, alpha: float) -> float:
+    """Returns the probability that McNemar's exact test shows a difference; see `planned_scenes`."""
+    differ = np.arange(scenes + 1)
+    fewer = binom.ppf(alpha / 2, differ, 0.5)  # of so many, at most, the worse one may have done
+    fewer -= binom.cdf(fewer, differ, 0.5) > alpha / 2
+    shown = binom.sf(differ - fewer - 1, differ, (discordant + difference) / (2 * discordant))
+    return float(binom.pmf(differ, scenes, discordant) @ shown)
 
 
 def looked_at_scenes(

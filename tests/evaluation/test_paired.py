@@ -142,6 +142,6 @@ def test_a_plan_has_the_power_that_it_promises() -> None:
     for _ in range(runs):
         first, second, _ = rng.multinomial(scenes, [*shares, 1 - discordant])
         shown += mcnemar(int(first), int(second)) < ALPHA
-    assert 0.7 < shown / runs < 0.87, "0.8 was asked for; the exact test is a little less than that"
+    assert 0.77 < shown / runs < 0.86, "0.8 was asked for"
     half, enough = looked_at_scenes(difference, discordant, runs=100)
     assert half < enough and half < 2 * scenes

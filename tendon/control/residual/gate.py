@@ -1,10 +1,10 @@
 """Whether a residual earns its place: by the outcomes of episodes with it and without it, looked at after each.
 
 A conservative mixture (the idea of StepMix, Li et al. 2023): the residual acts in so large a share of the episodes that
-all of them together lose at most a margin of the base's success rate, whatever the residual is. The share grows with
-what is known for it. What is known are confidence sequences, which hold at all times at once: the mixture likelihood
-ratio of a Bernoulli rate under a uniform prior exceeds 1 / alpha with a probability of at most alpha (Ville 1939;
-Robbins 1970).
+all of them together lose at most a margin of the base's success rate, whatever the residual is. (With evidence from
+elsewhere that does not hold here, the first ones lose more.) The share grows with what is known for it. What is known
+are confidence sequences, which hold at all times at once: the mixture likelihood ratio of a Bernoulli rate under a
+uniform prior exceeds 1 / alpha with a probability of at most alpha (Ville 1939; Robbins 1970).
 """
 
 from __future__ import annotations
