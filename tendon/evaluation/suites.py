@@ -1,7 +1,8 @@
-"""The suites that come with Tendon, by name. Another one is a folder that makes a `Suite`, and one line here."""
+"""The suites that come with Tendon, by name; one of your own is `MODULE:NAME`."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +24,8 @@ SUITES = {
 }
 """Where each is defined, or what makes it. It is imported when it is asked for: it may need the extra `sim`."""
 DEFAULT_SUITE = "tabletop"
+OWN = "MODULE:NAME"
+"""How one of your own is named."""
 BY_GRIPPERS = {1: "tabletop", 2: "bimanual"}
 """The suite of a robot with so many."""
 AUTO_SUITE = "auto"
@@ -42,7 +45,11 @@ def suite_for(profile: RobotProfile, name: str = AUTO_SUITE) -> str:
 
 
 def load_suite(name: str) -> Suite:
-    """Returns a suite, by its name or of a file (`tendon.evaluation.suite_file`).
+    """Returns a suite, by its name, of a file (`tendon.evaluation.suite_file`), or from a module of yours.
+
+    Args:
+        name: one of `SUITES`, a path that ends in .yaml, or `MODULE:NAME` of a `Suite` or of what makes one; the module
+            is installed or in the working folder.
 
     Raises:
         ConfigError: there is none of that name, or its file has something in it that has no meaning.
@@ -56,9 +63,28 @@ def load_suite(name: str) -> Suite:
             return said.made_of(load_suite(said.suite))
         except ConfigError as error:
             raise type(error)(f"{name}: {error}") from error
-    if name not in SUITES:
-        raise ConfigError(f"suite is {name!r}{closest(name, tuple(SUITES))}")
+    if ":" not in name and name not in SUITES:
+        raise ConfigError(f"suite is {name!r}{closest(name, (*SUITES, OWN))}")
     require_sim()
-    module, _, attribute = SUITES[name].partition(":")
-    found: Suite | Callable[[], Suite] = getattr(import_module(module), attribute)
-    return found if isinstance(found, Suite) else found()
+    found = _imported(SUITES.get(name, name))
+    made = found() if callable(found) else found
+    if not isinstance(made, Suite):
+        raise ConfigError(f"suite is {name!r}: that is no tendon.sim.suite.Suite, but a {type(made).__name__}")
+    return made
+
+
+def _imported(name: str) -> Suite | Callable[[], Suite]:
+    module, _, attribute = name.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # last, so that no file there hides what is installed
+    try:
+        holder = import_module(module)
+    except (ImportError, ValueError, TypeError) as error:
+        raise ConfigError(
+            f"suite is {name!r}: module {module!r} cannot be imported ({error}); it must be installed or in {here}"
+        ) from error
+    if not hasattr(holder, attribute):
+        known = tuple(key for key, value in vars(holder).items() if isinstance(value, Suite))
+        raise ConfigError(f"suite is {name!r}: {module} has no {attribute!r}{closest(attribute, known)}")
+    found: Suite | Callable[[], Suite] = getattr(holder, attribute)
+    return found

@@ -26,6 +26,7 @@ class Argument:
         default: its value when it is not given.
         description: one line for `--help` and `ros2 launch --show-args`.
         choices: the values it may have; empty for any.
+        imported: whether it may be `MODULE:NAME` beside the choices.
         whole: whether it must be a whole number of at least 0.
         number: whether it must be a number of at least 0, or one of the choices.
     """
@@ -34,6 +35,7 @@ class Argument:
     default: str
     description: str
     choices: tuple[str, ...] = ()
+    imported: bool = False
     whole: bool = False
     number: bool = False
 
@@ -88,8 +90,9 @@ ARGUMENTS = (
         name="suite",
         default="auto",
         description="tasks in simulation; auto: tabletop for one gripper, bimanual for two, reach for none; "
-        "calibration: boards, and cameras and joints that are off",
+        "calibration: boards, and cameras and joints that are off; MODULE:NAME: one of your own",
         choices=("auto", "tabletop", "assembly", "bimanual", "reach", "calibration"),
+        imported=True,
     ),
     Argument(name="scene", default="100003", description="seed of the simulated scene", whole=True),
     Argument(name="family", default="", description="task family of the simulated scene; by default the seed decides"),
@@ -187,8 +190,9 @@ def complete(given: Mapping[str, str]) -> dict[str, str]:
         value = values[argument.name]
         if argument.number:
             _check_number(argument, value)
-        elif argument.choices and value not in argument.choices:
-            raise ConfigError(f"{argument.name}:={value} is not allowed{closest(value, argument.choices)}")
+        elif argument.choices and value not in argument.choices and not (argument.imported and ":" in value):
+            wanted = (*argument.choices, "MODULE:NAME") if argument.imported else argument.choices
+            raise ConfigError(f"{argument.name}:={value} is not allowed{closest(value, wanted)}")
         if argument.whole and not (value.isascii() and value.isdigit()):
             raise ConfigError(f"{argument.name}:={value} is not allowed: it must be a whole number of at least 0")
     return values

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 import tendon
 from tendon.evaluation.episode import Setting, Switch
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import SUITES, load_suite
+from tendon.graph.description import describe
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.suite import TaskSwitching
@@ -40,6 +44,38 @@ def test_a_world_that_cannot_change_its_task_refuses_to() -> None:
 def test_a_suite_has_its_name_by_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SUITES, "turning", "tests.evaluation.turning:TURNING")
     assert load_suite("turning") is TURNING
+
+
+def test_one_of_a_module_in_the_working_folder_has_its_name_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no change to Tendon, for evaluations, for suites of files, and for the graph."""
+    (tmp_path / "oursuite.py").write_text("from tests.evaluation.turning import TURNING\ndef ours(): return TURNING")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("ours", "TURNING"):
+        assert load_suite(f"oursuite:{name}") is TURNING
+    (tmp_path / "harder.yaml").write_text("suite: oursuite:TURNING\ndelay_s: 0.1\n")
+    assert load_suite("harder.yaml").difficulty.delay_s == 0.1
+    given = {"suite": "oursuite:TURNING", "policy": "none", "robot": "ur5e"}
+    assert describe(given).processes[0].parameters["suite"] == "oursuite:TURNING"
+    monkeypatch.delitem(sys.modules, "oursuite")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nowhere:SUITE", "module 'nowhere' cannot be imported .*it must be installed or in /"),
+        (":SUITE", "module '' cannot be imported"),
+        ("tests.evaluation.turning:TURNIN", "tests.evaluation.turning has no 'TURNIN'; did you mean TURNING?"),
+        ("tests.evaluation.turning:NEAR_RAD", "no tendon.sim.suite.Suite, but a float"),
+        ("tabeltop", "did you mean tabletop"),
+        ("mine", "known: .*MODULE:NAME"),
+    ],
+)
+def test_one_that_there_is_not_is_one_sentence(name: str, said: str) -> None:
+    with pytest.raises(tendon.ConfigError, match=said):
+        load_suite(name)
 
 
 @pytest.mark.parametrize("name", SUITES)

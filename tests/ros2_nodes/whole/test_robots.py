@@ -12,8 +12,8 @@ from tests.sim.test_robot_body import ROBOTS
 pytestmark = pytest.mark.graph
 
 
-def lead(start: StartGraph, robot: str, simulator: str) -> None:
-    graph = start(robot=robot, policy="expert", suite="auto", simulator=simulator, scene=100_008)
+def lead(start: StartGraph, robot: str, simulator: str, suite: str = "auto") -> None:
+    graph = start(robot=robot, policy="expert", suite=suite, simulator=simulator, scene=100_008)
     graph.arm()
     graph.say(graph.instruction)
     graph.wait_until_done(within_s=15.0)
@@ -28,6 +28,10 @@ def test_an_arm_of_five_joints_does_its_task_in_mujoco(tendon_graph: StartGraph)
 def test_an_arm_without_a_camera_does_its_task_too(tendon_graph: StartGraph) -> None:
     """What `tendon robot new` drafts has none: the state of the world is published all the same."""
     lead(tendon_graph, str(ROOT / "docs/examples/two_joint_arm/profile.yaml"), "mujoco")
+
+
+def test_a_suite_of_ones_own_needs_no_change_to_tendon(tendon_graph: StartGraph) -> None:
+    lead(tendon_graph, "so101", "mujoco", "examples.own_suite:PRECISE")
 
 
 @pytest.mark.laws
