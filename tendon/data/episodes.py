@@ -122,8 +122,8 @@ class RecordedEpisodes:
                 f"{recording.path} has joints {', '.join(begin.roles.joint_names)}; {self._profile.name} has "
                 f"{', '.join(self._profile.joint_names)}: take data of this robot, or --robot for that one"
             )
-        if end is not None and end.bad:
-            return f"{recording.path} is bad: {end.problem or 'messages are missing'}"
+        if recording.fault:
+            return f"{recording.path} is bad: {recording.fault}"
         return f"{recording.path} is a failure" if end is not None and end.outcome.value == FAILURE else ""
 
     def __len__(self) -> int:

@@ -1,8 +1,9 @@
 """Find what is wrong with a dataset, or with recordings; a recording's observations are made again and compared.
 
 Of a dataset: versions, counts, times, tasks, and that each video decodes to as many frames as it must. Of a recording:
-that it is whole, that nothing was lost, that every message can be read, and that each observation which the policy was
-given comes out of the recorded messages again: bit for bit where pictures were recorded as they came.
+that it is whole, that nothing was lost, that every message can be read, that `tendon data convert` takes it, and that
+each observation which the policy was given comes out of the recorded messages again: bit for bit where pictures were
+recorded as they came.
 
 Examples:
   tendon data check outputs/datasets/mine
@@ -11,87 +12,104 @@ Examples:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tendon.core.errors import TendonError
 
-    from tendon.data.reading.recording import McapRecording
+
+@dataclass
+class Report:
+    """What is said of a place, and what is wrong with it."""
+
+    said: str = "cannot be read"
+    wrong: list[str] = field(default_factory=list)
 
 
 def command(
     places: Annotated[list[Path], typer.Argument(metavar="PLACE...", help="Datasets, MCAP files or folders of them.")],
     fast: Annotated[bool, typer.Option("--fast", help="Decode no videos.")] = False,
 ) -> int:
-    """Prints what is wrong.
+    """Prints what is wrong with each place.
 
     Returns:
         0 when nothing is, else 1.
 
     Raises:
         ConfigError: a place is neither.
-        InvalidDataError: one cannot be read at all.
         MissingDependencyError: the extra `data` is not installed.
     """
     from tendon.data.packages import require_data
 
     require_data()
-    from tendon.data.lerobot.check import problems
     from tendon.data.lerobot.layout import INFO
-    from tendon.data.lerobot.reader import LeRobotDataset
     from tendon.data.reading.files import recordings
-    from tendon.data.reading.recording import McapRecording
 
-    count = 0
+    looks: list[tuple[Path, Callable[[Path, Report], None]]] = []
     for place in places:
         if (place / INFO).is_file():
-            dataset = LeRobotDataset(place)
-            lines = list(problems(dataset, pictures=not fast))
-            print(f"{place}: {len(dataset)} episodes, {dataset.info['total_frames']} frames")
-            count += _print(lines)
-            continue
-        for file in recordings([place]):
-            count += _print(list(_of_recording(McapRecording(file))))
+            looks.append((place, partial(_dataset, pictures=not fast)))
+        else:
+            looks += [(file, _recording) for file in recordings([place])]
+    count = 0
+    for place, look in looks:
+        report = Report()
+        try:
+            look(place, report)
+        except (TendonError, OSError) as error:
+            report.wrong.append(str(error))
+        print(f"{place}: {report.said}")
+        for line in report.wrong:
+            print(f"  {line}")
+        count += len(report.wrong)
     return 1 if count else 0
 
 
-def _print(lines: list[str]) -> int:
-    for line in lines:
-        print(f"  {line}")
-    return len(lines)
+def _dataset(place: Path, report: Report, pictures: bool) -> None:
+    from tendon.data.lerobot.check import problems
+    from tendon.data.lerobot.reader import LeRobotDataset
+
+    dataset = LeRobotDataset(place)
+    report.said = f"{len(dataset)} episodes, {dataset.info['total_frames']} frames"
+    report.wrong += problems(dataset, pictures)
 
 
-def _of_recording(recording: McapRecording) -> Iterator[str]:
+def _recording(file: Path, report: Report) -> None:
+    from tendon.data.convert.from_mcap import Options, fitting_frames, profile_of, shape_for
     from tendon.data.reading.frames import Frames
     from tendon.data.reading.observations import camera_topics, rebuilt, require_begin
-    from tendon.data.reading.recording import decode
+    from tendon.data.reading.recording import McapRecording, decode
     from tendon.data.recording.pictures import RAW
     from tendon.robots.profile import load_profile
 
-    begin, cameras = require_begin(recording), camera_topics(recording)
+    recording, wrong = McapRecording(file), report.wrong
+    if recording.fault:
+        wrong.append(recording.fault)
+    cameras = camera_topics(recording)
     exact = all(recording.topics[topic].kind == RAW for topic in cameras)
-    same, wrong, missing = 0, 0, 0
-    for each in rebuilt(recording, load_profile(begin.robot)):
+    same, differing, missing = 0, 0, 0
+    for each in rebuilt(recording, load_profile(require_begin(recording).robot)):
         same, missing = same + each.same, missing + (each.observation is None)
-        wrong += not each.same and each.observation is not None
-    total = same + wrong + missing
+        differing += not each.same and each.observation is not None
+    total = same + differing + missing
     made = f"{same} of {total} observations come out bit for bit"
     if not exact:
-        made = f"{same + wrong} of {total} observations come out, with pictures that were compressed"
-    print(f"{recording.path}: {recording.seconds:.1f} s; {made}")
-    if recording.end is None:
-        yield "it does not say how it ended"
-    elif recording.end.bad:
-        yield recording.end.problem or "messages are missing"
-    if wrong and exact:
-        yield f"{wrong} observations differ from what the policy was given"
+        made = f"{same + differing} of {total} observations come out, with pictures that were compressed"
+    report.said = f"{recording.seconds:.1f} s; {made}"
+    if differing and exact:
+        wrong.append(f"{differing} observations differ from what the policy was given")
     if missing:
-        yield f"{missing} observations were made of messages that are not recorded"
+        wrong.append(f"{missing} observations were made of messages that are not recorded")
     reader = Frames()
     for sample in recording.samples():
         reader.read(sample) if sample.topic in cameras else decode(sample)
     for topic, count in reader.missing.items():
-        yield f"{count} pictures of {topic} cannot be made: one that they are made from is missing"
+        wrong.append(f"{count} pictures of {topic} cannot be made: one that they are made from is missing")
+    profile = profile_of(recording)
+    for _ in fitting_frames(recording, profile, shape_for(recording, profile, Options()), proposed=False):
+        pass

@@ -75,11 +75,11 @@ def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> in
 
     refused, made, frames, gaps, known = list[str](), 0, 0, 0, 0
     with CountingBar("convert", len(files)) as bar:
-        for _, found in convert_all(files, out, options, jobs):
+        for file, found in convert_all(files, out, options, jobs):
             if isinstance(found, TendonError):
                 if len(files) == 1:
                     raise found
-                refused.append(str(found))
+                refused.append(str(found) if str(file) in str(found) else f"{file}: {found}")
                 bar.advance(1, f"{len(refused)} refused")
                 continue
             made, known = made + (found.episode is not None), known + (found.episode is None)

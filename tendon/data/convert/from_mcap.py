@@ -16,7 +16,7 @@ from tendon.core.stamps import SECOND_NS
 from tendon.core.types import Array, Observation
 from tendon.data.convert.motion import Commands, Proposals
 from tendon.data.lerobot.layout import Camera, Shape
-from tendon.data.lerobot.writer import DatasetWriter, Frame
+from tendon.data.lerobot.writer import DatasetWriter, Frame, require_fit
 from tendon.data.reading.observations import camera_topics, observations, require_begin
 from tendon.data.reading.recording import McapRecording
 from tendon.robots.profile import RobotProfile, load_profile
@@ -57,6 +57,23 @@ class Converted:
     gaps: int = 0
 
 
+def profile_of(recording: McapRecording) -> RobotProfile:
+    """Returns the profile of the recorded robot.
+
+    Raises:
+        InvalidDataError: it was not recorded by Tendon.
+        MismatchError: the robot of this name is another one now.
+    """
+    begin = require_begin(recording)
+    profile = load_profile(begin.robot)
+    if profile.joint_names != begin.roles.joint_names:
+        raise MismatchError(
+            f"{recording.path} was recorded with joints {', '.join(begin.roles.joint_names)}; robot {begin.robot} has "
+            f"{', '.join(profile.joint_names)} now: take the profile of then"
+        )
+    return profile
+
+
 def shape_for(recording: McapRecording, profile: RobotProfile, options: Options) -> Shape:
     """Returns what a dataset of a recording is like."""
     names = dict.fromkeys(camera_topics(recording).values())
@@ -90,17 +107,9 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
         MismatchError: the robot of this name is another one now, or the dataset is of another robot.
     """
     recording = McapRecording(path)
-    begin, end = require_begin(recording), recording.end
-    if end is not None and end.bad and not options.bad:
-        raise InvalidDataError(
-            f"{path} is bad: {end.problem or 'messages are missing'}: leave it out, or take it as it is with --bad"
-        )
-    profile = load_profile(begin.robot)
-    if profile.joint_names != begin.roles.joint_names:
-        raise MismatchError(
-            f"{path} was recorded with joints {', '.join(begin.roles.joint_names)}; robot {begin.robot} has "
-            f"{', '.join(profile.joint_names)} now: take the profile of then"
-        )
+    end, profile = recording.end, profile_of(recording)
+    if recording.fault and not options.bad:
+        raise InvalidDataError(f"{path} is bad: {recording.fault}: leave it out, or take it as it is with --bad")
     writer = writer_for(shape_for(recording, profile, options))
     if path.name in writer.sources:
         return Converted(episode=None)
@@ -108,19 +117,33 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
     count = gaps = 0
     before_ns: int | None = None
     try:
-        for frame in frames(recording, profile, writer.shape, options.proposed):
+        for frame in fitting_frames(recording, profile, writer.shape, options.proposed):
             if before_ns is not None and frame.stamp_ns - before_ns > GAP_FRAMES * SECOND_NS / writer.shape.fps:
                 gaps += 1
             before_ns = frame.stamp_ns
             appender.add(frame)
             count += 1
-        if not count:
-            raise InvalidDataError(f"{path} has no frame after its first command: there is nothing to learn from")
         number = appender.finish(path.name, "" if end is None else end.outcome.value)
     except BaseException:
         appender.abandon()
         raise
     return Converted(episode=number, frames=count, gaps=gaps)
+
+
+def fitting_frames(recording: McapRecording, profile: RobotProfile, shape: Shape, proposed: bool) -> Iterator[Frame]:
+    """Yields the frames that a dataset of a shape would have of a recording, one at least.
+
+    Raises:
+        InvalidDataError: a message cannot be read, or does not fit the robot; a frame does not fit the dataset; or
+            there is none.
+    """
+    before_ns: int | None = None
+    for frame in frames(recording, profile, shape, proposed):
+        require_fit(frame, shape, before_ns)
+        before_ns = frame.stamp_ns
+        yield frame
+    if before_ns is None:
+        raise InvalidDataError(f"{recording.path} has no frame after its first command: there is nothing to learn from")
 
 
 def frames(recording: McapRecording, profile: RobotProfile, shape: Shape, proposed: bool) -> Iterator[Frame]:

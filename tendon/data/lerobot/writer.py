@@ -241,23 +241,12 @@ class EpisodeAppender:
         Raises:
             InvalidDataError: it does not fit the dataset, or its stamp is not later than that of the one before.
         """
-        wanted = (len(self._shape.joints),)
-        numbers: dict[str, Any] = {STATE: frame.state, VELOCITY: frame.velocity, ACTION: frame.action}
-        if self._shape.proposed:
-            numbers[PROPOSED] = frame.action if frame.proposed is None else frame.proposed
-        for name, value in numbers.items():
-            if np.shape(value) != wanted:
-                raise InvalidDataError(f"{name} has shape {np.shape(value)}, must be {wanted}")
+        stamps, count = self._rows.numbers.setdefault(STAMP, []), len(self._rows.tasks)
+        require_fit(frame, self._shape, int(stamps[-1]) if stamps else None)
+        for name, value in _numbers(frame, self._shape).items():
             self._rows.numbers.setdefault(name, []).append(np.asarray(value, dtype=np.float32))
-        stamps = self._rows.numbers.setdefault(STAMP, [])
-        if stamps and frame.stamp_ns <= int(stamps[-1]):
-            raise InvalidDataError(f"frame at {frame.stamp_ns} ns comes after one at {int(stamps[-1])} ns")
-        count = len(self._rows.tasks)
         for camera in self._shape.cameras:
-            pixels = frame.images.get(camera.name)
-            if pixels is None or pixels.shape != (camera.height, camera.width, 3):
-                found = "no frame" if pixels is None else f"a frame of shape {pixels.shape}"
-                raise InvalidDataError(f"camera {camera.name} has {found}, must be {camera.width}x{camera.height}")
+            pixels = frame.images[camera.name]
             self._write(camera.key, pixels, camera.width, camera.height)
             if count % self._stride == 0:
                 self._samples[camera.key].append(statistics.thin(pixels))
@@ -346,6 +335,37 @@ class EpisodeAppender:
             with contextlib.suppress(OSError):
                 video.close()
         shutil.rmtree(self._work, ignore_errors=True)
+
+
+def require_fit(frame: Frame, shape: Shape, before_ns: int | None) -> None:
+    """Checks that a frame fits a dataset.
+
+    Args:
+        frame: of an episode.
+        shape: of the dataset.
+        before_ns: stamp of the frame before it; `None` for the first.
+
+    Raises:
+        InvalidDataError: it has other joints or cameras, or its stamp is not later than that of the one before.
+    """
+    wanted = (len(shape.joints),)
+    for name, value in _numbers(frame, shape).items():
+        if np.shape(value) != wanted:
+            raise InvalidDataError(f"{name} has shape {np.shape(value)}, must be {wanted}")
+    if before_ns is not None and frame.stamp_ns <= before_ns:
+        raise InvalidDataError(f"frame at {frame.stamp_ns} ns comes after one at {before_ns} ns")
+    for camera in shape.cameras:
+        pixels = frame.images.get(camera.name)
+        if pixels is None or pixels.shape != (camera.height, camera.width, 3):
+            found = "no frame" if pixels is None else f"a frame of shape {pixels.shape}"
+            raise InvalidDataError(f"camera {camera.name} has {found}, must be {camera.width}x{camera.height}")
+
+
+def _numbers(frame: Frame, shape: Shape) -> dict[str, npt.NDArray[Any]]:
+    found = {STATE: frame.state, VELOCITY: frame.velocity, ACTION: frame.action}
+    if shape.proposed:
+        found[PROPOSED] = frame.action if frame.proposed is None else frame.proposed
+    return found
 
 
 def _new_info(shape: Shape) -> dict[str, Any]:

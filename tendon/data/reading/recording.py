@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcap.exceptions import McapError
 from mcap.reader import make_reader
 from mcap.records import Metadata
+from mcap.writer import MCAP0_MAGIC
 
 from tendon.core.errors import InvalidDataError
-from tendon.data.recording.episode import BEGIN, END, EpisodeBegin, EpisodeEnd, from_metadata
+from tendon.data.recording.episode import BEGIN, END, VERSION, EpisodeBegin, EpisodeEnd, from_metadata
+from tendon.data.recording.scan import BROKEN as TORN
 from tendon.data.recording.schemas import typestore
 from tendon.data.recording.writer import Sample
 
-BROKEN = (McapError, ValueError, KeyError, EOFError, RuntimeError, AssertionError, IndexError)
+BROKEN = (*TORN, KeyError, AssertionError, IndexError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +40,26 @@ class McapRecording:
         path: of it.
 
     Raises:
-        InvalidDataError: it is no MCAP file, is cut, or has another profile than ROS 2.
+        InvalidDataError: it is no MCAP file, is cut, has another profile than ROS 2, or says things of itself that
+            this version does not understand.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             with path.open("rb") as file:
+                if file.read(len(MCAP0_MAGIC)) != MCAP0_MAGIC:
+                    what = "does not begin with its magic bytes" if file.tell() else "is empty"
+                    raise InvalidDataError(f"{path} is no MCAP file: it {what}")
+                file.seek(0)
                 reader = make_reader(file)
                 header, summary = reader.get_header(), reader.get_summary()
                 metadata = {each.name: each.metadata for each in self._metadata(reader)}
+        except InvalidDataError:
+            raise
         except BROKEN as error:
             raise InvalidDataError(
-                f"{path} is no whole MCAP file ({error or type(error).__name__}): `tendon data recover` gives back "
+                f"{path} is no whole MCAP file ({str(error) or type(error).__name__}): `tendon data recover` gives back "
                 "what is whole"
             ) from error
         if header.profile != "ros2":
@@ -59,8 +67,16 @@ class McapRecording:
         if summary is None or summary.statistics is None:
             raise InvalidDataError(f"{path} has no index: `tendon data recover` makes one")
         statistics = summary.statistics
-        self.begin = from_metadata(EpisodeBegin, metadata[BEGIN]) if BEGIN in metadata else None
-        self.end = from_metadata(EpisodeEnd, metadata[END]) if END in metadata else None
+        try:
+            self.begin = from_metadata(EpisodeBegin, metadata[BEGIN]) if BEGIN in metadata else None
+            self.end = from_metadata(EpisodeEnd, metadata[END]) if END in metadata else None
+        except InvalidDataError as error:
+            raise InvalidDataError(f"{path}: {error}") from error
+        if self.begin is not None and self.begin.version != VERSION:
+            raise InvalidDataError(
+                f"{path} is a recording of version {self.begin.version}, this Tendon reads {VERSION}: take the Tendon "
+                "that recorded it"
+            )
         self.first_ns, self.last_ns = statistics.message_start_time, statistics.message_end_time
         self.topics = {
             channel.topic: TopicSummary(
@@ -73,6 +89,13 @@ class McapRecording:
     @staticmethod
     def _metadata(reader: Any) -> Iterator[Metadata]:
         yield from reader.iter_metadata()
+
+    @property
+    def fault(self) -> str:
+        """Why not all that happened is in it; empty where it is."""
+        if self.end is None:
+            return "it does not say how it ended"
+        return (self.end.problem or "messages are missing") if self.end.bad else ""
 
     @property
     def seconds(self) -> float:
@@ -100,7 +123,7 @@ class McapRecording:
                     )
         except BROKEN as error:
             raise InvalidDataError(
-                f"{self.path} cannot be read: {error or type(error).__name__}: `tendon data recover` gives back "
+                f"{self.path} cannot be read: {str(error) or type(error).__name__}: `tendon data recover` gives back "
                 "what is whole"
             ) from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, TypeVar
@@ -110,6 +110,21 @@ class EpisodeEnd:
         return replace(self, outcome=outcome)
 
 
+def _maps_to(kind: type) -> Callable[[Any], bool]:
+    return lambda given: isinstance(given, dict) and all(type(each) is kind for each in given.values())
+
+
+FORMS: dict[str, Callable[[Any], bool]] = {
+    "str": lambda given: isinstance(given, str),
+    "int": lambda given: type(given) is int,
+    "bool": lambda given: isinstance(given, bool),
+    "tuple[str, ...]": lambda given: isinstance(given, list) and all(isinstance(each, str) for each in given),
+    "Mapping[str, str]": _maps_to(str),
+    "Mapping[str, int]": _maps_to(int),
+}
+"""Declared type of a field to whether JSON is of it."""
+
+
 def to_metadata(value: EpisodeBegin | EpisodeEnd) -> dict[str, str]:
     """Returns a value as MCAP metadata: what is no text is JSON."""
     return {each.name: _to_text(getattr(value, each.name)) for each in fields(value)}
@@ -150,6 +165,15 @@ def _from_text(declared: str, text: str) -> Any:
     if declared == "Outcome":
         return Outcome(text)
     value = json.loads(text)
-    if declared == "Roles":
-        return Roles(**{**value, "joint_names": tuple(value.get("joint_names", ()))})
-    return tuple(value) if declared.startswith("tuple") else value
+    if declared != "Roles":
+        return _of_form(declared, value)
+    known = {each.name: str(each.type) for each in fields(Roles)}
+    if not isinstance(value, dict) or not value.keys() <= known.keys():
+        raise ValueError(f"must have no other keys than {', '.join(known)}")
+    return Roles(**{name: _of_form(known[name], each) for name, each in value.items()})
+
+
+def _of_form(declared: str, value: Any) -> Any:
+    if not FORMS[declared](value):
+        raise TypeError(f"{json.dumps(value)[:40]} is no {declared}")
+    return tuple(value) if isinstance(value, list) else value
