@@ -1,16 +1,19 @@
 """What a kill costs: recorder and converter are killed with SIGKILL at random moments, and what is left is read.
 
 Half of the recorders are killed inside the write of a chunk: after some of its bytes. Readers are `mcap` and `rosbags`.
-A message counts as late enough to be kept when it was put in more than a second before the kill.
+A message counts as late enough to be kept when it was put in more than a second before the kill. LeRobot's own recorder
+is killed beside it (`make setup-lerobot`), and its own reader reads what is left.
 
 Examples:
   python benchmarks/recording_kills.py
+  python benchmarks/recording_kills.py --kills 0 --conversions 0
   python benchmarks/recording_kills.py --kills 10 --conversions 5 --busy --rows /tmp/rows
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -23,7 +26,9 @@ from pathlib import Path
 
 import harness
 import numpy as np
+from rigs.recording import lerobot_episodes
 
+HERE = Path(__file__).parent
 BOUND_S = 1.0
 MOST = 200_000
 SIZES = (200, 200, 200, 200, 1000, 5000, 150_000)
@@ -168,16 +173,79 @@ def kill_a_converter(files: list[Path], seed: int, seconds: float) -> tuple[int,
         return whole, len(dataset)
 
 
+def lerobot_program(what: str, *arguments: str) -> subprocess.Popen[str]:
+    """Starts LeRobot's recorder or reader."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+    environment |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    code = f"from rigs.recording.lerobot_episodes import {what}; {what}()"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def kill_lerobot(seed: int | None) -> dict[str, int]:
+    """Returns how many episodes and frames LeRobot's recorder had made when it was killed, and its reader found.
+
+    Without a seed it is left to end by itself.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        root = str(Path(name) / "set")
+        child = lerobot_program("main", root, "2" if seed is None else "1000")
+        assert child.stdout is not None
+        if child.stdout.readline() != "ready\n":
+            raise SystemExit(f"LeRobot's recorder did not start: {child.communicate()[1][-500:]}")
+        if seed is not None:
+            time.sleep(random.Random(seed).uniform(3.0, 12.0))
+            child.kill()
+        said = child.communicate()[0].split()
+        reader = lerobot_program("read", root)
+        answer, problem = reader.communicate()
+        opened = reader.returncode == 0
+        if not opened:
+            print(f"LeRobot {seed}: {problem.strip().splitlines()[-1][:200]}", flush=True)
+        return {
+            "recorded": said.count(lerobot_episodes.FRAME),
+            "finished": said.count(lerobot_episodes.EPISODE),
+            "opened": int(opened),
+            **(json.loads(answer.splitlines()[-1]) if opened else {"episodes": 0, "frames": 0}),
+        }
+
+
+def kill_lerobot_often(bench: harness.Bench, kills: int) -> None:
+    """Adds the row of LeRobot's recorder."""
+    if not kill_lerobot(None)["opened"]:
+        raise SystemExit("LeRobot's reader does not read what its recorder had finished")
+    found = []
+    for k in range(kills):
+        found.append(kill_lerobot(k))
+        print(f"LeRobot {k}: {found[-1]}", flush=True)
+    lost = [each["recorded"] - each["frames"] for each in found]
+    finished = sum(each["finished"] for each in found)
+    values = {
+        "kills": harness.Number(kills),
+        "messages kept": harness.Number(sum(each["frames"] for each in found)),
+        "older than 1 s and lost": harness.Number(sum(max(0, each - lerobot_episodes.FPS) for each in lost)),
+        "most lost": harness.Number(max(lost) / lerobot_episodes.FPS, "s"),
+        "episodes whole after the kill": harness.Number(sum(each["episodes"] for each in found)),
+        "datasets with a problem": harness.Number(sum(not each["opened"] for each in found)),
+    }
+    note = f"frames of {sum(each['recorded'] for each in found)}, episodes of {finished} that it had finished"
+    case = {"killed": "LeRobot 0.4.4's recorder", "when": "at a random moment"}
+    bench.add(case, values, note=note)
+
+
 def main() -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100, help="of a recorder (%(default)s)")
     parser.add_argument("--conversions", type=int, default=100, help="that are killed (%(default)s)")
+    parser.add_argument("--lerobot", type=int, default=50, help="kills of LeRobot's recorder; 0 without (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "recording/kills")
     os.environ["OMP_NUM_THREADS"] = "1"
-    for torn in (False, True):
+    if args.lerobot:
+        kill_lerobot_often(bench, args.lerobot)
+    for torn in (False, True) if args.kills else ():
         found = []
         for k in range(args.kills // 2):
             found.append(kill_a_recorder(1000 * torn + k, torn))
@@ -192,6 +260,8 @@ def main() -> None:
             "most lost": harness.Number(round(max(lost_s), 3), "s"),
         }
         bench.add(case, values)
+    if not args.conversions:
+        return
     folder = Path(tempfile.mkdtemp())
     try:
         files = make_recordings(folder, 6, 3.0)
