@@ -11,6 +11,7 @@ from mcap.records import ChunkIndex
 
 from tendon.commands.data.recover import command
 from tendon.core.errors import InvalidDataError
+from tendon.data.reading.files import recordings
 from tendon.data.reading.recording import McapRecording
 from tendon.data.recording.episode import Outcome
 from tendon.data.recording.recover import recover, recover_folder
@@ -52,6 +53,9 @@ def test_cut_anywhere_all_whole_chunks_come_back(
         return
     finally:
         assert torn.read_bytes() == content[:place], "the original stays as it is"
+    if found.whole:
+        assert place == len(content) and not (folder / "new.mcap").exists()
+        return
     chunks = [each for each in scan(whole).chunks if each.chunk_start_offset + each.chunk_length <= place]
     expected = [(s.topic, s.log_ns, s.data) for s in texts(COUNT)][: found.count]
     assert len(found.chunks) == len(chunks)
@@ -124,18 +128,19 @@ def test_all_chunks_outside_of_what_was_altered_come_back(
         return
     finally:
         assert torn.read_bytes() == altered[:cut], "the original stays as it is"
+    new = torn if found.whole else folder / "new.mcap"  # what was altered may be as it was
     expected = [_messages(whole, chunk) for chunk, whole_still in zip(chunks, kept, strict=True) if whole_still]
     defined = end - begin == 1 or cut == len(altered) or begin >= chunks[0].chunk_start_offset
-    for read in both_readers(folder / "new.mcap") if found.count else ():
+    for read in both_readers(new) if found.count else ():
         assert set(read) <= {(s.topic, s.log_ns, s.data) for s in texts(COUNT)}, "nothing is made up"
         assert read == sorted(read, key=lambda each: each[1])
         assert not defined or {each for group in expected for each in group} <= set(read)
     assert found.count or not (defined and any(kept))
-    recording = McapRecording(folder / "new.mcap")
+    recording = McapRecording(new)
     assert recording.end is not None
     if found.lost:
         assert recording.end.bad, "what has lost messages does not pass for a good one"
-    assert scan(folder / "new.mcap").whole
+    assert scan(new).whole
 
 
 def _messages(path: Path, chunk: ChunkIndex) -> list[tuple[str, int, bytes]]:
@@ -166,6 +171,26 @@ def test_what_is_lost_is_said(whole: Path, tmp_path: Path, capsys: pytest.Captur
     after, before = (1e-9 * (t - chunks[0].message_start_time) for t in _around(chunks))
     assert f"bytes {lost.chunk_start_offset} to {chunks[2].chunk_start_offset}" in said
     assert f"between {after:.3f} s and {before:.3f} s" in said and f"{missing} are missing" in said
+
+
+def test_a_whole_file_is_not_recovered_to_the_same_episode_again(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`tendon data convert` of the folder would take it twice."""
+    file, content = tmp_path / "a.mcap", whole.read_bytes()
+    file.write_bytes(content)
+    assert command(file) == 0
+    assert f"{file} is whole, {COUNT} messages" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == [file]
+    recovered = tmp_path / "a.recovered.mcap"
+    recovered.write_bytes(content)
+    assert recordings([tmp_path]) == [file]
+    assert recordings([recovered]) == [recovered], "it is meant where it is named"
+    file.write_bytes(content[: len(content) // 2])
+    assert recordings([tmp_path]) == [file, recovered]
+    (tmp_path / "b.mcap.part").write_bytes(content)
+    assert command(tmp_path / "b.mcap.part") == 0
+    assert scan(tmp_path / "b.recovered.mcap").whole
 
 
 def _around(chunks: list[ChunkIndex]) -> tuple[int, int]:

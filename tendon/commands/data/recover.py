@@ -26,7 +26,7 @@ def command(
         Path | None, typer.Option(metavar="FILE", help="The new file; by default NAME.recovered.mcap beside it.")
     ] = None,
 ) -> int:
-    """Writes the new file.
+    """Writes the new file, unless the old one is whole.
 
     Raises:
         InvalidDataError: it is no MCAP file, or holds nothing.
@@ -36,11 +36,15 @@ def command(
     from tendon.data.packages import require_data
 
     require_data()
-    from tendon.data.recording.recover import recover
+    from tendon.data.recording.recover import RECOVERED, recover
+    from tendon.data.recording.writer import PART
 
-    name = file.name.removesuffix(".part").removesuffix(".mcap")
-    target = out or file.with_name(f"{name}.recovered.mcap")
+    name = file.name.removesuffix(PART).removesuffix(".mcap")
+    target = out or file.with_name(f"{name}{RECOVERED}.mcap")
     found = recover(file, target)
+    if found.whole and not file.name.endswith(PART):
+        print(f"{file} is whole, {found.count} messages: there is nothing to recover, and nothing was written")
+        return 0
     state = "whole already" if found.whole else "damaged within" if found.within else "cut"
     print(f"{target}: {found.count} messages in {len(found.chunks)} chunks; {file.name} is {state}")
     for line in _losses(found):

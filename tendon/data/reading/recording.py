@@ -59,8 +59,8 @@ class McapRecording:
             raise
         except BROKEN as error:
             raise InvalidDataError(
-                f"{path} is no whole MCAP file ({str(error) or type(error).__name__}): `tendon data recover` gives back "
-                "what is whole"
+                f"{path} is no whole MCAP file ({str(error) or type(error).__name__}): `tendon data recover` gives "
+                "back what is whole"
             ) from error
         if header.profile != "ros2":
             raise InvalidDataError(f"{path} has profile {header.profile!r}, must be ros2")

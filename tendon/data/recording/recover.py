@@ -29,6 +29,8 @@ from tendon.data.recording.records import to_bytes
 from tendon.data.recording.scan import HEADER, Scan, chunk_messages, scan
 from tendon.data.recording.writer import COMPRESSIONS, PART
 
+RECOVERED = ".recovered"
+"""In the name of what was recovered of a file by hand, before `.mcap`."""
 DAMAGED = ".damaged"
 """Behind the name of a file that was altered within, beside what was recovered of it."""
 LARGEST_EMPTY = 1 << 16
@@ -36,7 +38,7 @@ LARGEST_EMPTY = 1 << 16
 
 
 def recover(path: Path, out: Path | None = None) -> Scan:
-    """Makes a whole recording of one that was cut or altered; one that is whole already is only copied.
+    """Makes a whole recording of one that was cut or altered; where it is whole already, nothing is written.
 
     Args:
         path: the file.
@@ -56,7 +58,7 @@ def recover(path: Path, out: Path | None = None) -> Scan:
 
 def _give_back(path: Path, out: Path | None, found: Scan) -> None:
     """Does what `recover` says with a file that was read."""
-    if out is None and found.whole:
+    if found.whole and (out is None or not path.name.endswith(PART)):  # one that has not its name yet is given it
         return
     if not found.begun and not found.chunks:
         raise InvalidDataError(f"{path} was cut before anything was recorded: there is nothing to recover")
