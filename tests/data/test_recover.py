@@ -173,6 +173,23 @@ def test_what_is_lost_is_said(whole: Path, tmp_path: Path, capsys: pytest.Captur
     assert f"between {after:.3f} s and {before:.3f} s" in said and f"{missing} are missing" in said
 
 
+def test_an_index_that_says_that_it_is_longer_hides_no_chunk_behind_it(whole: Path, tmp_path: Path) -> None:
+    content, file = bytearray(whole.read_bytes()), tmp_path / "a.mcap"
+    chunk = scan(whole).chunks[-2]
+    content[max(chunk.message_index_offsets.values()) + 2] ^= 1  # 256 bytes more
+    file.write_bytes(content)
+    assert scan(file).count == COUNT
+
+
+def test_a_file_whose_record_of_its_end_has_another_name_is_not_whole(whole: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.mcap"
+    file.write_bytes(whole.read_bytes().replace(b"tendon.end", b"tendon.ene", 1))
+    assert not recover(file, tmp_path / "b.mcap").whole
+    recording = McapRecording(tmp_path / "b.mcap")
+    assert recording.end is not None and recording.end.outcome is Outcome.INCOMPLETE
+    assert sum(each.count for each in recording.topics.values()) == COUNT
+
+
 def test_a_whole_file_is_not_recovered_to_the_same_episode_again(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -223,6 +223,7 @@ class _Scanner:
             found.orphans += found.messages.pop(number)
         if any(each.encoding.startswith("ros2") for each in found.schemas.values()) and found.profile != "ros2":
             found.altered, found.profile = True, "ros2"
+        found.altered |= found.whole and found.begun and found.end is None  # the name of the record of its end was
         if found.losses or found.within:
             found.whole = False
 
@@ -369,7 +370,7 @@ class _Scanner:
     def _take_index(self, index: MessageIndex, at: int, end: int) -> bool:
         """Takes the index of the last chunk; returns whether it is one."""
         known = self.found.last_index.get(index.channel_id)
-        if known is None or sorted(index.records) != sorted(known.records) or at >= self._index_end:
+        if known is None or sorted(index.records) != sorted(known.records) or end > self._index_end:
             return False
         chunk = self.found.chunks[-1]
         chunk.message_index_offsets[index.channel_id] = at
