@@ -11,8 +11,9 @@ from rich.progress import track
 
 from tendon.core.errors import ConfigError
 from tendon.robots.collision.file import to_yaml
-from tendon.robots.collision.fit import LinkMesh, PairSampler, fit_shapes, load_meshes
+from tendon.robots.collision.fit import LinkMesh, fit_shapes, load_meshes
 from tendon.robots.collision.model import CollisionModel, Pair, load_collisions
+from tendon.robots.collision.pairs import PairSampler
 from tendon.robots.model import build_model
 from tendon.robots.profile import Box, ControllerSpec, Joint, RobotProfile, load_profile, profile_file
 from tendon.robots.profile_edit import name_collisions, named_collisions
@@ -88,8 +89,8 @@ def fit_model(
         meshes: its links.
         samples: random configurations to look at.
         before: the model that it replaces: margins, and pairs with a body of an environment, are taken from it.
-        disabled: pairs that the robot's maker does not check, with the reason. One that is "never" to meet and was seen
-            to is checked all the same.
+        disabled: pairs that the robot's maker does not check, with the reason. One that is "never" to meet and was
+            found to is checked all the same.
     """
     lower, upper, home = (
         dict(zip(profile.joint_names, profile.vector(what).tolist(), strict=True))
@@ -99,6 +100,8 @@ def fit_model(
     sampler = PairSampler(profile.urdf, meshes, lower, upper)
     overlapping = sampler.overlapping_at(home)
     for _ in track(sampler.sample(samples), "sampling", total=samples, transient=True):
+        pass
+    for _ in track(sampler.search(), "searching", total=len(sampler.pairs), transient=True):
         pass
     margin, margins = (before.margin, before.margins) if before is not None else (DEFAULT_MARGIN, {})
     met = {pair for pair, least in zip(sampler.pairs, sampler.smallest, strict=True) if least <= 0}
@@ -136,7 +139,8 @@ def comments_on(
         f"A link's shapes contain all of its collision mesh ({len(meshes)} links); in m, in the link's frame.",
         f"Pairs that need no check were found with the meshes' convex hulls in {samples} random configurations:",
         "adjacent: a joint, or a mirrored finger; always: they overlap at home or never were three margins apart, so",
-        "shapes cannot tell; never: they stayed further apart than twice the margin.",
+        "shapes cannot tell; never: neither these nor a search from the nearest of them had the pair nearer than twice",
+        "the margin, which is no proof that nothing has.",
         "Margins and pairs with a body of an environment are yours to change; the rest is replaced the next time.",
     ]
 

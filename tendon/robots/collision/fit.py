@@ -1,9 +1,8 @@
-"""Makes a collision model from a URDF's collision meshes: tight shapes, and the pairs of links that can never meet."""
+"""Makes a collision model's shapes from a URDF's collision meshes, tight around them."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,16 +13,14 @@ import pinocchio as pin
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.collision.capsules import FLAT_M, fit_capsules, hull
-from tendon.robots.collision.model import Pair
-from tendon.robots.model import build_model, link_index
+from tendon.robots.model import build_model
 from tendon.robots.packages import resolve
 from tendon.robots.shapes import Capsule, Cuboid, Shape
-from tendon.robots.urdf import parse_xml, read_urdf
+from tendon.robots.urdf import parse_xml
 
 BOX_SHARE = 0.7
 """A box is taken where it needs at most this share of the capsules' volume: a gripper's flat fingers."""
 DECIMALS = 4
-FAR = 3.0
 MAX_SIZE_M = 100.0
 """Of a link: one that is larger was drawn in millimetres."""
 THIN_M = 1e-4
@@ -98,109 +95,6 @@ def fit_shapes(mesh: LinkMesh) -> tuple[Shape, ...]:
     )
 
 
-class PairSampler:
-    """Smallest and largest distances between the convex hulls of links, over random configurations.
-
-    Hulls, not capsules, decide which pairs can meet: a capsule's round ends can touch where the robot cannot.
-
-    Args:
-        urdf: the robot.
-        meshes: its links.
-        lower: joint -> smallest position; a joint that is missing in it stays at zero.
-        upper: joint -> largest position.
-    """
-
-    def __init__(
-        self, urdf: Path, meshes: Sequence[LinkMesh], lower: Mapping[str, float], upper: Mapping[str, float]
-    ) -> None:
-        self._model = build_model(urdf)
-        self._data = self._model.createData()
-        self._names, links = list(lower), [mesh.link for mesh in meshes]
-        self._columns = [self._model.joints[self._model.getJointId(name)].idx_q for name in lower]
-        self._lower, self._upper = np.array(list(lower.values())), np.array([upper[name] for name in lower])
-        self._mimics = [
-            (self._model.joints[self._model.getJointId(mimic.joint)].idx_q, self._names.index(mimic.leader), mimic)
-            for mimic in read_urdf(urdf).mimics
-            if mimic.leader in self._names
-        ]
-        self._geometry = pin.GeometryModel()
-        for mesh in meshes:
-            frame = self._model.frames[link_index(self._model, mesh.link)]
-            shape = _convex(mesh.triangles)
-            self._geometry.addGeometryObject(pin.GeometryObject(mesh.link, frame.parentJoint, frame.placement, shape))
-        self.pairs = []
-        for i, a in enumerate(links):
-            for j in range(i + 1, len(links)):
-                shapes = self._geometry.geometryObjects
-                if shapes[i].parentJoint != shapes[j].parentJoint:
-                    self._geometry.addCollisionPair(pin.CollisionPair(i, j))
-                    self.pairs.append(frozenset((a, links[j])))
-        self._geometry_data = pin.GeometryData(self._geometry)
-        self.smallest: Array = np.full(len(self.pairs), np.inf)
-        self.largest: Array = np.full(len(self.pairs), -np.inf)
-
-    def sample(self, count: int) -> Iterator[None]:
-        """Looks at `count` configurations, uniform inside the limits; yields after each."""
-        rng = np.random.default_rng(0)
-        for _ in range(count):
-            distances = self._distances(rng.uniform(self._lower, self._upper))
-            self.smallest = np.minimum(self.smallest, distances)
-            self.largest = np.maximum(self.largest, distances)
-            yield
-
-    def overlapping_at(self, home: Mapping[str, float]) -> set[Pair]:
-        """Returns the pairs whose hulls overlap at joint positions that are known to be free of collision."""
-        distances = self._distances(np.array([home[name] for name in self._names]))
-        return {pair for pair, distance in zip(self.pairs, distances, strict=True) if distance <= 0}
-
-    def _distances(self, values: Array) -> list[float]:
-        q = pin.neutral(self._model)
-        q[self._columns] = values
-        for column, leader, mimic in self._mimics:
-            q[column] = mimic.multiplier * values[leader] + mimic.offset
-        pin.computeDistances(self._model, self._data, self._geometry, self._geometry_data, q)
-        return [result.min_distance for result in self._geometry_data.distanceResults]
-
-    def allowed(self, margin: float, overlapping: set[Pair]) -> dict[Pair, str]:
-        """Returns the pairs that need no check, with the reason.
-
-        Args:
-            margin: "never" is a pair that stayed further apart than twice this [m].
-            overlapping: "always" are these, whose hulls say nothing, and pairs that were never `FAR` margins apart,
-                like two links of a wrist with a short one between them: shapes cannot tell there.
-        """
-        allowed = {}
-        neighbours = self._neighbours()
-        for pair, least, most in zip(self.pairs, self.smallest, self.largest, strict=True):
-            if pair in neighbours:
-                allowed[pair] = "adjacent"
-            elif pair in overlapping or most < FAR * margin:
-                allowed[pair] = "always"
-            elif least > 2 * margin:
-                allowed[pair] = "never"
-        return allowed
-
-    def _neighbours(self) -> set[Pair]:
-        """Returns pairs that one joint connects, links without a shape skipped, and a gripper's mirrored fingers."""
-        joints = {shape.name: int(shape.parentJoint) for shape in self._geometry.geometryObjects}
-        carried = set(joints.values())
-        pairs = set()
-        for a, joint in joints.items():
-            parent = int(self._model.parents[joint]) if joint else 0
-            while parent and parent not in carried:
-                parent = int(self._model.parents[parent])
-            pairs |= {frozenset((a, b)) for b, other in joints.items() if joint and other == parent}
-        for column, leader, _ in self._mimics:
-            mirrored = {self._columns[leader], column}
-            pairs |= {
-                frozenset((a, b))
-                for a, i in joints.items()
-                for b, j in joints.items()
-                if {int(self._model.joints[i].idx_q), int(self._model.joints[j].idx_q)} == mirrored
-            }
-        return pairs
-
-
 def _triangles(shape: coal.CollisionGeometry) -> Array:
     """Returns (k, 3, 3) corners [m] of a mesh, or of a polyhedron around a primitive shape."""
     if isinstance(shape, coal.BVHModelBase):
@@ -209,7 +103,7 @@ def _triangles(shape: coal.CollisionGeometry) -> Array:
         return vertices[[[face[0], face[1], face[2]] for face in faces]]
     points = _points_around(shape)
     _check_size(points)
-    hull = _convex(points, triangles=True)
+    hull = convex(points, triangles=True)
     vertices = np.array([hull.point(i) for i in range(hull.num_points)])
     corners = [hull.polygons(i) for i in range(hull.num_polygons)]
     return np.array([[vertices[corner[k]] for k in range(3)] for corner in corners])
@@ -243,7 +137,8 @@ def _points_around(shape: coal.CollisionGeometry) -> Array:
     raise ConfigError(f"a collision shape is a {type(shape).__name__}; give the link a mesh, box, cylinder or sphere")
 
 
-def _convex(points: Array, triangles: bool = False) -> coal.ShapeBase:
+def convex(points: Array, triangles: bool = False) -> coal.ShapeBase:
+    """Returns the convex hull of (k, 3) points [m]; what is flat is thickened."""
     corners, outer = coal.StdVec_Vec3s(), hull(points)
     if np.linalg.matrix_rank(outer - outer.mean(axis=0), tol=FLAT_M) < 3:  # Qhull ends the process at what is flat
         cube = np.array(np.meshgrid(*3 * [[-THIN_M, THIN_M]])).reshape(3, -1).T
