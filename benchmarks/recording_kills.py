@@ -189,7 +189,7 @@ def kill_lerobot(seed: int | None) -> dict[str, int]:
     """
     with tempfile.TemporaryDirectory() as name:
         root = str(Path(name) / "set")
-        child = lerobot_program("main", root, "2" if seed is None else "1000")
+        child = lerobot_program("main", root, "2" if seed is None else "1000", "paced")
         assert child.stdout is not None
         if child.stdout.readline() != "ready\n":
             raise SystemExit(f"LeRobot's recorder did not start: {child.communicate()[1][-500:]}")

@@ -1,5 +1,7 @@
 """How fast recordings become datasets, and datasets are read: frames a second, both cameras of the Panda in each.
 
+LeRobot's own recorder is beside it (`make setup-lerobot`): it makes a dataset of pictures that it is given at once.
+
 Examples:
   python benchmarks/recording_speed.py
   python benchmarks/recording_speed.py --seconds 5 --busy --rows /tmp/rows
@@ -13,7 +15,8 @@ import time
 from pathlib import Path
 
 import harness
-from recording_kills import make_recordings
+from recording_kills import lerobot_program, make_recordings
+from rigs.recording import lerobot_episodes
 
 from tendon.data.convert.from_mcap import Options, convert
 from tendon.data.lerobot.reader import LeRobotDataset
@@ -43,8 +46,20 @@ def main() -> None:
                 "read": harness.Number(round(read / read_s, 1), "frames/s"),
                 "size": harness.Number(round(size / frames / 1e3, 1), "kB/frame"),
             }
-            bench.add({"codec": codec}, values)
+            bench.add({"by": "Tendon", "codec": codec}, values)
             print(codec, {key: f"{value.value} {value.unit}" for key, value in values.items()}, flush=True)
+        bench.add({"by": "LeRobot 0.4.4", "codec": "png"}, {"converted": lerobot(folder / "lerobot", args.seconds)})
+
+
+def lerobot(folder: Path, seconds: float) -> harness.Number:
+    """Returns how fast LeRobot makes a dataset of as many frames."""
+    episodes = max(1, round(20 * seconds / lerobot_episodes.FRAMES))
+    said, problem = lerobot_program("main", str(folder), str(episodes), "fast").communicate()
+    if not said:
+        raise SystemExit(f"LeRobot's recorder did not run: {problem[-300:]}")
+    rate = harness.Number(round(episodes * lerobot_episodes.FRAMES / float(said.split()[-1]), 1), "frames/s")
+    print(f"LeRobot {rate.value} {rate.unit}", flush=True)
+    return rate
 
 
 if __name__ == "__main__":
