@@ -22,7 +22,7 @@ from std_srvs.srv import Trigger
 
 from tendon.core.errors import ConfigError, InvalidDataError, StoppedError
 from tendon.core.node_status import Level, NodeStatus, RecorderStatus
-from tendon.data.recording.episode import EpisodeBegin, Outcome
+from tendon.data.recording.episode import LONGEST_NOTE, EpisodeBegin, Outcome
 from tendon.data.recording.pictures import transform_of
 from tendon.data.recording.session import RecordingSession, Settings
 from tendon.data.recording.writer import Sample
@@ -38,7 +38,6 @@ from tendon.ros2_nodes.wire.cdr import deserialize
 TAKE_S = 0.004
 """Between two looks for messages: two come meanwhile of what comes 500 times a second, and a queue holds 200."""
 LOOK_S = 0.2
-LONGEST_NOTE = 1000
 FINISH_S = 8.0
 """How long the end of the graph waits for the disk."""
 OUTCOMES = {

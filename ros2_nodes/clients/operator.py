@@ -18,6 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from tendon.core.errors import NoAnswerError, StoppedError
 from tendon.core.modes import Mode, PermissionState
+from tendon.core.node_status import RecorderStatus
 from tendon.core.phrases import beginning
 from tendon.graph import topics
 from tendon.graph.domain import domain_id, in_use, no_graph
@@ -33,6 +34,8 @@ from tendon.ros2_nodes.clients.reports import Reports
 from tendon.safety.reports import ControlState, MonitorState
 
 GRAPH_NODES = frozenset((*ALWAYS, "policy_node", *STAND_INS, *STAND_INS.values()))
+STATUS_S = 2.5
+"""In which every node says how it is."""
 DISCOVERY_S, BUSY_DISCOVERY_S, COMPANY_S = 0.5, 20.0, 4.0
 """How long a graph is looked for; longer while nothing is seen of participants that this machine has in the domain,
 and then for as long as it takes until all of them are seen."""
@@ -156,13 +159,22 @@ class Operator:
         """Adds words to the episode that is being recorded.
 
         Raises:
-            StoppedError: nobody records.
+            StoppedError: nobody records this graph, or no episode is being recorded.
         """
         notes = self.node.create_publisher(String, topics.RECORD_NOTE, qos.EACH)
         if not self.wait(lambda: bool(notes.get_subscription_count()), 3.0):
             raise StoppedError("nobody records this graph: start it with record:=true or record:=manual")
+        if not self.wait(self._in_episode, STATUS_S):
+            raise StoppedError(
+                "no episode is being recorded, so the note is not kept: `tendon record start` begins one"
+            )
         notes.publish(String(data=text))
         notes.wait_for_all_acked(Duration(seconds=1.0))
+
+    def _in_episode(self) -> bool:
+        """Returns whether the recorder says that it records."""
+        status = self.reports.newest(RecorderStatus)
+        return status is not None and bool(status.episode)
 
     def say(self, instruction: str) -> None:
         """Gives a task in words; nodes that start later hear it as long as this operator lives."""

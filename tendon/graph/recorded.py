@@ -84,6 +84,7 @@ def roles(profile: RobotProfile, resolved: Mapping[str, str]) -> Roles:
         "followed": topics.FOLLOWED_INSTRUCTION,
         "source": topics.CONTROL_SOURCE,
         "given": topics.GIVEN,
+        "note": topics.RECORD_NOTE,
     }
     return Roles(
         joint_names=profile.joint_names,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -212,6 +213,20 @@ def test_a_whole_file_is_not_recovered_to_the_same_episode_again(
 
 def _around(chunks: list[ChunkIndex]) -> tuple[int, int]:
     return chunks[0].message_end_time, chunks[2].message_start_time
+
+
+def test_notes_and_a_file_whose_name_is_taken_are_recovered_too(whole: Path, tmp_path: Path) -> None:
+    """A second recorder in the folder had the same name first: what it cut short was passed over for ever."""
+    begin = replace(BEGIN, roles=replace(BEGIN.roles, others={"note": "/text1"}))
+    content = write(tmp_path / "a.mcap", texts(COUNT), begin=begin).read_bytes()
+    end = scan(tmp_path / "a.mcap").metadata[-1]
+    part = tmp_path / "a.mcap.part"
+    part.write_bytes(content[: end.offset])
+    assert recover_folder(tmp_path) == [tmp_path / "a-2.mcap"]
+    assert (tmp_path / "a.mcap").read_bytes() == content and not part.exists()
+    found = McapRecording(tmp_path / "a-2.mcap").end
+    assert found is not None and len(found.notes) == COUNT // 2
+    assert [note.split("x")[0] for note in found.notes] == [f"number {k} " for k in range(1, COUNT, 2)]
 
 
 def test_a_folder_is_mended_at_the_start(whole: Path, tmp_path: Path) -> None:

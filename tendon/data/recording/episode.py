@@ -14,6 +14,8 @@ from tendon.core.errors import InvalidDataError
 BEGIN, END = "tendon.begin", "tendon.end"
 """Names of the metadata records."""
 VERSION = 1
+LONGEST_NOTE = 1000
+"""Letters of a person's words about an episode that are kept."""
 
 T = TypeVar("T", bound="EpisodeBegin | EpisodeEnd")
 
@@ -39,8 +41,8 @@ class Roles:
         cameras: name to topic.
         commands: controller to topic.
         chunks: source, such as policy, to topic of its action chunks.
-        others: "instruction", "followed" (the task that the policy follows), "source" and "given" (what each
-            observation was made of) to their topics.
+        others: "instruction", "followed" (the task that the policy follows), "source", "given" (what each
+            observation was made of) and "note" (a person's words) to their topics.
     """
 
     joint_names: tuple[str, ...] = ()

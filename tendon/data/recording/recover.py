@@ -6,16 +6,18 @@ messages are written to a new file.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import itertools
 import mmap
 import os
 import shutil
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from mcap.data_stream import ReadDataStream, RecordBuilder
 from mcap.opcode import Opcode
@@ -24,9 +26,10 @@ from mcap.writer import MCAP0_MAGIC, Writer
 
 from tendon.core.errors import InvalidDataError
 from tendon.core.files import rename_durably
-from tendon.data.recording.episode import END, EpisodeEnd, Outcome, to_metadata
+from tendon.data.recording.episode import END, LONGEST_NOTE, EpisodeEnd, Outcome, to_metadata
 from tendon.data.recording.records import to_bytes
 from tendon.data.recording.scan import HEADER, Scan, chunk_messages, scan
+from tendon.data.recording.schemas import typestore
 from tendon.data.recording.writer import COMPRESSIONS, PART
 
 RECOVERED = ".recovered"
@@ -60,7 +63,7 @@ def _give_back(path: Path, out: Path | None, found: Scan) -> None:
     """Does what `recover` says with a file that was read."""
     if found.whole and (out is None or not path.name.endswith(PART)):  # one that has not its name yet is given it
         return
-    if not found.begun and not found.chunks:
+    if found.begin is None and not found.chunks:
         raise InvalidDataError(f"{path} was cut before anything was recorded: there is nothing to recover")
     if out is None:
         if found.within:
@@ -114,14 +117,14 @@ def _rewrite(path: Path, target: Path, found: Scan) -> None:
                             data=message.data,
                         )
                 writer.flush()
-            writer.add_metadata(END, to_metadata(_ending(found)))
+            writer.add_metadata(END, to_metadata(_ending(content, found)))
             writer.finish()
             fresh.flush()
             os.fsync(fresh.fileno())
 
 
-def _ending(found: Scan) -> EpisodeEnd:
-    """Returns how an episode ended of which not all is left."""
+def _ending(content: mmap.mmap, found: Scan) -> EpisodeEnd:
+    """Returns how an episode ended of which not all of a file is left."""
     lost = sum(each.end - each.begin for each in found.lost)
     if found.end is not None and not lost and not found.orphans:
         return found.end
@@ -130,9 +133,22 @@ def _ending(found: Scan) -> EpisodeEnd:
         return replace(found.end, problem="; ".join(filter(None, (found.end.problem, problem))))
     return EpisodeEnd(
         outcome=Outcome.INCOMPLETE,
+        notes=tuple(_notes(content, found)),
         problem="the recorder ended before the episode did: recovered up to its last chunk",
         ended_ns=found.times[1] if found.times else 0,
     )
+
+
+def _notes(content: mmap.mmap, found: Scan) -> Iterator[str]:
+    """Yields a person's words about the episode, from the topic that its begin names."""
+    topic = "" if found.begin is None else found.begin.roles.others.get("note", "")
+    numbers = {number for number, channel in found.channels.items() if channel.topic == topic}
+    for chunk in found.chunks if numbers else ():
+        for message in chunk_messages(content, chunk):
+            if message.channel_id in numbers:
+                with contextlib.suppress(Exception):  # bytes that are no text: whatever rosbags' code raises
+                    text: Any = typestore().deserialize_cdr(message.data, "std_msgs/msg/String")
+                    yield str(text.data)[:LONGEST_NOTE]
 
 
 def _complete(path: Path, found: Scan) -> None:
@@ -153,7 +169,9 @@ def _complete(path: Path, found: Scan) -> None:
             chunk.message_index_length = file.tell() - found.place
         if found.end is None:
             begin = file.tell()
-            file.write(to_bytes(Metadata(name=END, metadata=to_metadata(_ending(found)))))
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                end = _ending(content, found)
+            file.write(to_bytes(Metadata(name=END, metadata=to_metadata(end))))
             found.metadata.append(MetadataIndex(offset=begin, length=file.tell() - begin, name=END))
         file.write(to_bytes(DataEnd(0)))
         _write_summary(file, found)
@@ -203,17 +221,15 @@ def recover_folder(folder: Path) -> list[Path]:
     """Gives each recording of a folder that was cut its end and its name; returns those files.
 
     One that another process is writing is left alone. One that holds nothing is removed. One that was altered within
-    stays, as NAME.damaged, beside what was recovered of it.
+    stays, as NAME.damaged, beside what was recovered of it. Where a name is another's, it is NAME-2.
     """
     mended = []
     for part in sorted(folder.glob(f"*.mcap{PART}")):
-        target = part.with_name(part.name.removesuffix(PART))
+        target = _free(part.with_name(part.name.removesuffix(PART)))
         with part.open("r+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                continue
-            if target.exists():
                 continue
             try:
                 found = scan(part)
@@ -227,3 +243,8 @@ def recover_folder(folder: Path) -> list[Path]:
             rename_durably(part, target.with_name(target.name + DAMAGED) if within else target)
         mended.append(target)
     return mended
+
+
+def _free(path: Path) -> Path:
+    names = (path.with_stem(f"{path.stem}-{k}" if k > 1 else path.stem) for k in itertools.count(1))
+    return next(each for each in names if not each.exists() and not each.with_name(each.name + DAMAGED).exists())

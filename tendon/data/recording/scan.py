@@ -95,7 +95,7 @@ class Scan:
         orphans: messages whose channel is described nowhere.
         expected: number of messages that the index states; `None` without one.
         times: first and last log time.
-        begun: the episode says what it is of.
+        begin: what the episode says that it is of, if it does.
         end: how the episode ended, if it says so.
         altered: something in between is not as it was written, whether it was needed or not.
     """
@@ -112,7 +112,7 @@ class Scan:
     orphans: int = 0
     expected: int | None = None
     times: tuple[int, int] | None = None
-    begun: bool = False
+    begin: EpisodeBegin | None = None
     end: EpisodeEnd | None = None
     altered: bool = False
     losses: list[Loss] = field(default_factory=list)
@@ -223,7 +223,8 @@ class _Scanner:
             found.orphans += found.messages.pop(number)
         if any(each.encoding.startswith("ros2") for each in found.schemas.values()) and found.profile != "ros2":
             found.altered, found.profile = True, "ros2"
-        found.altered |= found.whole and found.begun and found.end is None  # the name of the record of its end was
+        nameless = found.whole and found.begin is not None and found.end is None  # the record of its end is
+        found.altered |= nameless
         if found.losses or found.within:
             found.whole = False
 
@@ -302,14 +303,13 @@ class _Scanner:
         if opcode == Opcode.MESSAGE_INDEX:
             return self._take_index(MessageIndex.read(stream), at, end)
         if opcode not in READ:  # of other writers: ours has none
-            return opcode in (Opcode.ATTACHMENT, Opcode.MESSAGE) and not found.begun
+            return opcode in (Opcode.ATTACHMENT, Opcode.MESSAGE) and found.begin is None
         record = READ[Opcode(opcode)](stream)
         if to_bytes(record) != content:  # such as lengths that reach beyond its end
             return False
         if isinstance(record, Metadata):
             if record.name == BEGIN:
-                from_metadata(EpisodeBegin, record.metadata)
-                found.begun = True
+                found.begin = from_metadata(EpisodeBegin, record.metadata)
             elif record.name == END:
                 found.end = from_metadata(EpisodeEnd, record.metadata)
             found.metadata.append(MetadataIndex(offset=at, length=end - at, name=record.name))

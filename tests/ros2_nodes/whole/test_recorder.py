@@ -11,6 +11,7 @@ import pytest
 from rosbags.highlevel import AnyReader
 from trajectory_msgs.msg import JointTrajectory
 
+from tendon.core.errors import StoppedError
 from tendon.core.modes import PermissionState
 from tendon.core.node_status import RecorderStatus
 from tendon.data.convert.from_mcap import Options, convert
@@ -51,7 +52,11 @@ def episode(folder: Path) -> Iterator[Path]:
         graph.wait(lambda: len(chunks) > 5, "chunks of the policy")
         graph.operator.note("it went well")
         assert "success" in graph.operator.trigger(topics.RECORD_SUCCESS)
+        graph.wait(lambda: not status().episode, "the end of the episode")
+        with pytest.raises(StoppedError, match="no episode is being recorded"):
+            graph.operator.note("nobody takes it")
         graph.operator.trigger(topics.RECORD_START)
+        graph.operator.note("it was cut")
         graph.pause(2.0)
         os.kill(graph.pid("recorder_node"), signal.SIGKILL)
         recovered = folder / "files" / "episode-000001.mcap"
@@ -108,6 +113,7 @@ def test_a_killed_recorder_leaves_its_episode_and_the_robot_alone(episode: Path)
     """It stays armed, see the fixture."""
     ends = [McapRecording(episode.with_name(f"episode-00000{k}.mcap")).end for k in (1, 2)]
     assert [end and end.outcome for end in ends] == [Outcome.INCOMPLETE, Outcome.UNKNOWN]
+    assert [end and end.notes for end in ends] == [("it was cut",), ()]
     recording = McapRecording(episode.with_name("episode-000001.mcap"))
     assert recording.seconds > 1.0 and all(each.same for each in rebuilt(recording, PROFILE))
 
