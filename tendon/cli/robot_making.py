@@ -18,6 +18,7 @@ from tendon.robots.collision.file import to_yaml
 from tendon.robots.collision.fit import load_meshes
 from tendon.robots.drafting.draft import draft_profile
 from tendon.robots.drafting.text import profile_text
+from tendon.robots.inspection.bodies import impossible_mass
 from tendon.robots.packages import resolve
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.robots.profile_edit import name_collisions
@@ -63,6 +64,8 @@ def make_robot(
     if folder.exists() and not (folder / PROFILE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} holds something else than a robot, no {PROFILE}: it is not replaced")
     draft = draft_profile(name, urdf, srdf)
+    if wrong := impossible_mass(urdf):
+        raise ConfigError(f"URDF {urdf}: {wrong.where}: {wrong.text}; {wrong.advice}")
     disabled = read_srdf(srdf, read_urdf(urdf)).disabled if srdf is not None else {}
     meshes = load_meshes(urdf, package_dir)
     require_folder(folder.parent, "--to")

@@ -204,8 +204,18 @@ def _limit(path: Path, name: str, kind: str, joint: ElementTree.Element) -> Limi
         if element.get(key) is None:
             raise ConfigError(f"URDF {path}: <limit> of joint {name} has no {key}: write it from the data sheet")
     values = {key: _number(path, name, element, key, 0.0) for key in ("lower", "upper", "velocity", "effort")}
+    for key in ("velocity", "effort"):
+        if values[key] < 0:
+            raise ConfigError(
+                f"URDF {path}: limit {key} of joint {name} is {values[key]:g}, must be at least 0: write its size"
+            )
     if kind == "continuous":
         values |= {"lower": -math.inf, "upper": math.inf}
+    if values["lower"] > values["upper"]:
+        raise ConfigError(
+            f"URDF {path}: limit lower of joint {name} is {values['lower']:g}, above its upper, {values['upper']:g}: "
+            "swap them"
+        )
     return Limit(**values)
 
 

@@ -90,6 +90,8 @@ def test_what_is_there_is_not_written_over(
     [
         ("nothing", "is not XML"),
         (SMALL.replace(LIMIT, "", 1), "joint joint1 has no <limit>"),
+        (SMALL.replace('lower="-2"', 'lower="3"', 1), "limit lower of joint joint1 is 3, above its upper, 2.5"),
+        (SMALL.replace('mass value="1"', 'mass value="-1"', 1), "link base: its mass is -1 kg; correct its <inertial>"),
         (
             SMALL.replace('<cylinder radius="0.03" length="0.2"/>', '<mesh filename="package://no/a.stl"/>', 1),
             "no package no",
@@ -146,6 +148,11 @@ def test_joints_are_looked_at(
     ("old", "new", "said"),
     [
         (MASS, "", "moving link"),
+        (
+            MASS,
+            MASS.replace('mass value="1"', 'mass value="0"'),
+            "moving links have a shape and no mass: shoulder, elbow",
+        ),
         (MASS, MASS.replace('mass value="1"', 'mass value="-1"'), "error"),
         (MASS, MASS.replace('ixx="0.01"', 'ixx="-0.01"'), "none can be negative"),
         (MASS, MASS.replace("0.01", "10000"), "are too large for 1 kg"),

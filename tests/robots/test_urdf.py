@@ -19,6 +19,9 @@ from tests.robots.small_robots import HAND, LIMIT, SMALL, joint, link, robot, wr
         (' velocity="1.5"', "", "<limit> of joint joint1 has no velocity: write it from the data sheet"),
         ('lower="-2"', 'lower="low"', "limit lower of joint joint1 is 'low', must be a finite number"),
         ('lower="-2"', 'lower="nan"', "limit lower of joint joint1 is 'nan', must be a finite number"),
+        ('velocity="1.5"', 'velocity="-2"', "limit velocity of joint joint1 is -2, must be at least 0"),
+        ('effort="50"', 'effort="-30"', "limit effort of joint joint1 is -30, must be at least 0"),
+        ('lower="-2"', 'lower="3"', "limit lower of joint joint1 is 3, above its upper, 2.5: swap them"),
         (
             'name="joint1" type="revolute"',
             'name="joint1" type="floating"',

@@ -12,7 +12,7 @@ import numpy as np
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.collision.model import load_collisions
-from tendon.robots.inspection.finding import Finding, error, warning
+from tendon.robots.inspection.finding import Finding, Severity, error, warning
 from tendon.robots.packages import resolve
 from tendon.robots.profile import RobotProfile
 from tendon.robots.urdf import parse_xml, read_urdf
@@ -53,6 +53,17 @@ def inspect_bodies(profile: RobotProfile) -> Iterator[Finding]:
     yield from _masses(profile, surfaces, inertials)
 
 
+def impossible_mass(urdf: Path) -> Finding | None:
+    """Returns the first link of a URDF whose mass or inertia no body has; `None` where there is none.
+
+    Raises:
+        ConfigError: the URDF is wrong.
+    """
+    inertials = ((link.get("name", ""), link.find("inertial")) for link in parse_xml(urdf).findall("link"))
+    found = (each for name, inertial in inertials if inertial is not None for each in _unphysical(name, inertial))
+    return next((each for each in found if each.severity is Severity.ERROR), None)
+
+
 def _file(uri: str, near: Path) -> Path | None:
     try:
         return resolve(uri, near)
@@ -70,7 +81,8 @@ def _masses(
     for name, inertial in inertials.items():
         if inertial is not None:
             yield from _unphysical(name, inertial)
-        elif urdf.moved_by(name) and (name in modelled or links[name].find("collision") is not None):
+        is_bare = inertial is None or _number(inertial.find("mass"), "value") == 0
+        if is_bare and urdf.moved_by(name) and (name in modelled or links[name].find("collision") is not None):
             bare.append(name)
     if bare:
         yield warning(
