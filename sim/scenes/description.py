@@ -27,13 +27,21 @@ Span = tuple[float, float]
 """The smallest and the largest of what is drawn."""
 
 
-def check_span(name: str, value: Any) -> None:
-    """Raises ConfigError unless it is two finite numbers, the smallest first."""
+MAX_MASS_KG = 100.0
+MAX_FRICTION = 5.0
+FLUSH_M = 1e-6
+"""By which a part may be below the ground: digits."""
+
+
+def check_span(name: str, value: Any, least: float = -math.inf, most: float = math.inf) -> None:
+    """Raises ConfigError unless it is two finite numbers, the smallest first, from `least` to `most`."""
     numbers = isinstance(value, tuple) and all(isinstance(each, int | float) for each in value)
     if not numbers or len(value) != 2 or not all(map(math.isfinite, value)):
         raise ConfigError(f"{name} is {value}: it must be [smallest, largest]")
     if value[0] > value[1]:
         raise ConfigError(f"{name} is {list(value)}: the smallest comes first")
+    if value[0] < least or value[1] > most:
+        raise ConfigError(f"{name} is {list(value)}: it must be within [{least:g}, {most:g}]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +62,15 @@ class Thing:
     """A kind of thing.
 
     Attributes:
-        parts: boxes and upright cylinders, or one mesh, in its frame, whose origin is on what it stands on.
+        parts: boxes and upright cylinders, or one mesh, in its frame, whose origin is on what it stands on; none of a
+            solid thing is below that.
         urdf: file of a rigid thing, in place of parts; its root link is the frame.
         rgb: colours, of which one is drawn.
         x: of its origin.
         y: likewise.
         yaw: likewise [rad].
-        mass: [kg]; 0 stands still, or has the mass that the URDF says.
-        friction: coefficient of sliding.
+        mass: [kg], up to 100; 0 stands still, or has the mass that the URDF says.
+        friction: coefficient of sliding, up to 5.
         solid: others cannot pass through it.
         grips: where hands grip it.
     """
@@ -90,8 +99,15 @@ class Thing:
                 continue  # its file says it
             if len(part.half) != 3 or min(part.half) <= 0 or len(part.centre) != 3:
                 raise ConfigError(f"half is {part.half} and centre {part.centre}: each is three numbers, half above 0")
-        for name in ("x", "y", "yaw", "mass", "friction"):
+            if self.solid and (below := part.half[2] - part.centre[2]) > FLUSH_M:
+                raise ConfigError(
+                    f"half is {part.half} and centre {part.centre}: the part is {below:g} m below what the thing "
+                    "stands on, which is z = 0: raise its centre"
+                )
+        for name in ("x", "y", "yaw"):
             check_span(name, getattr(self, name))
+        check_span("mass", self.mass, least=0.0, most=MAX_MASS_KG)
+        check_span("friction", self.friction, least=0.0, most=MAX_FRICTION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,10 +166,10 @@ class Look:
     table: Span = (0.4, 0.85)
 
     def __post_init__(self) -> None:
-        for name in ("lamp_x", "lamp_y", "lamp_rgb", "ambient", "table"):
-            check_span(name, span := getattr(self, name))
-            if not name.startswith("lamp_") and not 0 <= span[0] <= span[1] <= 1:
-                raise ConfigError(f"{name} is {list(span)}: it must be within [0, 1]")
+        for name in ("lamp_x", "lamp_y", "lamp_rgb"):
+            check_span(name, getattr(self, name))
+        for name in ("ambient", "table"):
+            check_span(name, getattr(self, name), least=0.0, most=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

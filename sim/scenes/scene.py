@@ -73,8 +73,13 @@ def draw_scene(file: SuiteFile, tasks: dict[str, Task], robot: str, seed: int, f
 
     Raises:
         ValueError: a seed of more than 64 bits, or a family that the robot does not have.
-        ConfigError: its things find no room.
+        ConfigError: its things find no room, or a family of the file has no task.
     """
+    if missing := [each for each in file.families if each not in tasks]:
+        raise ConfigError(
+            f"suites/{file.name}.yaml has family {missing[0]}, for which sim/{file.name} has no task; it has "
+            f"{', '.join(tasks)}"
+        )
     if not -MAX_SEED - 1 <= seed <= MAX_SEED:
         raise ValueError(f"seed is {seed}: it must be an integer of 64 bits")
     stage = file.stage(robot)

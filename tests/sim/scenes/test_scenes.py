@@ -19,8 +19,9 @@ from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.paths import share_folder
 from tendon.evaluation.suites import load_suite
 from tendon.robots.profile import load_profile
+from tendon.sim.assembly.suite import TASKS
 from tendon.sim.scenes.description import SuiteFile
-from tendon.sim.scenes.scene import DescribedScene
+from tendon.sim.scenes.scene import DescribedScene, draw_scene
 
 ROBOTS = {"assembly": ("panda", "so101"), "bimanual": ("panda_pair", "so101_pair")}
 BOTH = [(suite, robot) for suite, robots in ROBOTS.items() for robot in robots]
@@ -80,6 +81,16 @@ def damages() -> Iterator[tuple[str, list[str], Any, str]]:
     yield "a box with a file", ["things", "peg", "parts"], [{**box, "file": "a.stl"}], "file is 'a.stl'"
     yield "too bright", ["look"], {"ambient": [0.5, 1.5]}, "ambient is [0.5, 1.5]: it must be within [0, 1]"
     yield "largest first", ["things", "peg", "x"], [0.5, 0.3], "x is [0.5, 0.3]: the smallest comes first"
+    yield (
+        "a mass below nothing",
+        ["things", "peg", "mass"],
+        [-1, -0.5],
+        "mass is [-1, -0.5]: it must be within [0, 100]",
+    )
+    yield "a thousand tons", ["things", "peg", "mass"], [1e6, 1e6], "it must be within [0, 100]"
+    yield "ice that pulls", ["things", "peg", "friction"], [-0.1, 1], "it must be within [0, 5]"
+    sunk = [{"kind": "box", "half": [0.02, 0.02, 0.035], "centre": [0.0, 0.0, 0.025]}]
+    yield "a part in the table", ["things", "peg", "parts"], sunk, "the part is 0.01 m below what the thing stands on"
     yield "an unknown key", ["things", "peg", "colour"], "red", "unknown key colour"
     yield "an unknown thing", ["families", "peg", "things"], ["peck", "hole"], "names thing peck; known: peg"
     yield "an unknown family", ["stages", "so101", "families"], ["pegs"], "names family pegs; did you mean peg"
@@ -104,15 +115,21 @@ def test_what_is_wrong_in_a_file_is_said(path: list[str], value: Any, said: str)
 def test_things_without_room_are_an_error_and_no_endless_search(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from tendon.sim.scenes.scene import draw_scene
-
     values = raw("assembly")
     values["things"]["hole"] |= {"x": values["things"]["peg"]["x"], "y": [0.1, 0.1]}
     values["things"]["peg"] |= {"x": [0.4, 0.4], "y": [0.1, 0.1]}
     values["things"]["hole"]["x"] = [0.4, 0.4]
     file = build(SuiteFile, "assembly.yaml", {**values, "name": "assembly"})
     with pytest.raises(ConfigError, match=r"peg, hole found no room beside one another in 200 tries: give them other"):
-        draw_scene(file, {}, "panda", 0, "peg")
+        draw_scene(file, TASKS, "panda", 0, "peg")
+
+
+def test_a_family_for_which_there_is_no_code_is_said() -> None:
+    values = raw("assembly")
+    values["families"]["weld"] = values["families"]["peg"]
+    file = build(SuiteFile, "assembly.yaml", {**values, "name": "assembly"})
+    with pytest.raises(ConfigError, match=r"suites/assembly.yaml has family weld, for which .* it has peg, gear"):
+        draw_scene(file, TASKS, "panda", 0, "peg")
 
 
 def test_a_robot_that_does_not_fit_is_told_why() -> None:
