@@ -78,18 +78,18 @@ def count(path: Path) -> int:
 def trial(folder: Path, seconds: float, fail: Callable[[], None], mend: Callable[[], None]) -> dict[str, harness.Value]:
     """Returns what came of a disk that fails in the middle of an episode."""
     session = RecordingSession(Settings(folder=folder, queue_bytes=QUEUE_BYTES))
-    first = session.start(BEGIN)
+    first = session.start(BEGIN).result(20.0)
     feed(session, 0.5, lambda: None)
     session.keep(Outcome.SUCCESS)
     session.wait(30.0)
     whole = count(first)
-    bad = session.start(BEGIN)
+    bad = session.start(BEGIN).result(20.0)
     longest_ms = feed(session, seconds, fail)
     said = session.problem
     session.keep(Outcome.SUCCESS)
     mend()
     session.wait(60.0)
-    after = session.start(BEGIN)
+    after = session.start(BEGIN).result(20.0)
     feed(session, 0.5, lambda: None)
     session.keep(Outcome.SUCCESS)
     session.close(60.0)

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,8 @@ from tendon.ros2_nodes.wire.cdr import deserialize
 TAKE_S = 0.004
 """Between two looks for messages: two come meanwhile of what comes 500 times a second, and a queue holds 200."""
 LOOK_S = 0.2
+DISK_S = 2.0
+"""How long an answer waits for the disk."""
 FINISH_S = 8.0
 """How long the end of the graph waits for the disk."""
 OUTCOMES = {
@@ -94,7 +97,10 @@ class RecorderNode(NodeShell):
         for path in self._session.recovered:
             self.get_logger().warning(f"{path} was cut by a crash: recovered up to its last chunk")
         if self._at_once:
-            self._start()
+            try:
+                self._start()
+            except StoppedError as error:
+                self.get_logger().error(str(error))
         self._thread.start()
 
     def _run(self) -> None:
@@ -134,22 +140,39 @@ class RecorderNode(NodeShell):
             newest = dict(self._inputs.newest)
             now_ns = time.time_ns()
             begin = replace(self._begin, started_ns=now_ns, instruction=self._inputs.text(self._task))
-            path = self._session.start(begin)
+            opening = self._session.start(begin)
             for sample in newest.values():
                 self._session.put(replace(sample, log_ns=now_ns))
+        try:
+            path = opening.result(DISK_S)
+        except FutureTimeout:
+            self._session.discard()
+            raise StoppedError(f"nothing is recorded: the disk opened no file within {DISK_S:g} s: try again") from None
+        except StoppedError as error:
+            raise StoppedError(f"nothing is recorded: {error}: make room, or choose another recordings:=") from error
         self.get_logger().info(f"recording {path}")
         return f"recording {path}"
 
     def _keep(self, outcome: Outcome) -> str:
         self._take()
-        problem, path = self._session.problem, self._session.keep(outcome)
+        problem, path, ending = self._session.problem, self._session.path, self._session.keep(outcome)
+        try:
+            said = f"kept {ending.result(DISK_S)}: {outcome.value}"
+        except FutureTimeout:
+            said = f"keeping {path}: {outcome.value}; the disk is still writing it, see `tendon status`"
+        except StoppedError as error:
+            raise StoppedError(
+                f"NOT kept as {outcome.value}: {error}: make room; the recorder's next start gives back what was "
+                "written, with outcome incomplete"
+            ) from error
         self._kept += 1
-        said = f"kept {path}: {outcome.value}" + (f"; it is BAD: {problem}" if problem else "")
+        said += f"; it is BAD: {problem}" if problem else ""
         self.get_logger().info(said)
         return said
 
     def _discard(self) -> str:
-        path = self._session.discard()
+        path = self._session.path
+        self._session.discard()
         self.get_logger().info(f"discarded {path}")
         return f"discarded {path}"
 

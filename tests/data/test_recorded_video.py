@@ -84,7 +84,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two episodes of one session, and the second of it: a second recorder of videos, as it were."""
     session = RecordingSession(Settings(folder=tmp_path_factory.mktemp("recorded"), transform=transform_of("h264")))
     for _ in range(2):
-        path = session.start(BEGIN)
+        path = session.start(BEGIN).result(20.0)
         for k in range(COUNT):
             session.put(stamped(k))
             session.put(text(k))
@@ -154,7 +154,7 @@ def test_an_encoder_that_fails_costs_its_picture_and_makes_the_episode_bad(
 
     monkeypatch.setattr(video._Encoder, "encode", encode)
     session = RecordingSession(Settings(folder=tmp_path, transform=H264))
-    path = session.start(BEGIN)
+    path = session.start(BEGIN).result(20.0)
     for k in range(9):
         session.put(stamped(k))
         session.put(text(k))
@@ -172,7 +172,7 @@ def test_nobody_waits_for_an_encoder_that_is_too_slow(tmp_path: Path, monkeypatc
     real, go = video._Encoder.encode, threading.Event()
     monkeypatch.setattr(video._Encoder, "encode", lambda *given: go.wait(20.0) and real(*given))
     session = RecordingSession(Settings(folder=tmp_path, transform=H264, queue_bytes=10 * len(stamped(0).data)))
-    path = session.start(BEGIN)
+    path = session.start(BEGIN).result(20.0)
     begin_s = time.monotonic()
     for k in range(50):
         session.put(stamped(k))

@@ -57,13 +57,14 @@ def test_episodes_are_kept_with_outcome_and_notes_or_discarded(tmp_path: Path) -
     assert [end and end.outcome for end in ends] == [Outcome.SUCCESS, Outcome.FAILURE, Outcome.UNKNOWN]
     assert ends[0] is not None and ends[0].notes == ("it went so",) and not ends[0].bad
     assert sum(each.count for each in McapRecording(tmp_path / names[0]).topics.values()) == 20
-    assert RecordingSession(Settings(folder=tmp_path)).start(BEGIN).name == "episode-000004.mcap"
+    assert RecordingSession(Settings(folder=tmp_path)).start(BEGIN).result(20.0).name == "episode-000004.mcap"
 
 
 class StuckWriter:
     """A disk that takes one message, and then no more until it is let go."""
 
     messages = bytes = 0
+    path = Path("stuck.mcap")
 
     def __init__(self) -> None:
         self.stuck, self.go = threading.Event(), threading.Event()
@@ -115,7 +116,7 @@ def test_pythons_collector_does_not_look_at_what_waits() -> None:
 
 def test_lost_messages_mark_the_episode_bad(tmp_path: Path) -> None:
     session = RecordingSession(Settings(folder=tmp_path))
-    path = session.start(BEGIN)
+    path = session.start(BEGIN).result(20.0)
     session.put(text(0))
     session.lose("/text", 3)
     assert "3 messages were lost" in session.problem
@@ -137,7 +138,7 @@ def test_a_slow_disk_costs_messages_that_are_counted_and_nobody_waits(
 
     monkeypatch.setattr(writing.os, "write", slow)
     session = RecordingSession(Settings(folder=tmp_path, queue_bytes=20_000, compression="none"))
-    path = session.start(BEGIN)
+    path = session.start(BEGIN).result(20.0)
     longest_s = 0.0
     count, k = 0, 0
     while not (session.progress.dropped or {}) and k < 200_000:
@@ -162,7 +163,7 @@ def test_a_disk_that_fails_ends_the_file_and_what_is_whole_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     session = RecordingSession(Settings(folder=tmp_path))
-    good = session.start(BEGIN)
+    good = session.start(BEGIN).result(20.0)
     session.put(text(0))
     session.keep(Outcome.SUCCESS)
     session.start(BEGIN)
@@ -183,7 +184,7 @@ def test_a_disk_that_fails_ends_the_file_and_what_is_whole_comes_back(
     session.put(text(100))
     session.keep(Outcome.SUCCESS)
     monkeypatch.setattr(writing.os, "write", whole)
-    after = session.start(BEGIN)
+    after = session.start(BEGIN).result(20.0)
     session.put(text(0))
     session.keep(Outcome.SUCCESS)
     assert session.close(PATIENCE_S)
@@ -225,12 +226,67 @@ def test_a_recorder_that_is_killed_has_lost_nothing_older_than_its_last_chunk(tm
 
 def test_two_recorders_in_one_folder_leave_each_other_alone(tmp_path: Path) -> None:
     first = RecordingSession(Settings(folder=tmp_path))
-    one = first.start(BEGIN)
+    one = first.start(BEGIN).result(20.0)
     first.put(text(0))
     wait(lambda: first.progress.messages == 1)
     second = RecordingSession(Settings(folder=tmp_path))
     assert not second.recovered
-    other = second.start(BEGIN)
+    other = second.start(BEGIN).result(20.0)
     assert other != one
     assert second.close() and first.close()
     assert one.exists() and other.exists()
+
+
+def test_two_sessions_that_were_there_before_either_recorded_take_different_names(tmp_path: Path) -> None:
+    """Each had made up its number by then, and the second file never got its name."""
+    sessions = [RecordingSession(Settings(folder=tmp_path)) for _ in range(2)]
+    for k in range(3):
+        for session in sessions:
+            session.start(BEGIN)
+            session.put(text(k))
+        kept = [session.keep(Outcome.SUCCESS).result(PATIENCE_S) for session in sessions]
+        assert len(set(kept)) == 2 and all(path.exists() for path in kept)
+    assert all(session.close() for session in sessions)
+    assert sorted(each.name for each in tmp_path.iterdir()) == [f"episode-{k:06d}.mcap" for k in range(6)]
+
+
+def test_a_name_that_was_finished_meanwhile_is_not_taken_again(tmp_path: Path) -> None:
+    (tmp_path / "a.mcap").write_bytes(b"somebody's")
+    with pytest.raises(FileExistsError):
+        writing.EpisodeWriter(tmp_path / "a.mcap", BEGIN)
+    assert [each.name for each in tmp_path.iterdir()] == ["a.mcap"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS])
+def test_an_episode_that_cannot_begin_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """A full disk takes the name of a file and none of its bytes."""
+    session, whole = RecordingSession(Settings(folder=tmp_path)), os.write
+
+    def fail(number: int, data: bytes) -> int:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(writing.os, "write", fail)
+    opening = session.start(BEGIN)
+    session.put(text(0))
+    part = tmp_path / "episode-000000.mcap.part"
+    with pytest.raises(StoppedError, match=f"^{part} cannot be written: {os.strerror(code)}$"):
+        opening.result(PATIENCE_S)
+    assert not list(tmp_path.iterdir()) and not session.recording and session.path is None
+    with pytest.raises(StoppedError, match="no episode is being recorded"):
+        session.keep(Outcome.SUCCESS)
+    monkeypatch.setattr(writing.os, "write", whole)
+    assert session.start(BEGIN).result(PATIENCE_S).name == "episode-000001.mcap"
+    assert session.close(PATIENCE_S) and not session.problem
+
+
+def test_what_is_not_kept_is_said_to_who_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = RecordingSession(Settings(folder=tmp_path))
+    session.start(BEGIN).result(PATIENCE_S)
+    session.put(text(0))
+
+    def fail(number: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(writing.os, "write", fail)
+    with pytest.raises(StoppedError, match="No space left on device; the episode is incomplete"):
+        session.keep(Outcome.SUCCESS).result(PATIENCE_S)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,47 +56,64 @@ class RecordingSession:
         self.recovered = recover_folder(settings.folder)
         typestore()  # a second of work, for which the first chunk must not wait
         self._thread = WriterThread(settings.queue_bytes, settings.transform)
-        self._next = 1 + max(
-            (int(m[1]) for p in settings.folder.iterdir() if (m := _NAME.fullmatch(p.name))), default=-1
-        )
-        self.path: Path | None = None
+        self._next = 0
+        self._opening: Future[Path] | None = None
         self._lost: Counter[str] = Counter()
         self._notes: list[str] = []
         self._started_s = 0.0
 
     @property
     def recording(self) -> bool:
-        """Whether an episode is being recorded."""
-        return self.path is not None
+        """Whether an episode is being recorded, or will be when its file is open."""
+        opening = self._opening
+        return opening is not None and not (opening.done() and opening.exception())
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the episode, once it is open; `None` while there is none."""
+        opening = self._opening
+        return opening.result() if opening is not None and opening.done() and self.recording else None
 
     @property
     def seconds(self) -> float:
         """How long the episode is, in wall time."""
         return time.monotonic() - self._started_s if self.recording else 0.0
 
-    def start(self, begin: EpisodeBegin) -> Path:
-        """Begins an episode; returns its file, which has its name when it is finished.
+    def start(self, begin: EpisodeBegin) -> Future[Path]:
+        """Begins an episode; messages are taken from now on.
+
+        Returns:
+            Its file, which has its name when it is finished, as soon as it is open; or the StoppedError that says why
+            nothing is recorded.
 
         Raises:
             StoppedError: one is being recorded.
         """
-        if self.path is not None:
-            raise StoppedError(f"{self.path.name} is being recorded: keep or discard it first")
-        settings, path = self._settings, self._settings.folder / f"episode-{self._next:06d}.mcap"
-        self._next += 1
+        if self.recording:
+            raise StoppedError("an episode is being recorded: keep or discard it first")
         self._lost, self._notes, self._started_s = Counter(), [], time.monotonic()
-        self.path = path
-        self._thread.begin(lambda: EpisodeWriter(path, begin, settings.durability, settings.compression))
-        return path
+        self._opening = self._thread.begin(lambda: self._open(begin))
+        return self._opening
+
+    def _open(self, begin: EpisodeBegin) -> EpisodeWriter:
+        """Opens the next file that is nobody's, other recorders' in the folder included. In the thread of the disk."""
+        settings = self._settings
+        found = (m for p in settings.folder.iterdir() if (m := _NAME.fullmatch(p.name)))
+        self._next = max(self._next, 1 + max((int(m[1]) for m in found), default=-1))
+        while True:
+            path = settings.folder / f"episode-{self._next:06d}.mcap"
+            self._next += 1
+            with contextlib.suppress(FileExistsError):
+                return EpisodeWriter(path, begin, settings.durability, settings.compression)
 
     def put(self, sample: Sample) -> None:
         """Takes a message, if an episode is being recorded."""
-        if self.path is not None:
+        if self.recording:
             self._thread.put(sample)
 
     def lose(self, topic: str, count: int) -> None:
         """Takes note of messages that a publisher has sent and that never came."""
-        if self.path is not None:
+        if self.recording:
             self._lost[topic] += count
 
     def note(self, text: str) -> None:
@@ -106,36 +125,39 @@ class RecordingSession:
         self._require()
         self._notes.append(text)
 
-    def keep(self, outcome: Outcome) -> Path:
-        """Ends the episode; returns its file.
+    def keep(self, outcome: Outcome) -> Future[Path]:
+        """Ends the episode.
+
+        Returns:
+            Its file as soon as it is on the disk, or the StoppedError that says why it is not.
 
         Raises:
             StoppedError: none is being recorded.
         """
-        path = self._require()
-        self.path = None
+        self._require()
+        self._opening = None
         problem = "messages were lost on the way to the recorder" if self._lost else ""
         end = EpisodeEnd(
             outcome=outcome, lost=dict(self._lost), notes=tuple(self._notes), problem=problem, ended_ns=time.time_ns()
         )
-        self._thread.end(end)
-        return path
+        return self._thread.end(end)
 
-    def discard(self) -> Path:
+    def discard(self) -> Future[Path]:
         """Ends the episode and removes its file.
+
+        Returns:
+            Where it was as soon as it is removed, or the StoppedError that says why it is not.
 
         Raises:
             StoppedError: none is being recorded.
         """
-        path = self._require()
-        self.path = None
-        self._thread.end(None)
-        return path
+        self._require()
+        self._opening = None
+        return self._thread.end(None)
 
-    def _require(self) -> Path:
-        if self.path is None:
+    def _require(self) -> None:
+        if not self.recording:
             raise StoppedError("no episode is being recorded: start one")
-        return self.path
 
     @property
     def progress(self) -> Progress:
@@ -176,6 +198,6 @@ class RecordingSession:
 
     def close(self, timeout_s: float = 10.0) -> bool:
         """Keeps the episode that is being recorded, and ends; returns whether all is on the disk."""
-        if self.path is not None:
+        if self.recording:
             self.keep(Outcome.UNKNOWN)
         return self._thread.close(timeout_s)

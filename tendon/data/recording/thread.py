@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.data.recording.episode import EpisodeEnd
 from tendon.data.recording.writer import EpisodeWriter, Sample, Transform
 
@@ -52,12 +53,14 @@ which nothing else runs, but at a plain tuple of plain values only once."""
 @dataclass(frozen=True)
 class _Begin:
     open: Callable[[], EpisodeWriter]
+    answer: Future[Path]
 
 
 @dataclass(frozen=True)
 class _End:
     end: EpisodeEnd | None
     """`None` discards."""
+    answer: Future[Path]
 
 
 class WriterThread:
@@ -81,12 +84,18 @@ class WriterThread:
         self._thread = threading.Thread(target=self._run, name="mcap writer", daemon=True)
         self._thread.start()
 
-    def begin(self, open_writer: Callable[[], EpisodeWriter]) -> None:
-        """Begins an episode; `open_writer` is called in the thread."""
+    def begin(self, open_writer: Callable[[], EpisodeWriter]) -> Future[Path]:
+        """Begins an episode; `open_writer` is called in the thread.
+
+        Returns:
+            Its file as soon as it is open, or the StoppedError that says why it cannot be.
+        """
+        begin = _Begin(open_writer, Future())
         with self._changed:
             self._dropped = Counter()
-            self._queue.append(_Begin(open_writer))
+            self._queue.append(begin)
             self._changed.notify()
+        return begin.answer
 
     def put(self, sample: Sample) -> bool:
         """Takes a message; returns whether there was room for it."""
@@ -102,15 +111,21 @@ class WriterThread:
             self._changed.notify()
             return True
 
-    def end(self, end: EpisodeEnd | None) -> None:
-        """Ends the episode; `None` discards it. What was dropped is added to what it says."""
+    def end(self, end: EpisodeEnd | None) -> Future[Path]:
+        """Ends the episode; `None` discards it. What was dropped is added to what it says.
+
+        Returns:
+            Its file as soon as it is finished or removed, or the StoppedError that says why it cannot be.
+        """
         with self._changed:
             if end is not None and self._dropped:
                 slow = "the disk or the encoding of pictures was too slow: messages were dropped"
                 problem = "; ".join(filter(None, (end.problem, slow)))
                 end = replace(end, dropped=dict(self._dropped), problem=problem)
-            self._queue.append(_End(end))
+            ending = _End(end, Future())
+            self._queue.append(ending)
             self._changed.notify()
+        return ending.answer
 
     def progress(self) -> Progress:
         """Returns how far it is."""
@@ -152,10 +167,15 @@ class WriterThread:
                 self._note(Progress(finished=self._progress.finished))
                 self._writer = each.open()
                 self._transform = None if self._begin_transform is None else self._begin_transform()
+                each.answer.set_result(self._writer.path)
+            elif (file := self._finish(each.end)) is not None:
+                each.answer.set_result(file)
             else:
-                self._finish(each.end)
+                each.answer.set_exception(StoppedError(self._progress.problem))
         except OSError as error:
             self._fail(error)
+            if not isinstance(each, tuple):
+                each.answer.set_exception(StoppedError(self._progress.problem))
 
     def _write(self, put: _Put) -> None:
         topic, kind, log_ns, publish_ns, number, data = put
@@ -179,28 +199,30 @@ class WriterThread:
             return
         self._note(replace(self._progress, messages=writer.messages, bytes=writer.bytes))
 
-    def _finish(self, end: EpisodeEnd | None) -> None:
+    def _finish(self, end: EpisodeEnd | None) -> Path | None:
+        """Returns the episode's file; `None` where it could not be written any more, which `progress` says."""
         writer, self._writer = self._writer, None
         if writer is None:
-            return
+            return None
         self._note(replace(self._progress, messages=writer.messages, bytes=writer.bytes))
         if end is None:
             writer.discard()
-            return
+            return writer.path
         try:
             problem = "; ".join(filter(None, (end.problem, self._progress.problem)))
             self._note(replace(self._progress, finished=writer.finish(replace(end, problem=problem))))
         except OSError:
             self._writer = writer  # `_fail` leaves its file
             raise
+        return writer.path
 
     def _fail(self, error: OSError) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.abandon()
-        where = f"{writer.part} " if writer is not None else ""
-        what = error.strerror or str(error)
-        self._note(replace(self._progress, problem=f"{where}cannot be written: {what}; the episode is incomplete"))
+        where = error.filename if writer is None else writer.part
+        left = "; the episode is incomplete" if writer is not None else ""
+        self._note(replace(self._progress, problem=f"{where} cannot be written: {error.strerror or error}{left}"))
 
     def _note(self, progress: Progress) -> None:
         with self._changed:

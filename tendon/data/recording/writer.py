@@ -8,6 +8,7 @@ written the file is called `NAME.mcap.part`; it gets its name when its index is 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import threading
@@ -20,7 +21,7 @@ from typing import BinaryIO, cast
 from mcap.records import Channel, Schema
 from mcap.writer import CompressionType, Writer
 
-from tendon.core.files import rename_durably
+from tendon.core.files import naming, rename_durably
 from tendon.data.recording.episode import BEGIN, END, EpisodeBegin, EpisodeEnd, to_metadata
 from tendon.data.recording.records import to_bytes
 from tendon.data.recording.schemas import definition
@@ -73,7 +74,7 @@ class EpisodeWriter:
     """Writes one episode. Called from one thread; any call may raise OSError.
 
     Args:
-        path: of the finished file, such as `episode-000001.mcap`; it must not exist.
+        path: of the finished file, such as `episode-000001.mcap`; neither it nor an unfinished one may exist.
         begin: what is known of it.
         durability: what a crash may cost.
         compression: of the chunks: none, lz4 or zstd.
@@ -97,9 +98,16 @@ class EpisodeWriter:
         self.messages = self.bytes = 0
         self._flushed_s = time.monotonic()
         self._syncer = _Syncer(self._file.fileno(), self._durability.sync_s)
-        self._mcap.start(profile="ros2", library="tendon")
-        self._mcap.add_metadata(BEGIN, to_metadata(begin))
-        self._mcap.flush()
+        try:
+            if path.exists():  # whoever had the unfinished one before has finished it
+                raise FileExistsError(errno.EEXIST, "exists already", str(path))
+            with naming(self.part):
+                self._mcap.start(profile="ros2", library="tendon")
+                self._mcap.add_metadata(BEGIN, to_metadata(begin))
+                self._mcap.flush()
+        except OSError:
+            self.discard()
+            raise
 
     def write(self, sample: Sample) -> None:
         """Takes a message.
