@@ -63,3 +63,25 @@ def test_two_do_not_write_one_dataset(tmp_path: Path, recording: Path, capsys: p
         appender.finish("mine")
     append(root, 1, 4)
     assert len(LeRobotDataset(root)) == 2
+
+
+def test_what_is_wrong_with_the_options_is_said_once_and_before_the_work(
+    tmp_path: Path, recording: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, there = make_dataset(tmp_path / "set", episodes=2, frames=2, codec="png"), tmp_path / "there"
+    append(there, 0, 2, "png")
+    monkeypatch.setattr("tendon.data.quality.measures.measure", None)  # not called
+    same, page = str(tmp_path / "same"), str(tmp_path / "page.html")
+    for words, said in (
+        (
+            ["convert", str(recording), str(recording.parent), "--codec", "gif", "--out", same],
+            "codec is gif, must be one of",
+        ),
+        (["split", str(source), "--out", same, "--rest", f"{same}/../same"], "take a folder for each"),
+        (["split", str(source), "--out", same, "--rest", str(there)], "holds a dataset"),
+        (["quality", str(source), "--curate", "0.5", "--keep", str(there), "--out", page], "holds a dataset"),
+    ):
+        assert run(["data", *words]) == 2
+        shown = capsys.readouterr()
+        assert said in shown.err and len(shown.err.splitlines()) == 1 and not shown.out
+    assert not (tmp_path / "same" / "meta").exists() and not Path(page).exists()

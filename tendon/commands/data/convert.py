@@ -64,8 +64,10 @@ def command(
             raise ConfigError(f"--to {to} takes one dataset, not {len(sources)} sources")
         return _of_dataset(sources[0], out, to)
     from tendon.data.convert.from_mcap import Options
+    from tendon.data.lerobot.writer import require_codec
     from tendon.data.reading.files import recordings
 
+    require_codec(codec)
     return _to_dataset(recordings(sources), out, Options(fps=fps, codec=codec, proposed=proposed, bad=bad), jobs)
 
 

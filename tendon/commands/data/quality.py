@@ -28,7 +28,7 @@ def command(
     """Writes the page.
 
     Raises:
-        ConfigError: an option is wrong.
+        ConfigError: an option is wrong, or there is a dataset at --keep.
         InvalidDataError: it is no dataset, or cannot be read.
         MissingDependencyError: the extras `data` and `sim` are not installed.
     """
@@ -40,12 +40,15 @@ def command(
         raise ConfigError(f"--curate is {curate:g}, must be above 0 and at most 1")
     if keep is not None and curate == 1.0:
         raise ConfigError("--keep needs --curate, the share that is kept")
+    from tendon.data.lerobot.edit import copy_episodes, require_new
+
     require_file(out)
+    if keep is not None:
+        require_new(keep)
     from dataclasses import replace
 
     from rich.progress import track
 
-    from tendon.data.lerobot.edit import copy_episodes
     from tendon.data.lerobot.reader import LeRobotDataset
     from tendon.data.quality.curation import curate as pick
     from tendon.data.quality.measures import compare, measure

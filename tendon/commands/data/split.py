@@ -26,7 +26,7 @@ def command(
     """Writes both.
 
     Raises:
-        ConfigError: one of them would be empty, or there is a dataset already.
+        ConfigError: one of them would be empty, or there is a dataset already, or both are in one folder.
         MissingDependencyError: the extra `data` is not installed.
     """
     from tendon.data.packages import require_data
@@ -34,9 +34,10 @@ def command(
     require_data()
     import numpy as np
 
-    from tendon.data.lerobot.edit import copy_episodes, parse_episodes
+    from tendon.data.lerobot.edit import copy_episodes, parse_episodes, require_new
     from tendon.data.lerobot.reader import LeRobotDataset
 
+    require_new(out, rest)
     given = LeRobotDataset(dataset)
     count = len(given)
     if episodes:

@@ -32,8 +32,7 @@ def copy_episodes(picked: Iterable[tuple[LeRobotDataset, int]], out: Path) -> in
         ConfigError: there is a dataset at `out`, or nothing is left to copy.
         InvalidDataError: an episode cannot be read.
     """
-    if (out / INFO).exists():
-        raise ConfigError(f"{out} holds a dataset: take another folder")
+    require_new(out)
     writer: DatasetWriter | None = None
     with contextlib.ExitStack() as open_:
         for dataset, number in picked:
@@ -42,6 +41,19 @@ def copy_episodes(picked: Iterable[tuple[LeRobotDataset, int]], out: Path) -> in
     if writer is None:
         raise ConfigError("no episode is left: there would be no dataset")
     return writer.episodes
+
+
+def require_new(*places: Path) -> None:
+    """Checks that a new dataset can be made at each of several places, before the work.
+
+    Raises:
+        ConfigError: there is one already, or two places are the same.
+    """
+    for each in places:
+        if (each / INFO).exists():
+            raise ConfigError(f"{each} holds a dataset: take another folder")
+    if len({each.resolve() for each in places}) < len(places):
+        raise ConfigError(f"{places[0]} is named for {len(places)} datasets: take a folder for each")
 
 
 def append_episode(dataset: LeRobotDataset, number: int, writer: DatasetWriter) -> int:

@@ -95,8 +95,7 @@ class DatasetWriter:
 
     def __init__(self, root: Path, shape: Shape) -> None:
         self.root, self.shape = root, shape
-        if shape.codec not in (*CODECS, "png"):
-            raise ConfigError(f"codec is {shape.codec}, must be one of {', '.join((*CODECS, 'png'))}")
+        require_codec(shape.codec)
         self._stats: list[dict[str, statistics.Stats]] = []
         self.sources: list[str] = []
         self._unlock = weakref.finalize(self, os.close, lock_folder(root))
@@ -335,6 +334,16 @@ class EpisodeAppender:
             with contextlib.suppress(OSError):
                 video.close()
         shutil.rmtree(self._work, ignore_errors=True)
+
+
+def require_codec(codec: str) -> None:
+    """Checks that pictures can be written so.
+
+    Raises:
+        ConfigError: they cannot.
+    """
+    if codec not in (*CODECS, "png"):
+        raise ConfigError(f"codec is {codec}, must be one of {', '.join((*CODECS, 'png'))}")
 
 
 def require_fit(frame: Frame, shape: Shape, before_ns: int | None) -> None:
