@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import harness
@@ -33,7 +33,7 @@ from harness.progress import progress_bar
 from tendon.core.errors import StoppedError
 from tendon.core.json_lines import json_lines_so_far
 from tendon.core.modes import Mode, PermissionState
-from tendon.core.node_status import SimulationStatus
+from tendon.core.node_status import ControlStatus, SimulationStatus
 from tendon.evaluation.statistics import paired_difference, wilson
 from tendon.graph.domain import free_domain
 from tendon.safety.reports import MonitorState, TaskState
@@ -49,9 +49,20 @@ IMAGE_NS = 10_000_000
 
 
 class Graph:
-    """A running graph that plays one episode after the other."""
+    """A running graph that plays one episode after the other.
 
-    def __init__(self, bundle: str, delay_ms: float, speed: float, log: Path, robot: str) -> None:
+    Args:
+        bundle: its policy.
+        delay_ms: of an inference.
+        speed: of simulated time; 0 is as fast as it goes.
+        log: of its nodes.
+        robot: profile.
+        more: arguments of `tendon run`; a residual among them acts in every episode.
+    """
+
+    def __init__(
+        self, bundle: str, delay_ms: float, speed: float, log: Path, robot: str, more: Sequence[str] = ()
+    ) -> None:
         from diagnostic_msgs.msg import DiagnosticArray
         from rcl_interfaces.srv import SetParametersAtomically
 
@@ -60,9 +71,10 @@ class Graph:
         from tendon.ros2_nodes.clients.operator import Operator
 
         arguments = [f"policy:={bundle}", f"robot:={robot}", f"inference_delay_ms:={delay_ms:g}", f"speed:={speed:g}"]
+        self._corrected = any(each.startswith("residual:=") for each in more)
         with log.open("w") as output:
             self._run = subprocess.Popen(
-                [sys.executable, "-m", "tendon.cli", "run", "--plain", *arguments],
+                [sys.executable, "-m", "tendon.cli", "run", "--plain", *arguments, *more],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -164,9 +176,20 @@ class Graph:
             return self.operator.wait(
                 lambda: self.operator.mode() is Mode.ARMED and self.operator.permission() is PermissionState.ARMED,
                 1.0,
-            )
+            ) and (not self._corrected or self._acts())
 
         self._wait(armed, f"armed; {self._monitor()}")
+
+    def _acts(self) -> bool:
+        """Whether the residual acts in this episode, which is drawn when the graph is armed; stops it if not."""
+        told_ns = self.operator.time.now_ns() + SETTLE_NS
+        self._wait(lambda: self.operator.time.now_ns() >= told_ns, "time for the draw to be told")
+        status = self.operator.reports.newest(ControlStatus)
+        if status is not None and status.residual.startswith("acts"):
+            return True
+        with contextlib.suppress(StoppedError):
+            self.operator.stop(10.0)
+        return False
 
     def factor(self) -> float:
         """Returns the newest real-time factor."""
@@ -183,7 +206,13 @@ class Graph:
 
 
 def play(
-    seeds: range, bundle: str, delay_ms: float, speed: float, kept: Path, robot: str = "panda"
+    seeds: range,
+    bundle: str,
+    delay_ms: float,
+    speed: float,
+    kept: Path,
+    robot: str = "panda",
+    more: Sequence[str] = (),
 ) -> list[dict[str, object]]:
     """Plays what is missing in the file of kept episodes; returns all, by seed."""
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -191,7 +220,7 @@ def play(
     known = {row["seed"] for row in rows}
     missing = [seed for seed in seeds if seed not in known]
     if missing:
-        graph = Graph(bundle, delay_ms, speed, kept.with_suffix(".log"), robot)
+        graph = Graph(bundle, delay_ms, speed, kept.with_suffix(".log"), robot, more)
         try:
             with kept.open("a") as file, _bar(len(missing)) as advance:
                 for seed in missing:

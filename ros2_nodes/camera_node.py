@@ -47,7 +47,7 @@ class CameraNode(NodeShell):
         super().__init__("camera_node")
         self._label, self._problem = "", ""
         self._simulator = self.setting("simulator", AUTO)
-        self._suite = load_suite(self.setting("suite", DEFAULT_SUITE))
+        self._suite = load_suite(self.setting("suite", DEFAULT_SUITE)).for_graph()
         self._world: EngineWorld | None = None
         self._outputs = [CameraOutput(self, camera) for camera in self.profile.cameras]
         self._drawn_ns = {camera.name: 0 for camera in self.profile.cameras}

@@ -62,7 +62,7 @@ class SimNode(StandIn):
 
     def __init__(self) -> None:
         super().__init__("sim_node", loop="physics")
-        self._suite = load_suite(self.setting("suite", DEFAULT_SUITE))
+        self._suite = load_suite(self.setting("suite", DEFAULT_SUITE)).for_graph()
         scene = self._scene(self.setting("scene", 0), self.setting("family", ""))
         simulator, gui = self.setting("simulator", AUTO), self.setting("gui", False)
         self._robot = SimulatedRobot(self.profile, self._suite, scene, simulator, gui)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.errors import ConfigError
 from tendon.core.fields import Range, check_fields
 from tendon.core.protocols import Policy
 from tendon.core.types import Array, Observation
 from tendon.robots.environment import Environment, load_environment
 from tendon.robots.profile import RobotProfile
 from tendon.sim.demonstrations import Collector
-from tendon.sim.perturbation import PERTURBATIONS, Perturbation, together
+from tendon.sim.perturbation import NOMINAL, PERTURBATIONS, Perturbation, Together, together
 from tendon.sim.simulators import AUTO
 from tendon.sim.world_state import WorldState
 
@@ -193,6 +194,26 @@ class Difficulty:
 NOT_HARDER = Difficulty()
 
 
+def changed_scene(perturbation: Perturbation, scene: Any) -> Any:
+    """Returns a scene as a perturbation makes it, always the same for its seed."""
+    return perturbation.change(scene, np.random.default_rng([scene.seed % 2**63, 19]))
+
+
+def drawn_zeros(perturbation: Perturbation, profile: RobotProfile, scene: Any, arm: int | None) -> Array:
+    """Returns (n,) how much larger each joint is said to be than it is, under a perturbation, rad or m.
+
+    Args:
+        perturbation: of joints' zeros, perhaps.
+        profile: the robot.
+        scene: of the episode.
+        arm: see `Difficulty`.
+    """
+    drawn = scene.seed % 2**63 if arm is None else arm
+    zeros = np.zeros(len(profile.joint_names))
+    zeros[profile.group_indices("arm")] = perturbation.joint_zero(profile, np.random.default_rng([drawn, 23]))
+    return zeros
+
+
 @dataclass(frozen=True, kw_only=True)
 class Suite:
     """Scenes with tasks, and the world to try them in.
@@ -209,7 +230,7 @@ class Suite:
             does.
         perturbations: that make its tasks harder, where they are asked for.
         difficulty: what they are made harder by in any case.
-        zeros: (n,) how much larger each joint of a scene's robot is said to be than it is, rad or m, whatever its
+        zeros: (n,) how much larger each joint of a robot is said to be than it is in a scene, rad or m, whatever its
             calibration has found; `None` takes the calibration for the truth.
         environment: what stands around the robot in every scene, for the safety filter: a file in `environments/` or a
             path of one; `None` is nothing.
@@ -223,7 +244,7 @@ class Suite:
     collector: Callable[[RobotProfile, Policy | None], Collector] | None = None
     perturbations: tuple[Perturbation, ...] = PERTURBATIONS
     difficulty: Difficulty = NOT_HARDER
-    zeros: Callable[[Any], Array] | None = None
+    zeros: Callable[[RobotProfile, Any], Array] | None = None
     environment: str | None = None
 
     def load_environment(self) -> Environment | None:
@@ -237,3 +258,30 @@ class Suite:
             ConfigError: there is none of a name, or no such strength.
         """
         return together(self.perturbations, {**self.difficulty.perturbations, **strengths})
+
+    def for_graph(self) -> Suite:
+        """Returns it with its difficulty in its scenes and its robot's zeros, as nodes know no perturbations.
+
+        The delay is not in it: a graph has its own.
+
+        Raises:
+            ConfigError: it is made harder by what is neither in a scene nor in zeros, such as bad pictures.
+        """
+        perturbation = self.harder({})
+        if perturbation is NOMINAL:
+            return self
+        for part in perturbation.parts if isinstance(perturbation, Together) else (perturbation,):
+            kind = type(part)
+            if kind.observe is not Perturbation.observe or kind.disturb is not Perturbation.disturb:
+                raise ConfigError(
+                    f"the suite is made harder by {part.name}, which a graph has not: `tendon eval run` has"
+                )
+        plain, arm = self.scene, self.difficulty.arm
+
+        def scene(profile: RobotProfile, seed: int, family: str = "") -> Any:
+            return changed_scene(perturbation, plain(profile, seed, family))
+
+        def zeros(profile: RobotProfile, scene: Any) -> Array:
+            return profile.zeros + drawn_zeros(perturbation, profile, scene, arm)
+
+        return replace(self, scene=scene, zeros=zeros, difficulty=NOT_HARDER)

@@ -25,7 +25,7 @@ class SeenWorld:
 
     def __init__(self, node: NodeShell, suite: str) -> None:
         self._node = node
-        self._suite = load_suite(suite)
+        self._suite = load_suite(suite).for_graph()
         self._label = ""
         self._newest: tuple[Scene, WorldState] | None = None
         node.create_subscription(JointState, topics.WORLD_STATE, self._take, qos.NEWEST)

@@ -32,7 +32,7 @@ class SimulatedRobot:
         self, profile: RobotProfile, suite: Suite, scene: Scene, simulator: str = AUTO, gui: bool = False
     ) -> None:
         self.world, self.scene = open_engine_world(suite, profile.uncalibrated, simulator, gui), scene
-        self._suite, self._calibrated = suite, profile.zeros
+        self._suite, self._profile = suite, profile
         self._zeros = self._zeros_of(scene)
         self.world.reset(scene)
         position, _ = self.joint_state()
@@ -94,7 +94,7 @@ class SimulatedRobot:
         return position + self._zeros, velocity
 
     def _zeros_of(self, scene: Scene) -> Array:
-        return self._calibrated if self._suite.zeros is None else self._suite.zeros(scene)
+        return self._profile.zeros if self._suite.zeros is None else self._suite.zeros(self._profile, scene)
 
     def jam(self, joint: str) -> None:
         """Holds a joint where it is, whatever its controller commands; "" frees it."""

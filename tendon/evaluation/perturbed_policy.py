@@ -10,7 +10,7 @@ from tendon.core.pace import Pace
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
 from tendon.sim.perturbation import NOMINAL, Perturbation
-from tendon.sim.suite import Scene, World
+from tendon.sim.suite import Scene, World, changed_scene, drawn_zeros
 
 
 @runtime_checkable
@@ -41,12 +41,10 @@ class PerturbedPolicy:
     def begin(self, perturbation: Perturbation, scene: Scene) -> Scene:
         """Starts an episode, which depends on none before it; returns the scene to load."""
         self._perturbation, self._rng = perturbation, np.random.default_rng([scene.seed % 2**63, 17])
-        arm, drawn = self._world.profile.group_indices("arm"), scene.seed % 2**63 if self._arm is None else self._arm
-        self.joint_zero = np.zeros_like(self.joint_zero)
-        self.joint_zero[arm] = perturbation.joint_zero(self._world.profile, np.random.default_rng([drawn, 23]))
+        self.joint_zero = drawn_zeros(perturbation, self._world.profile, scene, self._arm)
         if isinstance(self._policy, Drawing):
             self._policy.reseed(scene.seed % 2**63)
-        changed: Scene = perturbation.change(scene, np.random.default_rng([scene.seed % 2**63, 19]))
+        changed: Scene = changed_scene(perturbation, scene)
         return changed
 
     @property

@@ -90,8 +90,9 @@ ARGUMENTS = (
         name="suite",
         default="auto",
         description="tasks in simulation; auto: tabletop for one gripper, bimanual for two, reach for none; "
-        "calibration: boards, and cameras and joints that are off; MODULE:NAME: one of your own",
-        choices=("auto", "tabletop", "assembly", "bimanual", "reach", "calibration"),
+        "tabletop_hard: an arm that nobody calibrated; calibration: boards, and cameras and joints that are off; "
+        "MODULE:NAME: one of your own",
+        choices=("auto", "tabletop", "tabletop_hard", "assembly", "bimanual", "reach", "calibration"),
         imported=True,
     ),
     Argument(name="scene", default="100003", description="seed of the simulated scene", whole=True),

@@ -63,7 +63,7 @@ def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
         for name in changed:
             raise ConfigError(f"{name}:={values[name]} needs backend:=sim, and backend is {backend}: leave it out")
         return
-    suite = load_suite(suite_for(profile, values["suite"]))
+    suite = load_suite(suite_for(profile, values["suite"])).for_graph()
     if choose(values["simulator"]) == "mujoco" and values["gui"] == "true":
         raise ConfigError("gui:=true opens PyBullet's window: take simulator:=pybullet, or look with `tendon view`")
     try:

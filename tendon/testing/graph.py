@@ -377,7 +377,7 @@ def _scene(arguments: Mapping[str, str], profile: RobotProfile) -> tuple[Suite |
     """Returns the suite and the scene of a simulated graph."""
     if arguments["backend"] != "sim":
         return None, None
-    suite = load_suite(suite_for(profile, arguments["suite"]))
+    suite = load_suite(suite_for(profile, arguments["suite"])).for_graph()
     return suite, suite.scene(profile, int(arguments["scene"]), arguments["family"])
 
 

@@ -93,8 +93,8 @@ def _scene(profile: RobotProfile, seed: int) -> RigScene:
     return RigScene(seed=seed, robot=profile.name, rig=rig, start=tuple(start.tolist()))
 
 
-def zeros_of(scene: RigScene) -> Array:
-    """Returns (n,) how much larger each joint is said to be than it is, rad or m."""
+def zeros_of(profile: RobotProfile, scene: RigScene) -> Array:
+    """Returns (n,) how much larger each joint of a rig is said to be than it is, rad or m."""
     return np.array(scene.rig.zeros)
 
 

@@ -28,7 +28,7 @@ def scene_instruction(values: Mapping[str, str]) -> str:
     if values["backend"] != "sim" or not named:
         return ""
     profile = load_profile(values["robot"])
-    suite = load_suite(suite_for(profile, values["suite"]))
+    suite = load_suite(suite_for(profile, values["suite"])).for_graph()
     instruction = suite.scene(profile, int(values["scene"]), values["family"]).instruction
     return instruction if all(_knows(policy, instruction) for policy in policies) else ""
 

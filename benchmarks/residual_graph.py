@@ -1,0 +1,74 @@
+"""What a residual gains in the running graph: the same scenes through all nodes, without it and with it.
+
+The suite's difficulty is in the simulated robot and its scenes, see `Suite.for_graph`; simulated time. Its gate would
+leave a residual out in most episodes: a copy of it is given evidence, and the graph is armed until it acts. Episodes
+are kept in a folder: an interrupted run goes on.
+
+Examples:
+  python benchmarks/residual_graph.py bundles/residuals/tabletop --folder outputs/residual-graph
+  python benchmarks/residual_graph.py bundles/residuals/tabletop --folder /tmp/gain --seeds 200000:200060 --busy
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import harness
+from graph_success import play
+from harness import Number
+from harness.paired import paired
+
+from tendon.control.residual.gate import Evidence, Tally
+from tendon.evaluation.statistics import wilson
+from tendon.evaluation.suites import load_suite
+from tendon.graph.domain import free_domain
+from tendon.policies.residual.bundle import load_residual, write_evidence
+
+SHOWN = Evidence(base=Tally(successes=0, total=200), residual=Tally(successes=200, total=200))
+
+
+def main() -> None:
+    """Adds the rows."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("residual", type=Path, help="its folder")
+    parser.add_argument("--bundle", default="bundles/tabletop", help="policy (%(default)s)")
+    parser.add_argument("--suite", default="tabletop_hard", help="(%(default)s)")
+    parser.add_argument("--seeds", default="200000:200120", help="first:last+1 (%(default)s)")
+    parser.add_argument("--folder", type=Path, default=Path("outputs/residual-graph"), help="of episodes (%(default)s)")
+    harness.add_arguments(parser)
+    args = parser.parse_args()
+    bench = harness.begin(args, "residual/graph")
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
+    os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
+    first, last = map(int, args.seeds.split(":"))
+    seeds, delay_ms = range(first, last), 1e3 * load_suite(args.suite).difficulty.delay_s
+    args.folder.mkdir(parents=True, exist_ok=True)
+    trusted = args.folder.resolve() / "trusted"
+    shutil.copytree(args.residual, trusted, dirs_exist_ok=True)
+    write_evidence(load_residual(trusted), SHOWN)
+    suite = f"suite:={args.suite}"
+    ways = {"policy alone": (suite,), "policy and residual": (suite, f"residual:={trusted}")}
+    base: list[bool] = []
+    for way, more in ways.items():
+        kept = args.folder / f"{way.replace(' ', '-')}.jsonl"
+        episodes = play(seeds, args.bundle, delay_ms, 0.0, kept, more=more)
+        found = [bool(row["success"]) for row in episodes]
+        values: dict[str, harness.Value] = {"success": wilson(sum(found), len(found))}
+        if base:
+            values |= paired(base, found, "gain")
+        base = base or found
+        stops = Counter(str(row["stop"]) for row in episodes if row["stop"])
+        values["stops"] = Number(sum(stops.values()))
+        note = ", ".join(f"{count} {cause}" for cause, count in stops.most_common())
+        bench.add({"suite": args.suite, "policy": way}, values, note=note)
+        print(way, values["success"], note, flush=True)
+
+
+if __name__ == "__main__":
+    main()
