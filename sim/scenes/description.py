@@ -102,7 +102,7 @@ class Thing:
             if self.solid and (below := part.half[2] - part.centre[2]) > FLUSH_M:
                 raise ConfigError(
                     f"half is {part.half} and centre {part.centre}: the part is {below:g} m below what the thing "
-                    "stands on, which is z = 0: raise its centre"
+                    "stands on, which is z = 0 of its frame: raise its centre"
                 )
         for name in ("x", "y", "yaw"):
             check_span(name, getattr(self, name))

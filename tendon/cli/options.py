@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tendon.core.errors import ConfigError
+
+MAX_DELAY_MS = 10_000.0
+"""As of a suite."""
 
 
 def robot_names() -> list[str]:
@@ -48,8 +50,8 @@ def check_delay(delay_ms: float) -> None:
     Raises:
         ConfigError: no inference takes so long.
     """
-    if not 0.0 <= delay_ms < math.inf:
-        raise ConfigError(f"--delay-ms is {delay_ms:g}, must be 0 or more")
+    if not 0.0 <= delay_ms <= MAX_DELAY_MS:
+        raise ConfigError(f"--delay-ms is {delay_ms:g}, must be 0 to {MAX_DELAY_MS:g}")
 
 
 def complete_engine(incomplete: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 FIRST_SEED, END_SEED = 100_000, 300_000
 """Scenes from here to there; those before are for training."""
+MAX_DELAY_S = 10.0
+"""As long as a task may take, nearly."""
 MAX_WORKERS = 256
 """More processes than any machine has cores to spare for are a typing error."""
 
@@ -106,7 +109,7 @@ def evaluate(
     scenes = list(seeds)
     _check(scenes, workers)
     delay_s = chosen.difficulty.delay_s if delay_s is None else delay_s
-    check_number("delay_s", delay_s, least=0)
+    check_number("delay_s", delay_s, least=0, most=MAX_DELAY_S)
     known = [each.value for each in Timing]
     if timing not in known:
         raise ConfigError(f"timing is {timing!r}{closest(timing, known)}")
@@ -130,6 +133,9 @@ def evaluate(
 def _check(seeds: Sequence[int], workers: int) -> None:
     if not seeds:
         raise ConfigError("seeds is empty: name at least one scene, such as range(100_000, 100_006)")
+    for seed in seeds:
+        if not isinstance(seed, Integral) or isinstance(seed, bool):
+            raise ConfigError(f"seed is {seed!r}, must be a whole number")
     if wrong := [seed for seed in seeds if not FIRST_SEED <= seed < END_SEED]:
         raise ConfigError(f"seed {wrong[0]} is no scene to evaluate on: take {FIRST_SEED} to {END_SEED - 1}")
     check_count("workers", workers, most=MAX_WORKERS)

@@ -81,10 +81,26 @@ def draft_profile(name: str, urdf: Path, srdf: Path | None) -> Draft:
     low, high = (np.round(tool + side * HALF_BOX_M, 3).tolist() for side in (-1, 1))
     remarks = (
         *(f"joint {each} is left out: its lower limit is not below its upper one" for each in stuck),
+        *_beside(arm, commanded),
         *(f"joint {each} is left out: the SRDF calls it passive" for each in sorted(passive)),
         *home_remarks,
     )
     return Draft(profile=replace(profile, workspace=Box(lower=tuple(low), upper=tuple(high))), remarks=remarks)
+
+
+def _beside(arm: Arm, commanded: list[str]) -> tuple[str, ...]:
+    """Returns what is to be said of joints that are neither the arm's nor its gripper's."""
+    others = _others(arm, commanded)
+    if not others:
+        return ()
+    return (
+        f"{others[0]} to {others[-1]} ({len(others)}) are beside the arm, in other_controller: a second arm needs a "
+        "group, controllers and a gripper of its own, as the profile so101_pair has them (docs/how-to/own-robot.md)",
+    )
+
+
+def _others(arm: Arm, commanded: list[str]) -> tuple[str, ...]:
+    return tuple(joint for joint in commanded if joint not in (*arm.joints, *arm.gripper))
 
 
 def _joint(joint: UrdfJoint, home: float | None, is_finger: bool) -> Joint:
@@ -139,7 +155,7 @@ def _groups(arm: Arm, commanded: list[str], srdf: Srdf | None) -> dict[str, tupl
 
 
 def _controllers(arm: Arm, commanded: list[str]) -> tuple[ControllerSpec, ...]:
-    others = tuple(joint for joint in commanded if joint not in (*arm.joints, *arm.gripper))
+    others = _others(arm, commanded)
     parts = {"arm_controller": arm.joints, "gripper_controller": arm.gripper, "other_controller": others}
     return tuple(ControllerSpec(name=k, type="joint_trajectory", joints=v) for k, v in parts.items() if v)
 

@@ -78,6 +78,13 @@ class TestOfTheUrdfAlone:
         assert profile.unknown[0] == "joints"
         assert [c.joints for c in profile.controllers][-1] == ("wheel_joint",)
 
+    def test_a_second_arm_is_said(self, tmp_path: Path) -> None:
+        other = link("other_elbow") + link("other_wrist")
+        bends = joint("other_1", "base", "other_elbow") + joint("other_2", "other_elbow", "other_wrist")
+        (said,) = draft(tmp_path, robot(ARM, HAND, other, bends)).remarks
+        assert said.startswith("other_1 to other_2 (2) are beside the arm") and "so101_pair" in said
+        assert draft(tmp_path).remarks == ()
+
     def test_the_workspace_is_a_box_around_the_tool_at_home(self, tmp_path: Path) -> None:
         profile = profile_of(tmp_path)
         tool, _ = Kinematics(profile).tool_pose(profile.vector("home"))

@@ -52,7 +52,9 @@ def test_links_that_are_fixed_to_one_another_are_one_thing(tmp_path: Path) -> No
     np.testing.assert_allclose(made.parts[1].centre, (0.0, 0.0, 0.045))
     assert made.parts[1].yaw == pytest.approx(0.5)
     assert made.mass == (0.2, 0.2), "what the URDF says"
-    assert thing(tmp_path, link("base", BOX), mass=[0.5, 0.6]).mass == (0.5, 0.6)
+    assert thing(tmp_path, link("base", BOX, "0 0 0.01"), mass=[0.5, 0.6]).mass == (0.5, 0.6)
+    with pytest.raises(ConfigError, match=r"the part is 0.01 m below what the thing stands on"):
+        thing(tmp_path, link("base", BOX))
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
