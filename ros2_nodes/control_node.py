@@ -162,7 +162,13 @@ class ControlNode(NodeShell):
         errors = self._controller.tracking_error.round(ERROR_DIGITS).tolist()
         tracking = dict(zip(self.profile.joint_names, errors, strict=True))
         residual = "" if self._correction is None else self._correction.state
-        return ControlStatus(**vars(status), overruns=self._overruns, tracking=tracking, residual=residual)
+        return ControlStatus(
+            **vars(status),
+            overruns=self._overruns,
+            tracking=tracking,
+            residual=residual,
+            simulated_time=self.time.simulated,
+        )
 
     def check(self) -> None:
         """Logs, besides, why chunks were rejected: not in the loop, where rclpy's first line takes 20 ms."""

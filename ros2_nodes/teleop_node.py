@@ -115,8 +115,8 @@ class TeleopNode(NodeShell):
 
     def health(self) -> tuple[Level, str]:
         """Returns what each hand does."""
-        if self.measured is None:
-            return Level.WARN, self._problem or "waiting for joint_states"
+        if why := self.blocked():
+            return Level.WARN, why
         if self._refused:
             return Level.ERROR, self._refused
         states = [hand.state() for hand in self.hands]
@@ -137,9 +137,18 @@ class TeleopNode(NodeShell):
         if named and len(command.position) and command.position.shape[1] == len(controller.joints):
             self._rest[controller.name] = command.stamp_ns + command.times_ns[-1], command.position[-1]
 
+    def blocked(self) -> str:
+        """Returns why no hand leads the robot, whatever is pressed; empty when one can."""
+        now_ns = self.time.now_ns()
+        if not now_ns:
+            return "waiting for /clock"
+        if self.measured is None:
+            return self._problem or "waiting for joint_states"
+        return "joint states are too old" if now_ns - self._measured_ns > STATE_AGE_NS else ""
+
     def rest(self) -> Array | None:
         """Returns (n,) where the robot was told to come to rest: what it measures sags, and what it grips is wider."""
-        if self.measured is None or self.time.now_ns() - self._measured_ns > STATE_AGE_NS:
+        if self.measured is None or self.blocked():
             return None
         rest = np.array(self.measured)
         for controller in self.profile.controllers:
@@ -151,7 +160,7 @@ class TeleopNode(NodeShell):
     def _cycle(self) -> None:
         now_ns, rest = self.time.now_ns(), self.rest()
         self.beat()
-        if not now_ns or rest is None:
+        if rest is None:
             return
         try:
             wish, self._refused = self._session.step(now_ns, rest), ""

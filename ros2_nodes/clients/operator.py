@@ -275,10 +275,6 @@ class Operator:
         known = self.node.get_node_names_and_namespaces()
         return {name for name, namespace in known if namespace == self.node.get_namespace()}
 
-    def simulated_graph(self) -> bool:
-        """Returns whether somebody publishes a clock in the graph, which its nodes live by."""
-        return bool(self.node.count_publishers(self.node.resolve_topic_name(topics.CLOCK)))
-
     def _graphs(self) -> list[str]:
         """Returns the namespaces of this ROS domain in which a safety monitor has been discovered."""
         return sorted(space for name, space in self.node.get_node_names_and_namespaces() if name == "safety_monitor")

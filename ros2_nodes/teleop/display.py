@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -92,8 +93,11 @@ class Display:
         )
 
     def _hand(self, hand: Hand, measured: Array | None) -> HandView:
+        state = hand.state()
+        if why := self._node.blocked():
+            state = replace(state, held=False, waits=why)
         if measured is None:
-            return HandView(state=hand.state())
+            return HandView(state=state)
         tool = self._tools[hand.group]
         position, rotation = tool.pose(measured)
-        return HandView(state=hand.state(), position=position, rotation=rotation, gripper=tool.fingers.share(measured))
+        return HandView(state=state, position=position, rotation=rotation, gripper=tool.fingers.share(measured))

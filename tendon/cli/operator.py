@@ -70,11 +70,20 @@ def robot_of(operator: Operator) -> str:
     Raises:
         StoppedError: it does not say.
     """
+    return status_of(operator).robot
+
+
+def status_of(operator: Operator) -> ControlStatus:
+    """Returns what the control node says of itself.
+
+    Raises:
+        StoppedError: it says nothing.
+    """
     operator.wait(lambda: operator.reports.newest(ControlStatus) is not None, ROBOT_PATIENCE_S)
     status = operator.reports.newest(ControlStatus)
     if status is None:
         raise StoppedError(f"{ControlState.node} does not say which robot it runs: look at `tendon status`")
-    return status.robot
+    return status
 
 
 def wait_for_policy(operator: Operator, answered: Callable[[PolicyStatus], bool], silence: str) -> PolicyStatus:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tendon.cli.operator import ask, robot_of
+from tendon.cli.operator import ask, status_of
 from tendon.core.errors import ConfigError, StoppedError
 
 if TYPE_CHECKING:
@@ -84,17 +84,16 @@ def _process(operator: Operator, devices: list[str], maps: list[Path]) -> Proces
     from tendon.robots.profile import load_profile
     from tendon.teleop.opening import parse_devices
 
-    robot = robot_of(operator)
-    parse_devices(devices, load_profile(robot))
+    control = status_of(operator)
+    parse_devices(devices, load_profile(control.robot))
     if NODE in operator.nodes():
         raise StoppedError(f"{NODE} runs in this graph already: only one may lead the robot")
     stand_in = next((name for name in STAND_INS if name in operator.nodes()), "")
     backend = {"sim_node": "sim", "mock_node": "mock"}.get(stand_in, "hardware")
-    simulated = operator.simulated_graph()
     return teleop_process(
-        robot=robot,
+        robot=control.robot,
         backend=backend,
-        simulated_time=simulated,
+        simulated_time=control.simulated_time,
         devices=devices,
         maps=[str(file.absolute()) for file in maps],
     )

@@ -83,11 +83,13 @@ class ControlStatus(NodeStatus):
         overruns: control periods that it has missed.
         tracking: largest |measured - commanded| of each joint since the robot was armed, rad or m.
         residual: what becomes of the residual, in words; empty without one.
+        simulated_time: the graph lives by `/clock`.
     """
 
     overruns: int
     tracking: Mapping[str, float]
     residual: str = ""
+    simulated_time: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
