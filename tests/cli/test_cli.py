@@ -103,7 +103,7 @@ WITH_DELAY = [(command, ms) for command in WITH_WORKERS[:2] for ms in ("-1", "na
         ("train --data x", "did you mean tendon policy train or tendon residual train?"),
         ("calibrate-detector bundles/tabletop", "did you mean tendon policy calibrate-detector?"),
         ("record-inputs", "did you mean tendon data record-inputs?"),
-        ("bundle sign bundles/tabletop", "did you mean tendon policy sign?"),
+        ("bundle sign bundles/tabletop", "did you mean tendon policy sign or tendon residual sign?"),
         ("bundle", "did you mean tendon policy?"),
         ("check", "did you mean tendon robot check or tendon policy check or tendon data check?"),
         ("polcy bench", "did you mean tendon policy bench?"),
