@@ -49,6 +49,9 @@ def unknown_command(group: Group, path: str, words: list[str]) -> str:
         return f"no command {words[0]}; did you mean {path} {RENAMED[words[0]]}?"
     if near := difflib.get_close_matches(words[0], names, n=1):
         return f"no command {words[0]}; did you mean {path} {near[0]}?"
+    if path.endswith(" eval"):  # `tendon eval A B`: of policies
+        verb = "compare" if len(words) > 1 and not words[1].startswith("-") else "run"
+        return f"no command {words[0]}; did you mean {path} {verb} {' '.join(words)}?"
     leaves = {command[-1]: command for command in whole}
     if near := difflib.get_close_matches(words[0], leaves, n=1):
         return f"no command {words[0]}; did you mean tendon {' '.join(leaves[near[0]])}?"
