@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,8 +30,10 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def full() -> Iterator[None]:
-    """No file can become longer than the trial that a command makes before its work."""
+def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No file can become longer than the trial that a command makes before its work; nor is bytecode left, cut."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     yield
