@@ -16,7 +16,7 @@ def lead(start: StartGraph, robot: str, simulator: str, suite: str = "auto") -> 
     graph = start(robot=robot, policy="expert", suite=suite, simulator=simulator, scene=100_008)
     graph.arm()
     graph.say(graph.instruction)
-    graph.wait_until_done(within_s=15.0)
+    graph.wait_until_done(within_s=45.0)  # on a busy machine the expert may have to try again
     assert_limits(graph)
     assert_no_stop(graph)
 
