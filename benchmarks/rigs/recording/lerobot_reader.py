@@ -1,13 +1,12 @@
 """What a LeRobot, of whichever version this Python has, makes of a dataset: reads it all, and trains one step of ACT.
 
-Nothing of Tendon is imported, so that it runs in an environment that has none. Arguments are the dataset and a file for
-what was read; it prints lines of JSON.
+Nothing of Tendon is imported, so that it runs in an environment that has none. It prints lines of JSON.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -57,9 +56,13 @@ def train(dataset: Any) -> float:
 
 def main() -> None:
     """Prints what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", type=Path, help="its folder")
+    parser.add_argument("answer", type=Path, help="file for what was read")
+    args = parser.parse_args()
     print(json.dumps({"version": version("lerobot")}), flush=True)
-    dataset, found = read(Path(sys.argv[1]))
-    np.savez(sys.argv[2], **found)
+    dataset, found = read(args.dataset)
+    np.savez(args.answer, **found)
     print(json.dumps({"episodes": dataset.meta.total_episodes, "loss": train(dataset)}))
 
 
