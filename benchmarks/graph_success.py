@@ -19,7 +19,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +26,7 @@ from pathlib import Path
 
 import harness
 from harness import Number
+from harness.apart import keep_apart
 from harness.pages import value_text
 from harness.progress import progress_bar
 
@@ -35,7 +35,6 @@ from tendon.core.json_lines import json_lines_so_far
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import ControlStatus, SimulationStatus
 from tendon.evaluation.statistics import paired_difference, wilson
-from tendon.graph.domain import free_domain
 from tendon.safety.reports import MonitorState, TaskState
 from tendon.safety.response import Response
 from tendon.sim.tabletop.scene import sample_scene
@@ -261,9 +260,7 @@ def main() -> None:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "success/graph")
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
-    os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
+    keep_apart()
     first, last = map(int, args.seeds.split(":"))
     seeds = range(first, last)
     episodes = play(seeds, args.bundle, args.delay_ms, args.speed, args.kept)

@@ -11,18 +11,16 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import harness
 from graph_success import DELAY_MS, play
 from harness import Number, Value
+from harness.apart import keep_apart
 from harness.paired import outcomes_by_seed, paired
 
 from tendon.evaluation.statistics import wilson
-from tendon.graph.domain import free_domain
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.bench import Failed, Job, measure
 from tendon.policies.engines.engine import Engine
@@ -48,9 +46,7 @@ def main() -> None:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, TRAINED, CHUNK)
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
-    os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
+    keep_apart()
     work = args.work.resolve()
     outcomes = {policy: outcomes_by_seed(file) for policy in POLICIES if (file := work / f"{policy}.json").is_file()}
     names = {policy: policy_name(work / policy) for policy in outcomes}

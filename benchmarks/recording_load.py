@@ -27,12 +27,12 @@ import harness
 import numpy as np
 import psutil
 from harness import Number
+from harness.apart import keep_apart
 from harness.pages import value_text
 from rigs.recording.beside import felt, moving_robot
 from rigs.recording.load import JOINTS, write_profile
 
 from tendon.data.recording.pictures import SUFFIXES
-from tendon.graph.domain import free_domain
 from tests.soak.conditions import NO_REALTIME
 from tests.soak.hours import Soak
 
@@ -182,9 +182,7 @@ def main() -> None:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "recording/load")
-    os.environ["ROS_DOMAIN_ID"] = os.environ.get("ROS_DOMAIN_ID") or str(free_domain())
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
+    keep_apart()
     for name in args.recorders:
         said, usual_s, run = RECORDERS[name]
         seconds = args.seconds or usual_s

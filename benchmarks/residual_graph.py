@@ -12,21 +12,19 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 import harness
 from graph_success import play
 from harness import Number
+from harness.apart import keep_apart
 from harness.paired import paired
 
 from tendon.control.residual.gate import Evidence, Tally
 from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
-from tendon.graph.domain import free_domain
 from tendon.policies.residual.bundle import load_residual, write_evidence
 
 SHOWN = Evidence(base=Tally(successes=0, total=200), residual=Tally(successes=200, total=200))
@@ -43,9 +41,7 @@ def main() -> None:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "residual/graph")
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
-    os.environ.setdefault("TENDON_STATE", tempfile.mkdtemp(prefix="tendon-state-"))
+    keep_apart()
     first, last = map(int, args.seeds.split(":"))
     seeds, delay_ms = range(first, last), 1e3 * load_suite(args.suite).difficulty.delay_s
     args.folder.mkdir(parents=True, exist_ok=True)
