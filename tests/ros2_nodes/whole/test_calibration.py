@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -96,9 +97,23 @@ def test_views_are_taken_wherever_somebody_who_leads_it_lets_it_rest(
     # There is no board on this table: every second picture is one of a board.
     answers = iter([([], ["no board"]), (["table"], [])] * 20)
     monkeypatch.setattr(guided_robot, "boards_in", lambda *_: next(answers))
-    leading = threading.Thread(target=lambda: [leader.go(pose(change)) for change in (0.15, -0.15)])
-    leading.start()
-    assert watch_for_views(watched, session, rig, 2, said.append) == 2
-    leading.join()
+    taken: list[int] = []
+    watching = threading.Thread(
+        target=lambda: taken.append(watch_for_views(watched, session, rig, 2, said.append)), daemon=True
+    )
+    watching.start()
+
+    def heard_since(before: int) -> bool:
+        return len(said) > before or bool(taken)
+
+    # Whoever leads it goes on once the watcher has said a word about a pose; a busy machine may miss one.
+    for change in (0.15, -0.15, 0.25, -0.25, 0.05, -0.05):
+        before = len(said)
+        leader.go(pose(change))
+        graph.operator.wait(partial(heard_since, before), 30.0)
+        if taken:
+            break
+    watching.join(30.0)
+    assert taken == [2]
     assert {shot.camera for shot in session.shots()} == {"wrist"}
-    assert len(said) == 2 and "sees board table" in said[0]
+    assert sum("sees board table" in line for line in said) >= 2
