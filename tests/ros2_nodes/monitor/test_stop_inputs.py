@@ -101,8 +101,9 @@ def test_each_input_has_to_permit_motion(wired: tuple[RunningGraph, Panel]) -> N
     panel.set_mode(7)
     graph.set_in_motion()
     panel.held = False
+    graph.wait(lambda: graph.cause() is Cause.STOP_INPUT, "the released device")
     graph.wait(graph.operator.at_rest, "rest")
-    assert graph.state() is PermissionState.ARMED and graph.cause() is Cause.STOP_INPUT
+    assert graph.state() is PermissionState.ARMED
     panel.held = True
     graph.wait(graph.moving, "motion, without arming again")
     panel.pushed = True

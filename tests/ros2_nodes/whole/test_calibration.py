@@ -60,6 +60,7 @@ def test_it_leads_itself_through_the_filter_and_goes_on_after_a_stop(
     session.keep_plan(poses, NAMES)
     words = ["calibrate", "guide", str(session.folder), "--environment", "tabletop"]
     graph.ready()
+    graph.wait(lambda: not graph.reason(), "nothing else keeps it from moving")
     assert run(words) == 2 and "it is not armed" in capfd.readouterr().err
     graph.arm()
 

@@ -98,6 +98,7 @@ def test_from_nothing_to_a_calibration_that_is_true(
 
 def take_views(graph: RunningGraph, practice: Practice, words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     session = Session(practice.session)
+    graph.wait(lambda: not graph.reason(), "nothing else keeps it from moving")
     assert run(words) == 2 and "it is not armed" in capfd.readouterr().err
     graph.arm()
     killed_when(graph, words, lambda: sum(1 for _ in session.shots()) >= 4, "four pictures of looking around")

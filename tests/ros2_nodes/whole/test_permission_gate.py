@@ -124,12 +124,13 @@ def test_a_rogue_publisher_that_goes_on_after_the_latch_moves_nothing(
 def test_what_the_arm_meets_while_it_brakes_is_not_pressed_on(graph: RunningGraph) -> None:
     """The stop that it holds goes on beyond what holds a joint, and no later command of the control node is taken.
 
-    On a busy machine the stop may come too late, so that nobody believes how far off the joint is: then once more.
+    On a busy machine the stop may come so late that nobody believes how far off the joint is, or where the arm turns
+    and hardly moves: then once more.
     """
     joint, node = PROFILE.joint_names[graph.joint], graph.operator.node
     allowed = float(PROFILE.tracking_tolerance[graph.joint])
-    pressed = np.inf
-    while pressed > BELIEVED * allowed:
+    pressed = 0.0
+    while not 2 * PROFILE.safety.held_share * allowed < pressed <= BELIEVED * allowed:
         witness = Witness(node, PROFILE)
         graph.set_in_motion()
         graph.operator.set_parameter("sim_node", "jammed", joint)
@@ -141,7 +142,6 @@ def test_what_the_arm_meets_while_it_brakes_is_not_pressed_on(graph: RunningGrap
             pressed = np.abs(motion.position[-400:, graph.joint] - held[graph.joint]).max()
         finally:
             graph.operator.set_parameter("sim_node", "jammed", "")
-    assert pressed > 2 * PROFILE.safety.held_share * allowed, "nothing had been pressed on"
     left = np.abs(motion.position[-1][COLUMNS] - held).max()
     assert left < MOVED, f"pressed on by {left:.3f} rad"
     worst = worst_of(motion)
