@@ -48,7 +48,10 @@ def run_all(bundle: Path, nominal: int, each: int, workers: int) -> list[Traced]
     def delay_ns() -> int:
         return int(1e6 * rng.choice(DELAYS_MS))
 
-    jobs = [TraceJob(bundle=bundle, robot="panda", seed=FIRST_SEED + k, delay_ns=delay_ns()) for k in range(nominal)]
+    jobs = [
+        TraceJob(bundle=bundle, robot="panda", seed=FIRST_SEED + k, perturbation=NOMINAL, delay_ns=delay_ns())
+        for k in range(nominal)
+    ]
     seeds = range(FIRST_SEED + nominal, FIRST_SEED + nominal + each)
     jobs += [
         TraceJob(bundle=bundle, robot="panda", seed=seed, perturbation=perturbation, delay_ns=delay_ns())

@@ -34,6 +34,7 @@ from tendon.evaluation.residual_rollouts import USUAL_DELAY_S, Exploration, Task
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.places import find_bundle
+from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import load_residual, write_residual
 from tendon.robots.profile import load_profile
 
@@ -96,7 +97,7 @@ class Scenes:
             profile=load_profile(self.robot),
             space=space,
             base=self.bundle.manifest.name,
-            base_digest=self.bundle.digest,
+            base_digest=policy_digest(self.bundle.manifest),
             training={"made_by": "benchmarks/residual_gain.py"},
         )
         return folder
@@ -136,7 +137,7 @@ def main() -> None:
     scenes = Scenes(bundle=bundle, robot=args.robot, suite=args.suite, workers=args.workers)
     trained = {str(path): load_residual(path) for path in args.residuals}
     space = next(iter(trained.values())).manifest.space
-    base_folder = args.folder / args.suite / bundle.digest[:12]
+    base_folder = args.folder / args.suite / policy_digest(bundle.manifest)[:12]
 
     ways: dict[str, tuple[str, Callable[[list[int]], Outcomes]]] = {BASE: ("alone", scenes.alone)}
     for control, weights in (("zeros", 0.0), ("random network", 1.0)):

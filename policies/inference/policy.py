@@ -17,6 +17,7 @@ from tendon.policies.adapter.matching import EMBEDDING, POINTS, check_profile
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.engines.engine import CPU_PROVIDERS
 from tendon.policies.engines.loading import Engine, Load, load_graph
+from tendon.policies.inference.identity import policy_digest
 from tendon.policies.inference.input_encoder import InputEncoder
 from tendon.policies.inference.model import PolicyModel
 from tendon.policies.spec.manifest import CameraInput, Continuation, Manifest
@@ -68,7 +69,7 @@ class BundlePolicy:
         load: see `PolicyModel`.
 
     Attributes:
-        digest: of the bundle.
+        digest: which policy it is, see `policy_digest`.
         last: what the last inference was like.
 
     Raises:
@@ -95,7 +96,7 @@ class BundlePolicy:
             known = ", ".join(each.value for each in manifest.continuations)
             raise ConfigError(f"bundle {manifest.name} does not support {self.continuation.value}, it has: {known}")
         self._model = PolicyModel(bundle, engine, threads, load=load)
-        self._manifest, self.digest = manifest, bundle.digest
+        self._manifest, self.digest = manifest, policy_digest(manifest)
         self._home = profile.vector("home")
         self._adapter = Adapter(manifest, profile)
         self._encoder = InputEncoder(bundle, self._adapter, profile)

@@ -41,7 +41,7 @@ class ResidualManifest:
     Attributes:
         format: of this file.
         base: name of the policy that is corrected.
-        base_digest: SHA-256 of its `bundle.yaml`, see `Bundle.digest`.
+        base_digest: which one, see `tendon.policies.inference.identity`.
         robot: profile that it was trained with.
         joints: of that robot, in its order.
         space: what it sees and does, and its bounds.

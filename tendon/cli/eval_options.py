@@ -206,6 +206,7 @@ def find_contender(name: str, robot: str) -> Contender:
     """
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.bundle.places import EXPERT, find_bundle
+    from tendon.policies.inference.identity import policy_digest
     from tendon.policies.residual.bundle import load_residual
     from tendon.robots.profile import load_profile
 
@@ -215,7 +216,7 @@ def find_contender(name: str, robot: str) -> Contender:
             raise ConfigError(f"{name}: a residual corrects a policy, not the expert")
         return Contender(bundle=EXPERT, digest=EXPERT)
     folder = find_bundle(bundle)
-    digest = load_bundle(folder).digest
+    digest = policy_digest(load_bundle(folder).manifest)
     if not residual:
         return Contender(bundle=folder, digest=digest)
     corrects = load_residual(Path(residual).expanduser().resolve())

@@ -20,6 +20,7 @@ from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.evaluation.workers import run_in_processes
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import EXPERT
+from tendon.policies.inference.identity import policy_digest
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.residual.bundle import load_residual
 from tendon.policies.spec.manifest import Continuation
@@ -131,7 +132,7 @@ def _residual(folder: Path, policy: Policy | Path | str, profile: RobotProfile) 
     """
     if not isinstance(policy, Path):
         raise MismatchError(f"residual {folder} corrects the policy of a bundle, this is {policy}")
-    return load_residual(folder).open(profile, load_bundle(policy).digest)
+    return load_residual(folder).open(profile, policy_digest(load_bundle(policy).manifest))
 
 
 @functools.lru_cache(maxsize=2)

@@ -21,6 +21,7 @@ from tendon.core.files import replace_file
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.residual_rollouts import Experience, Exploration, Task, Workers
 from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import write_residual
 from tendon.robots.profile import load_profile
 
@@ -173,7 +174,7 @@ class ResidualRun:
 
     def _about(self) -> dict[str, Any]:
         """Returns what makes the run, as JSON gives it back."""
-        task = {**asdict(self._task), "bundle": self._base.digest}
+        task = {**asdict(self._task), "bundle": policy_digest(self._base.manifest)}
         about = {"recipe": asdict(self._recipe), "settings": asdict(self._settings), "task": task}
         found: dict[str, Any] = json.loads(json.dumps(about))
         return found
@@ -251,7 +252,7 @@ class ResidualRun:
             profile=load_profile(self._task.robot),
             space=self._task.space,
             base=self._base.manifest.name,
-            base_digest=self._base.digest,
+            base_digest=policy_digest(self._base.manifest),
             training={
                 **asdict(self._recipe),
                 "suite": " ".join(self._task.suites),

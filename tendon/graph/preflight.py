@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from tendon.policies.bundle.files import inside
 from tendon.policies.bundle.places import EXPERT, find_policy
 from tendon.policies.bundle.signer import read_signer
 from tendon.policies.engines.engine import engine_named, require
+from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import load_residual
 from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
@@ -124,7 +124,7 @@ def _check_residual(values: Mapping[str, str], profile: RobotProfile) -> None:
     folder = None if policy in ("none", EXPERT) else find_policy(policy)
     if folder is None or folder.is_file():
         raise ConfigError(f"residual:={place} corrects the policy of a bundle, and policy is {policy}: leave it out")
-    load_residual(place).open(profile, hashlib.sha256(read_manifest(folder)).hexdigest())
+    load_residual(place).open(profile, policy_digest(parse(folder, read_manifest(folder))))
 
 
 def _check_policy(policy: Path, profile: RobotProfile) -> str:

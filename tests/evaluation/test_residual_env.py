@@ -22,6 +22,7 @@ from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import find_bundle
+from tendon.policies.inference.identity import policy_digest
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.residual.graph import ResidualGraph
 from tendon.robots.profile import load_profile
@@ -99,7 +100,7 @@ def _same(one: Experience, other: Experience) -> bool:
 def test_training_and_evaluation_run_the_same_residual_alike(env: ResidualEnv, tmp_path: Path) -> None:
     """What is learned here is what runs there: episodes last equally long, to the nanosecond of simulated time."""
     action = [0.3, -0.2, 0.1, 0.0]
-    folder = write_constant(tmp_path, action, load_bundle(TASK.bundle).digest)
+    folder = write_constant(tmp_path, action, policy_digest(load_bundle(TASK.bundle).manifest))
     trained = run_episode(env, SEED, ResidualGraph(constant_graph(SPACE, action)), Exploration(plain=1.0))
     corrected, plain = evaluated(folder), evaluated(None)
     assert (trained.success, trained.facts[-1, -1]) == (
@@ -110,7 +111,7 @@ def test_training_and_evaluation_run_the_same_residual_alike(env: ResidualEnv, t
 
 
 def test_a_residual_that_answers_nothing_changes_nothing(tmp_path: Path) -> None:
-    nothing = write_constant(tmp_path, [0.0, 0.0, 0.0, 0.0], load_bundle(TASK.bundle).digest)
+    nothing = write_constant(tmp_path, [0.0, 0.0, 0.0, 0.0], policy_digest(load_bundle(TASK.bundle).manifest))
     assert evaluated(nothing) == evaluated(None)
 
 

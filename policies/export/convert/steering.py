@@ -17,13 +17,8 @@ from onnx import TensorProto, helper, numpy_helper, shape_inference
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.types import Array
 from tendon.policies.bundle.bundle import Bundle, write_bundle
-from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE
-from tendon.policies.parity.graph import CASES_FILE
-from tendon.policies.parity.receipt import RECEIPT_FILE
+from tendon.policies.inference.identity import BOUND_TO_MODEL
 from tendon.policies.spec.steering import PREFIX, SteeringInput
-
-BOUND_TO_MODEL = (DETECTOR_FILE, NUMBERS_FILE, CASES_FILE, RECEIPT_FILE)
-"""Files that speak of the graph as it was: the steered bundle goes without them."""
 
 
 def steer_bundle(bundle: Bundle, folder: Path, steering: SteeringInput, directions: Mapping[str, Array]) -> Bundle:

@@ -4,8 +4,10 @@ Examples:
   tendon policy calibrate-detector bundles/tabletop
   tendon policy calibrate-detector bundles/tabletop --seeds 120000:120600 --alpha 0.02
   tendon policy calibrate-detector bundles/tabletop --dry-run --picture outputs/detector.png
+  tendon policy calibrate-detector outputs/mine --suite tabletop_hard --residual outputs/residual/seed0
 
-It changes bundle.yaml, so a signature does not hold any more: sign the bundle again.
+It promises for scenes and motion like those that it was calibrated on: name the suite and the residual that it will run
+with. It changes bundle.yaml, so a signature does not hold any more: sign the bundle again. Residuals stay bound to it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
+from tendon.cli.eval_options import SuiteOption
 from tendon.cli.options import BundleArgument, RobotOption, WorkersOption, check_delay
 from tendon.cli.progress import CountingBar
 from tendon.cli.seeds import parse_seeds
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 FIRST_SEED, END_SEED = 100_000, 200_000
 DELAYS_MS = [0.0, 50.0, 100.0]
-"""Inference delays that the promise is to hold for, one drawn for each episode."""
+"""Inference delays that the promise is to hold for, one drawn for each episode; a suite with a delay has that one."""
 
 PICTURE = Path("outputs/detector.png")
 
@@ -38,10 +41,14 @@ def command(
     ] = "100000:100360",
     alpha: Annotated[float, typer.Option(help="Largest share of good episodes with an alarm.")] = 0.05,
     delay_ms: Annotated[
-        list[float],
+        list[float] | None,
         typer.Option(help="Inference delay as it will be, in simulated time; repeated, one is drawn for each episode."),
-    ] = DELAYS_MS,
+    ] = None,
     robot: RobotOption = "panda",
+    suite: SuiteOption = "auto",
+    residual: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Corrects the policy in these episodes, and will later.")
+    ] = None,
     workers: WorkersOption = 2,
     picture: Annotated[Path, typer.Option(metavar="FILE", help="Of scores and thresholds.")] = PICTURE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Leave the bundle as it is.")] = False,
@@ -50,23 +57,32 @@ def command(
     from tendon.evaluation.detection.pictures import draw_calibration
     from tendon.evaluation.detection.tracing import TraceJob
     from tendon.evaluation.statistics import wilson
+    from tendon.evaluation.suites import load_suite, suite_for
     from tendon.policies.bundle.bundle import load_bundle, write_bundle
     from tendon.policies.bundle.places import find_bundle
     from tendon.policies.detector.conformal import calibrate, largest_scores
     from tendon.policies.detector.file import detector_files
+    from tendon.policies.inference.identity import policy_digest
+    from tendon.policies.residual.bundle import load_residual
     from tendon.robots.profile import load_profile
 
     scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
-    for delay in delay_ms:
-        check_delay(delay)
     if not 0 < alpha < 1:
         raise ConfigError(f"--alpha is {alpha}, must be between 0 and 1")
     source = load_bundle(find_bundle(bundle))
-    load_profile(robot)  # a wrong name is one line here, not one a process
+    profile = load_profile(robot)  # what is wrong is one line here, not one a process
+    named = suite_for(profile, suite)
+    own_ms = 1e3 * load_suite(named).difficulty.delay_s
+    delay_ms = delay_ms or ([own_ms] if own_ms else DELAYS_MS)
+    for delay in delay_ms:
+        check_delay(delay)
+    if residual is not None:
+        residual = residual.expanduser().resolve()
+        load_residual(residual).open(profile, policy_digest(source.manifest))
     rng = np.random.default_rng(scenes.start)
     delays_ns = (1e6 * rng.choice(delay_ms, len(scenes))).astype(int).tolist()
     jobs = [
-        TraceJob(bundle=source.folder, robot=robot, seed=seed, delay_ns=delay_ns)
+        TraceJob(bundle=source.folder, robot=robot, seed=seed, delay_ns=delay_ns, suite=named, residual=residual)
         for seed, delay_ns in zip(scenes, delays_ns, strict=True)
     ]
     traced = sorted(_run_with_bar(jobs, workers), key=lambda one: one.job.seed)
@@ -86,7 +102,9 @@ def command(
         print(f"failed episodes with an alarm: {wilson(int(seen.sum()), len(failed))}")
     print(f"picture: {picture}")
     if not dry_run:
-        described = f"simulated scenes {seeds}, delays {', '.join(f'{delay:g}' for delay in delay_ms)} ms"
+        corrected = "" if residual is None else f", corrected by residual {residual.name}"
+        delays = ", ".join(f"{delay:g}" for delay in delay_ms)
+        described = f"simulated scenes {seeds} of {named}, delays {delays} ms{corrected}"
         files = detector_files(calibration, source, alpha, episodes, described)
         written = write_bundle(source.folder, source.manifest, {**source.content, **files})
         size = sum(len(data) for data in files.values()) / 1e3

@@ -19,26 +19,36 @@ from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.detector.conformal import Trace
+from tendon.policies.inference.identity import policy_digest
 from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.residual.bundle import load_residual
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
-from tendon.sim.perturbation import NOMINAL, Perturbation
+from tendon.sim.perturbation import Perturbation
 from tendon.sim.suite import Scene, Suite, World
 
 
 @dataclass(frozen=True, kw_only=True)
 class TraceJob:
-    """One episode to trace: a policy on a scene, under a perturbation, with an inference delay in simulated time.
+    """One episode to trace.
 
-    The perturbation is one of observations, or for scenes and worlds of this suite.
+    Attributes:
+        bundle: of the policy.
+        robot: profile.
+        seed: of the scene.
+        perturbation: of observations, or for scenes and worlds of this suite; `None` is the suite's own difficulty.
+        delay_ns: of inference, in simulated time.
+        suite: whose scenes they are.
+        residual: corrects the policy; `None` is the policy alone.
     """
 
     bundle: Path
     robot: str
     seed: int
-    perturbation: Perturbation = NOMINAL
+    perturbation: Perturbation | None = None
     delay_ns: int = 0
     suite: str = DEFAULT_SUITE
+    residual: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,10 +76,11 @@ class TracingPolicy(PerturbedPolicy):
     Args:
         policy: answers.
         world: where a perturbation moves things.
+        arm: see `Difficulty`.
     """
 
-    def __init__(self, policy: BundlePolicy, world: World) -> None:
-        super().__init__(policy, world)
+    def __init__(self, policy: BundlePolicy, world: World, arm: int | None = None) -> None:
+        super().__init__(policy, world, arm)
         self._bundle = policy
         self._forget()
 
@@ -114,20 +125,24 @@ class TracingPolicy(PerturbedPolicy):
 
 
 @functools.lru_cache(maxsize=1)
-def _tools(name: str, bundle: Path, robot: str) -> tuple[Suite, Runner, TracingPolicy, SimBackend[World]]:
-    suite, profile = load_suite(name), load_profile(robot)
+def _tools(
+    name: str, bundle: Path, robot: str, residual: Path | None
+) -> tuple[Suite, Runner, TracingPolicy, SimBackend[World]]:
+    suite, profile, loaded = load_suite(name), load_profile(robot), load_bundle(bundle)
+    corrects = None if residual is None else load_residual(residual).open(profile, policy_digest(loaded.manifest))
     world = suite.world(profile.uncalibrated)
-    policy = TracingPolicy(BundlePolicy(load_bundle(bundle), profile, threads=1), world)
+    policy = TracingPolicy(BundlePolicy(loaded, profile, threads=1), world, suite.difficulty.arm)
     backend = SimBackend(world, zeros=profile.zeros)
-    return suite, Runner(backend, policy, suite.load_environment(), profile=profile), policy, backend
+    return suite, Runner(backend, policy, suite.load_environment(), corrects, profile), policy, backend
 
 
 def trace_episode(job: TraceJob) -> Traced:
     """Runs one episode and returns all of it."""
-    suite, runner, policy, backend = _tools(job.suite, job.bundle, job.robot)
-    scene = policy.begin(job.perturbation, suite.scene(runner.profile, job.seed))
+    suite, runner, policy, backend = _tools(job.suite, job.bundle, job.robot, job.residual)
+    perturbation = suite.harder({}) if job.perturbation is None else job.perturbation
+    scene = policy.begin(perturbation, suite.scene(runner.profile, job.seed))
     backend.joint_zero = policy.joint_zero
-    episode = runner.run(scene, Setting(delay_ns=job.delay_ns + job.perturbation.delay_ns))
+    episode = runner.run(scene, Setting(delay_ns=job.delay_ns).under(perturbation))
     trace, observed_ns = policy.trace()
     return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_state=backend.world.state())
 

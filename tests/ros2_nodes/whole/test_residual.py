@@ -22,6 +22,7 @@ from tendon.core.node_status import ControlStatus
 from tendon.graph import topics
 from tendon.graph.parameters import RESIDUAL_AUTHORITY
 from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.inference.identity import policy_digest
 from tendon.robots.kinematics import Kinematics
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -41,7 +42,7 @@ EPISODES = 400
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
     folder = tmp_path_factory.mktemp("residual")
     bundle = load_bundle(write_tiny_bundle(folder / "tiny"))
-    write_constant(folder / "up", UP, bundle.digest, SPACE, evidence=SHOWN)
+    write_constant(folder / "up", UP, policy_digest(bundle.manifest), SPACE, evidence=SHOWN)
     arguments = ("backend:=mock", f"policy:={folder / 'tiny'}", f"residual:={folder / 'up'}", "instruction:=left")
     running = RunningGraph(folder / "log", *arguments)
     running.ready()
