@@ -5,22 +5,27 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from tendon.cli import main
+from tendon.core.errors import InstructionError, MismatchError
+from tendon.core.types import ActionChunk, Observation
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import DatasetWriter, Frame
+from tendon.data.quality.agreement import Agreement
 from tendon.data.quality.curation import curate
 from tendon.data.quality.measures import FEWEST, EpisodeQuality, compare, measure, peers
+from tendon.robots.profile import load_profile
 from tests.data.episodes import CAMERAS, FPS, PROFILE, picture, shape
 
 LENGTH, GOOD = 40, 5
 BAD = ("jerky", "idle", "frozen", "dark", "gap", "other", "failure")
 
 
-def demonstration(root: Path, kind: str, number: int) -> None:
+def demonstration(root: Path, kind: str, number: int, task: str = "reach") -> None:
     """One reach with a little noise of its own; `kind` says what is wrong with it."""
     rng, home = np.random.default_rng(number), PROFILE.vector("home")
     appender = DatasetWriter(root, shape()).begin()
@@ -45,7 +50,7 @@ def demonstration(root: Path, kind: str, number: int) -> None:
                 velocity=np.zeros_like(home),
                 action=states[k + 1],
                 images=images,
-                task="reach",
+                task=task,
             )
         )
     appender.finish(f"{kind}-{number}", "failure" if kind == "failure" else "success")
@@ -94,6 +99,44 @@ def test_half_of_the_set_is_the_good_half(measured: dict[str, EpisodeQuality]) -
     kept = {verdict.number for verdict in verdicts if verdict.kept}
     assert kept == set(range(GOOD)), [(v.number, v.score, v.why) for v in verdicts]
     assert all(verdict.why for verdict in verdicts if not verdict.kept)
+
+
+class Knowing:
+    """A policy that knows which way the arm goes when it is told so."""
+
+    ways: ClassVar[dict[str, float]] = {"reach": 0.5, "leave": -0.5}
+
+    def infer(self, observation: Observation, prefix: object = None, frozen: object = None) -> ActionChunk:
+        if observation.instruction not in self.ways:
+            raise InstructionError(observation.instruction)
+        step_ns, rows = 10**8, np.tile(observation.joint_position, (16, 1))
+        rate = self.ways[observation.instruction] * FPS / LENGTH
+        rows[:, :3] += rate * 0.1 * np.arange(1, 17)[:, None]
+        stamp_ns = observation.stamp_ns
+        return ActionChunk(actions=rows, start_ns=stamp_ns + step_ns, step_ns=step_ns, observation_stamp_ns=stamp_ns)
+
+
+def test_a_policy_tells_what_was_done_under_a_wrong_name(tmp_path: Path) -> None:
+    told = (
+        [("good", "reach")] * 3 + [("other", "leave")] * 2 + [("other", "reach"), ("good", "leave"), ("good", "dance")]
+    )
+    for number, (kind, task) in enumerate(told):
+        demonstration(tmp_path / "set", kind, number, task)
+    dataset = LeRobotDataset(tmp_path / "set")
+    agreement = Agreement(dataset, Knowing(), PROFILE.joint_names)
+    found = np.array([agreement.of(number) for number in range(len(dataset))])
+    assert (found[:5, 1] == 0.0).all() and (found[5:7, 1] == 1.0).all()
+    assert np.isnan(found[7]).all()
+    assert found[5:7, 0].min() > 5 * found[:5, 0].max()
+    one, _ = measure(dataset, 0)
+    episodes = [replace(one, number=k, disagreement=a, otherwise=b) for k, (a, b) in enumerate(found)]
+    left = {verdict.number: verdict.why for verdict in curate(episodes, 1.0) if not verdict.kept}
+    assert left == dict.fromkeys((5, 6), "other instructions fit better than its own")
+
+
+def test_a_policy_of_another_robot_is_refused(root: Path) -> None:
+    with pytest.raises(MismatchError, match="name a policy of that robot"):
+        Agreement(LeRobotDataset(root), Knowing(), load_profile("so101").joint_names)
 
 
 def test_the_page_stands_alone_and_the_kept_half_is_a_dataset(

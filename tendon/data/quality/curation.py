@@ -15,10 +15,12 @@ FAULTS = {
     "frames are missing": lambda each: each.gaps > 0,
     "it is dark": lambda each: each.dark > 0.1,
     "a camera stood still while the robot moved": lambda each: each.frozen > 0.5,
+    "other instructions fit better than its own": lambda each: each.otherwise > 0.25,
 }
 """What leaves an episode out, whatever else it is."""
-WEIGHTS = {"divergence": 1.0, "jerk": 0.5, "idle": 0.5, "path": 0.5, "seconds": 0.25}
+WEIGHTS = {"disagreement": 1.0, "divergence": 1.0, "jerk": 0.5, "idle": 0.5, "path": 0.5, "seconds": 0.25}
 WORDS = {
+    "disagreement": "is far from what the policy would do",
     "divergence": "does other things than its neighbours in the same states",
     "jerk": "is jerky",
     "idle": "stands still for long",

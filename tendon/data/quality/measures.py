@@ -58,6 +58,8 @@ class EpisodeQuality:
         divergence: of its actions from those in near states of other episodes, in standard deviations; NaN for one
             that has none beside it.
         diversity: of how the state goes on from near states, likewise.
+        disagreement: with a policy, see `Agreement`; NaN without one.
+        otherwise: share of other instructions under which that policy agrees more; NaN without one.
         start: (n,) first state.
         shown: a few pictures of its first camera.
     """
@@ -78,6 +80,8 @@ class EpisodeQuality:
     start: Array
     divergence: float = float("nan")
     diversity: float = float("nan")
+    disagreement: float = float("nan")
+    otherwise: float = float("nan")
     shown: list[npt.NDArray[np.uint8]] = field(default_factory=list)
 
 

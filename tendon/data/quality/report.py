@@ -28,12 +28,15 @@ MEASURES = {
     "path": ("path", "rad", "{:.1f}"),
     "divergence": ("action divergence", "s.d.", "{:.2f}"),
     "diversity": ("transition diversity", "s.d.", "{:.2f}"),
+    "disagreement": ("policy's disagreement", "s.d.", "{:.2f}"),
+    "otherwise": ("other instructions that fit better", "share", "{:.2f}"),
 }
 SHOWN_PX = 72
 NOTE = (
     "Action divergence: how far what was done is from what was done in the nearest states of other episodes with the "
-    "same instruction. Transition diversity: how differently the state goes on there. Red numbers: four robust "
-    "standard deviations above the median."
+    "same instruction. Transition diversity: how differently the state goes on there. Policy's disagreement: how far "
+    "what was done is from what the given policy would do. Red numbers: four robust standard deviations above the "
+    "median."
 )
 LEFT_OUT = " Red rows are left out by the curation."
 STYLE = """
@@ -93,19 +96,20 @@ def _row(kind: str, cells: Sequence[str]) -> str:
 
 
 def _episodes(episodes: Sequence[EpisodeQuality], verdicts: dict[int, Verdict]) -> str:
+    measures = _measured(episodes)
     heads = [
         "",
         "pictures",
-        *(f"{name}<br>[{unit}]" if unit else name for name, unit, _ in MEASURES.values()),
+        *(f"{name}<br>[{unit}]" if unit else name for name, unit, _ in measures.values()),
         "outcome",
     ]
     heads += ["score", "left out because"] if verdicts else []
     rows = []
-    bounds = {name: _bound([getattr(each, name) for each in episodes]) for name in MEASURES}
+    bounds = {name: _bound([getattr(each, name) for each in episodes]) for name in measures}
     for each in episodes:
         pictures = "".join(_thumbnail(picture) for picture in each.shown)
         cells = [f"<td>{each.number}</td>", f"<td class=shots>{pictures}</td>"]
-        for name, (_, _, form) in MEASURES.items():
+        for name, (_, _, form) in measures.items():
             value = getattr(each, name)
             bad = value > bounds[name] and name != "diversity"
             text = form.format(value) if value == value else "-"
@@ -117,6 +121,15 @@ def _episodes(episodes: Sequence[EpisodeQuality], verdicts: dict[int, Verdict]) 
         rows.append(f"<tr{' class=left' if verdict is not None and not verdict.kept else ''}>{''.join(cells)}</tr>")
     head = "".join(f"<th>{each}</th>" for each in heads)
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def _measured(episodes: Sequence[EpisodeQuality]) -> dict[str, tuple[str, str, str]]:
+    """Returns the measures that some episode has."""
+    return {
+        name: each
+        for name, each in MEASURES.items()
+        if any(getattr(one, name) == getattr(one, name) for one in episodes)
+    }
 
 
 def _bound(values: Sequence[float]) -> float:
@@ -142,7 +155,7 @@ def _image(figure: Figure) -> str:
 
 
 def _distributions(episodes: Sequence[EpisodeQuality]) -> Figure:
-    names = [name for name in MEASURES if name not in ("gaps", "sync", "repeated", "frozen", "dark")]
+    names = [name for name in _measured(episodes) if name not in ("gaps", "sync", "repeated", "frozen", "dark")]
     figure = Figure(figsize=(12.5, 2.4), facecolor="white", layout="constrained")
     for axis, name in zip(figure.subplots(1, len(names)), names, strict=True):
         values = [getattr(each, name) for each in episodes if getattr(each, name) == getattr(each, name)]
