@@ -2,7 +2,7 @@
 
 The suite's difficulty is in the simulated robot and its scenes, see `Suite.for_graph`; simulated time. Its gate would
 leave a residual out in most episodes: a copy of it is given evidence, and the graph is armed until it acts. Episodes
-are kept in a folder: an interrupted run goes on.
+are kept in a folder: an interrupted run goes on. The bundle's failure detector takes part: which one is in each row.
 
 Examples:
   python benchmarks/residual_graph.py bundles/residuals/tabletop --folder outputs/residual-graph
@@ -25,6 +25,9 @@ from harness.paired import paired
 from tendon.control.residual.gate import Evidence, Tally
 from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.bundle.places import find_bundle
+from tendon.policies.detector.file import DETECTOR_FILE, read_record
 from tendon.policies.residual.bundle import load_residual, write_evidence
 
 SHOWN = Evidence(base=Tally(successes=0, total=200), residual=Tally(successes=200, total=200))
@@ -48,6 +51,9 @@ def main() -> None:
     trusted = args.folder.resolve() / "trusted"
     shutil.copytree(args.residual, trusted, dirs_exist_ok=True)
     write_evidence(load_residual(trusted), SHOWN)
+    bundle = load_bundle(find_bundle(args.bundle))
+    detector = bundle.content.get(DETECTOR_FILE)
+    watched = "none" if detector is None else f"of {read_record(detector).scenes}"
     suite = f"suite:={args.suite}"
     ways = {"policy alone": (suite,), "policy and residual": (suite, f"residual:={trusted}")}
     base: list[bool] = []
@@ -62,7 +68,7 @@ def main() -> None:
         stops = Counter(str(row["stop"]) for row in episodes if row["stop"])
         values["stops"] = Number(sum(stops.values()))
         note = ", ".join(f"{count} {cause}" for cause, count in stops.most_common())
-        bench.add({"suite": args.suite, "policy": way}, values, note=note)
+        bench.add({"suite": args.suite, "detector": watched, "policy": way}, values, note=note)
         print(way, values["success"], note, flush=True)
 
 
