@@ -11,9 +11,10 @@ work=${1:-outputs/curation}
 # 1. Demonstrations of the expert, half of them spoiled, without saying so.
 python recipes/curation_record.py "$work" --episodes 96
 
-# 2. The half that `tendon data quality` picks, and one picked by lot: `split` draws the share it keeps.
-[ -d "$work/curated" ] || tendon data quality "$work/set" --curate 0.5 --keep "$work/curated" --out "$work/quality.html" \
-  | tee "$work/quality.txt"
+# 2. The half that `tendon data quality` picks, with what the shipped policy says of it, and one picked by lot: `split` draws
+#    the share it keeps.
+[ -d "$work/curated" ] || tendon data quality "$work/set" --policy bundles/tabletop --curate 0.5 --keep "$work/curated" \
+  --out "$work/quality.html" | tee "$work/quality.txt"
 [ -d "$work/random" ] || tendon data split "$work/set" --share 0.5 --seed 0 --out "$work/random" --rest "$work/others"
 
 # 3. Training from the shipped weights, as long on each.
