@@ -34,6 +34,7 @@ def main() -> None:
     """Adds the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path, help="folder of the recipe")
+    parser.add_argument("--curated-by", default="motion and policy", help="what the half was picked by (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "recording/curation")
@@ -50,7 +51,7 @@ def main() -> None:
         note = "" if name == "shipped" else f"A: {composition(args.work, name)}"
         if name == "random":
             note = f"curated: {composition(args.work, 'curated')}; {note}"
-        bench.add({"A is trained on": said}, values, note=note)
+        bench.add({"curated by": args.curated_by, "A is trained on": said}, values, note=note)
 
 
 if __name__ == "__main__":
