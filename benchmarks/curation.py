@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--curated-by", default="motion and policy", help="what the half was picked by (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "recording/curation")
+    bench = harness.begin(args, "curation/halves")
     curated = outcomes_by_seed(args.work / "curated.json")
     for name, said in TRAINED_ON.items():
         other = outcomes_by_seed(args.work / f"{name}.json")
