@@ -9,19 +9,22 @@ import signal
 import tempfile
 import threading
 import time
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode
+from tendon.core.node_status import Level, RecorderStatus
 from tendon.core.types import ActionChunk, Array
+from tendon.graph import topics
 from tendon.graph.description import RESPAWN_LIMIT, RESPAWN_WINDOW_S
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.rest import Rest
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.clients.witness import Witness
-from tests.faults.disk import StateDisk
+from tests.faults.disk import RecordingDisk, StateDisk
 from tests.faults.table import Table
 from tests.ros2_nodes.running_graph import PROFILE, STEP_NS, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
@@ -36,7 +39,7 @@ SWING_S = 1.6
 BLEND_S = 1.0
 TOOL_DOWN = np.diag([1.0, -1.0, -1.0])
 CHUNK_ROWS = 10
-NODES = ("sim_node", "control_node", "safety_monitor", "camera_node", "policy_node")
+NODES = ("sim_node", "control_node", "safety_monitor", "camera_node", "policy_node", "recorder_node")
 SEND_S = 0.1
 FRESH_S = 0.5
 FINGER = PROFILE.joint_names.index("panda_finger_joint1")
@@ -73,6 +76,11 @@ class Bench:
         self.pids: dict[str, int] = {}
         self.witness: Witness
 
+    @cached_property
+    def recordings(self) -> RecordingDisk:
+        """The disk of what is recorded."""
+        return RecordingDisk(self.folder / "recordings")
+
     @property
     def graph(self) -> RunningGraph:
         """The graph that runs.
@@ -87,7 +95,7 @@ class Bench:
     def use(self, kind: str, clock: str = "") -> RunningGraph:
         """Returns a graph that is ready to be armed, on a clock of its own or the bench's.
 
-        Of the kinds, "swing" has no policy node, "policy" has a tiny one.
+        Of the kinds, "swing" has no policy node, "policy" has a tiny one, "recorded" is a swing that is recorded.
         """
         clock = clock or self.clock
         if self._running is None or self._kind != (kind, clock) or self._worn_out():
@@ -102,6 +110,8 @@ class Bench:
                     f"policy:={write_tiny_bundle(self.folder / 'tiny')}",
                     "instruction:=left",
                 ]
+            if kind == "recorded":
+                arguments += ["record:=true", f"recordings:={self.recordings.folder}"]
             self._running = RunningGraph(self.folder / f"graph-{self._count}.log", *arguments)
             self._kind = kind, clock
             self.witness = Witness(self._running.operator.node, PROFILE)
@@ -122,6 +132,8 @@ class Bench:
         """Ends the graph and gives back what it was given."""
         self.end()
         self.disk.close()
+        if "recordings" in vars(self):
+            self.recordings.close()
 
     def set_in_motion(self) -> None:
         """Resets, arms and moves the robot; what came before is forgotten."""
@@ -189,6 +201,17 @@ class Bench:
     def _worn_out(self) -> bool:
         since_s = time.monotonic() - RESPAWN_WINDOW_S
         return any(sum(death > since_s for death in deaths) >= RESPAWN_LIMIT for deaths in self._deaths.values())
+
+    def record(self) -> None:
+        """Begins an episode anew, on the disk as it is now."""
+        with contextlib.suppress(StoppedError):
+            self.graph.operator.trigger(topics.RECORD_DISCARD)
+        self.graph.operator.trigger(topics.RECORD_START)
+
+    def recorder_complains(self) -> bool:
+        """Returns whether the recorder says that something is wrong."""
+        status = self.graph.operator.reports.newest(RecorderStatus)
+        return status is not None and status.level is Level.ERROR
 
     def wait_for_restart(self, node: str, old: int) -> None:
         """Waits until a killed node runs again and is heard of."""

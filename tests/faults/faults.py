@@ -20,6 +20,7 @@ import numpy as np
 from tendon.core.errors import StoppedError
 from tests.faults import chunks, impostors
 from tests.faults.bench import Bench
+from tests.faults.disk import RecordingDisk
 from tests.ros2_nodes.running_graph import PROFILE
 
 JAMMED = "panda_joint7"
@@ -74,6 +75,29 @@ class Fault:
     namespace: bool = False
     clock: str = ""
     counts_from: Callable[[Bench, int], int] = lambda bench, began_ns: began_ns
+
+
+RECORDING = "disk full, slow, crash while recording"
+
+
+def _recorded(
+    how: str, strike: Callable[[RecordingDisk], None], heal: Callable[[RecordingDisk], None], told: bool = True
+) -> Fault:
+    def make(bench: Bench) -> None:
+        bench.record()
+        strike(bench.recordings)
+        if told:
+            bench.graph.wait(bench.recorder_complains, "the recorder says so", 10.0)
+
+    return Fault(
+        row=RECORDING,
+        name=f"disk of recordings {how}",
+        make=make,
+        undo=lambda bench: heal(bench.recordings),
+        expect=Expect.SHAPED,
+        graph="recorded",
+        lasts_s=2.0,
+    )
 
 
 def _signals(node: str, number: signal.Signals) -> Make:
@@ -253,12 +277,24 @@ _ALL = (
         clock="realtime",
     ),
     Fault(
-        row="disk full, slow, crash while recording",
+        row=RECORDING,
         name="disk full under event log and latch file",
         make=lambda bench: bench.disk.fill(),
         undo=lambda bench: bench.disk.free(),
         expect=Expect.SHAPED,
         lasts_s=1.0,
+    ),
+    _recorded("full", lambda disk: disk.fill(), lambda disk: disk.free()),
+    _recorded("read-only", lambda disk: disk.turn_read_only(), lambda disk: disk.renew()),
+    _recorded("hangs for 2 s", lambda disk: disk.hang(), lambda disk: disk.go_on(), told=False),
+    Fault(
+        row=RECORDING,
+        name="recorder_node killed",
+        make=_signals("recorder_node", signal.SIGKILL),
+        expect=Expect.SHAPED,
+        graph="recorded",
+        lasts_s=2.0,
+        restarts="recorder_node",
     ),
     _killed(KILLED, "control_node", quick=True),
     _killed(KILLED, "safety_monitor", quick=True),

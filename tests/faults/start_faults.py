@@ -195,7 +195,6 @@ FAULTS = (
     StartFault(row="bundle, profile, calibration do not match", name="one part differs", run=_mismatched, quick=True),
     StartFault(row="reset while the cause is present", name="reset without joint states", run=_early_reset),
     StartFault(row="restart loop", name="control_node killed at each start", run=_restart_loop),
-    StartFault(row="disk full, slow, crash while recording", name="MCAP recording", run=None, note="not built yet"),
     StartFault(row="console or deadman lost", name="console", run=None, note="not built yet"),
     StartFault(row="forged console request", name="console", run=None, note="not built yet"),
 )
