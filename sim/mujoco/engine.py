@@ -13,7 +13,7 @@ from tendon.sim.bodies import Body
 from tendon.sim.engine import GRIP_N, PHYSICS_HZ, ROBOT, Light, Overlap, Pose, View
 from tendon.sim.mujoco.camera import Camera, add_camera
 from tendon.sim.mujoco.client import mujoco
-from tendon.sim.mujoco.robot import Servos, add_robot
+from tendon.sim.mujoco.robot import Servos, add_robot, hold_fast
 from tendon.sim.mujoco.things import add_body
 from tendon.sim.robot_body import RobotBody
 
@@ -56,6 +56,7 @@ class MujocoEngine:
         spec.option.timestep = 1.0 / (PHYSICS_HZ * SUBSTEPS)
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0  # what is held does not creep
+        hold_fast(spec, self._robot)
         for kind, bodies in (("surrounding", surroundings), ("thing", things)):
             for number, body in enumerate(bodies):
                 add_body(spec, f"{kind}{number}", body)

@@ -15,10 +15,16 @@ from tendon.sim.robot_body import RobotBody
 
 ARMATURE = {mujoco.mjtJoint.mjJNT_HINGE: 0.1, mujoco.mjtJoint.mjJNT_SLIDE: 0.1}
 """Inertia of motor and gear seen at the joint [kg m^2] or [kg]; URDFs have none. MuJoCo Menagerie's for a Panda."""
+JAW_ARMATURE = 0.005
+"""Of a jaw that turns: as heavy as an arm's joint it runs into a thing, and bounces. Menagerie's for a 2F-85."""
 SERVO_RAD_S = 60.0
 """Natural frequency of a servo, critically damped: it follows a ramp of 1 rad/s with no lag, a step within 0.1 s."""
 GRIP_OFF = {mujoco.mjtJoint.mjJNT_HINGE: 0.15, mujoco.mjtJoint.mjJNT_SLIDE: 0.015}
 """A finger that is held off its target by so much [rad] or [m] presses with all its force."""
+JAW_CONTACT_S, JAW_MIX, JAW_STIFFER = 0.005, 1000.0, 100.0
+"""Of pads where a jaw turns: in which time they part from what they are inside, how much more that counts than what the
+thing says, and how much stiffer friction is than the push. MuJoCo's own 0.02 s lets a slanted pad that presses on a
+light thing sink 8 mm into it, and hook it; with friction 10 times as stiff the thing turns by a degree a second."""
 ROBOT, THINGS = 1, 2
 """Bits of what may touch what: a robot's links pass through each other, as in PyBullet."""
 
@@ -62,6 +68,20 @@ def add_robot(robot: RobotBody) -> Any:
         servo.gaintype, servo.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
         servo.forcelimited, servo.forcerange = True, [-force, force]
     return spec
+
+
+def hold_fast(spec: Any, robot: RobotBody) -> None:
+    """Keeps jaws that turn from sinking into what they press on, and that from creeping; others are left alone."""
+    joints = [spec.joint(servo.joint) for servo in robot.servos if servo.grips]
+    jaws = [joint for joint in joints if joint.type == mujoco.mjtJoint.mjJNT_HINGE]
+    if not jaws:
+        return
+    for jaw in jaws:
+        jaw.armature = JAW_ARMATURE
+    spec.option.impratio = JAW_STIFFER
+    for finger in {link for links in robot.fingers for link in links}:
+        for geom in spec.body(finger).geoms:
+            geom.solref, geom.solmix = [JAW_CONTACT_S, 1.0], JAW_MIX
 
 
 class Servos:

@@ -61,7 +61,7 @@ class Robot:
         self._couple(index)
         jaws = [info[j] for servo, j in zip(self._made_of.servos, self.joints, strict=True) if servo.grips]
         if any(jaw[2] == pybullet.JOINT_REVOLUTE for jaw in jaws):
-            pybullet.setPhysicsEngineParameter(numSolverIterations=JAW_ITERATIONS, physicsClientId=self.client)
+            self._hold_fast()
 
     def weaken_grippers(self, share: float) -> None:
         """Leaves the grippers so much of their force from the next target on."""
@@ -80,6 +80,17 @@ class Robot:
             pybullet.changeDynamics(
                 self.body, finger, lateralFriction=sliding, spinningFriction=spinning, physicsClientId=self.client
             )
+
+    def _hold_fast(self) -> None:
+        """Keeps what a jaw that turns presses on from creeping: its pad is slanted, and pushes it along.
+
+        Hands that hold one thing together push on each other through it, as stiff as servos are: there it has to give.
+        """
+        pybullet.setPhysicsEngineParameter(numSolverIterations=JAW_ITERATIONS, physicsClientId=self.client)
+        if len(self.fingers) > 1:
+            return
+        for finger in self.fingers[0]:
+            pybullet.changeDynamics(self.body, finger, frictionAnchor=True, physicsClientId=self.client)
 
     def _couple(self, index: dict[str, int]) -> None:
         """Has joints that follow push back.
