@@ -44,6 +44,7 @@ class Hand:
         velocity: (3,) [m/s].
         yaw: of the tool, about z [rad]; a hand whose fingers both move turns things straight, and stays at 0.
         finger: how far each finger is from the middle [m].
+        sent: where its fingers are sent [m]: to one another while they hold, and that far they come back to let go.
         holds: what is to be moved.
         rest: (3,) where its tool is at home [m].
         aside: (3,) from where the thing is gripped to where its tool goes for that [m].
@@ -56,6 +57,7 @@ class Hand:
     velocity: Array
     yaw: float
     finger: float
+    sent: float
     holds: bool
     rest: Array
     aside: Array
@@ -106,7 +108,8 @@ def advance(scene: DescribedScene, moment: Moment, leads: Sequence[Lead]) -> Mom
         step = 0.5 * (hand.velocity + velocity) * SUBSTEP_S
         tool = hand.tool + step
         stroke = FINGER_SPEED * SUBSTEP_S
-        finger = hand.finger + float(np.clip(lead.finger - hand.finger, -stroke, stroke))
+        sent = hand.sent + float(np.clip(lead.finger - hand.sent, -stroke, stroke))
+        finger = max(sent, hand.finger - min(max(hand.finger - lead.finger, 0.0), stroke))
         places = moment.grips + hand.aside
         near = [half for half, at in zip(halves, places, strict=True) if np.linalg.norm(at - tool) < NEAR_M]
         holds = hand.holds and lead.finger <= hand.finger + 0.004
@@ -114,9 +117,8 @@ def advance(scene: DescribedScene, moment: Moment, leads: Sequence[Lead]) -> Mom
             holds, finger = True, max(finger, near[0])
         turn = 0.0 if lead.yaw is None else float(np.clip(lead.yaw - hand.yaw, -TURN_STEP, TURN_STEP))
         askew = hand.askew + turn if holds else hand.askew
-        hands.append(
-            replace(hand, tool=tool, velocity=velocity, yaw=hand.yaw + turn, finger=finger, holds=holds, askew=askew)
-        )
+        later = replace(hand, tool=tool, velocity=velocity, yaw=hand.yaw + turn, finger=finger, sent=sent)
+        hands.append(replace(later, holds=holds, askew=askew))
         if holds:
             moved.append(step)
     return _carried(moment, hands, moved)
@@ -201,11 +203,13 @@ class HandsExpert:
         position, velocity = joints.joint_position, joints.joint_velocity
         tool, rotation = arm.tool_pose(position)
         askew = yaw_between_fingers(thing) if face else 0.0
+        finger = gripper.half_width(float(position[self._fingers[number]]))
         return Hand(
             tool=tool,
             velocity=arm.tool_velocity(position, velocity),
             yaw=math.atan2(rotation[1, 0], rotation[0, 0]) if face else 0.0,
-            finger=gripper.half_width(float(position[self._fingers[number]])),
+            finger=finger,
+            sent=CLOSED if holds else finger,
             holds=holds,
             rest=self._rests[number],
             aside=aside_of(face, scene.items[0].grips[0].half, askew),
