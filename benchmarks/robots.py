@@ -6,7 +6,7 @@ this is about robot, world and controller, not about a policy. Scenes from 200 0
 Examples:
   python benchmarks/robots.py
   python benchmarks/robots.py --robot xarm7 --robot so101 --simulator pybullet --seeds 200000:200024
-  python benchmarks/robots.py --robot so101 --seeds 100000:100012 --busy --rows /tmp/rows
+  python benchmarks/robots.py --robot so101 --suite assembly --seeds 100000:100012 --busy --rows /tmp/rows
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def speeds(bench: harness.Bench, profile: RobotProfile, suite: str, simulator: s
         bench.add(
             {"robot": profile.name, "simulator": SIMULATORS[simulator], "what": what},
             {"mean": value},
-            claim="robots/speed",
+            claim="robots-speed/worlds",
         )
 
 
@@ -103,17 +103,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robot", action="append", metavar="NAME", help=f"({', '.join(ROBOTS)})")
     parser.add_argument("--simulator", action="append", choices=list(SIMULATORS), help="(all of them)")
+    parser.add_argument("--suite", action="append", metavar="NAME", help="(all that the robot has)")
     parser.add_argument("--seeds", default="200000:200060", help="scenes of each robot (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
     options = parser.parse_args()
-    bench = harness.begin(options, "robots/expert", "robots/speed")
+    bench = harness.begin(options, "robots/expert", "robots-speed/worlds")
     seeds = parse_seeds(options.seeds, FIRST_SEED, END_SEED)
     for robot in options.robot or ROBOTS:
         profile = load_profile(robot)
         suites = [suite_for(profile), "assembly"] if len(profile.grippers) == 1 else [suite_for(profile)]
         for simulator in options.simulator or SIMULATORS:
-            for suite in suites:
+            for suite in options.suite or suites:
                 successes(bench, robot, suite, simulator, seeds, options.workers)
             speeds(bench, profile, suites[0], simulator)
 
