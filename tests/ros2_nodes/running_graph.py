@@ -135,7 +135,12 @@ class RunningGraph(GraphProcess):
             for request in requests:
                 with contextlib.suppress(StoppedError):
                     request()
-            return self.operator.wait(lambda: (mode := self.mode()) is not None and mode.moving, 1.0)
+            return self.operator.wait(permitted, 1.0)
+
+        def permitted() -> bool:
+            # Both: what the monitor last reported may be the fault of a test before, later than the control node moves.
+            mode = self.mode()
+            return mode is not None and mode.moving and self.state() is PermissionState.ARMED
 
         self.wait(armed, "armed")
 
