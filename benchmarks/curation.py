@@ -9,17 +9,24 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import harness
-from harness import Value
+import numpy as np
+from harness import Number, Value
 from harness.paired import outcomes_by_seed, paired
+from scipy.stats import ttest_1samp
 
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.evaluation.statistics import wilson
 
-TRAINED_ON = {"random": "a random half", "set": "all", "shipped": "nothing (shipped)"}
+HALVES = ("random-0", "random-1", "random-2")
+"""Files of WORK: halves by lot."""
+TRAINED_ON = {name: f"a random half, draw {k + 1}" for k, name in enumerate(HALVES)}
+TRAINED_ON |= {"set": "all", "shipped": "nothing (shipped)"}
 """Files of WORK to what their policy was trained on; the curated half is compared with each."""
+BY_CURATED, GAIN = "success of the curated half", "curated - A"
 
 
 def composition(work: Path, name: str) -> str:
@@ -39,19 +46,29 @@ def main() -> None:
     args = parser.parse_args()
     bench = harness.begin(args, "curation/halves")
     curated = outcomes_by_seed(args.work / "curated.json")
+    others = {name: outcomes_by_seed(args.work / f"{name}.json") for name in TRAINED_ON}
+
+    def both(names: Sequence[str]) -> tuple[list[list[bool]], list[bool], Value]:
+        """Returns what those did, and the curated half, on the scenes that all have done, and the latter as a rate."""
+        seeds = sorted(curated.keys() & set.intersection(*(set(others[name]) for name in names)))
+        done = [curated[seed] for seed in seeds]
+        return [[others[name][seed] for seed in seeds] for name in names], done, wilson(sum(done), len(done))
+
     for name, said in TRAINED_ON.items():
-        other = outcomes_by_seed(args.work / f"{name}.json")
-        seeds = sorted(curated.keys() & other.keys())
-        first, second = [other[seed] for seed in seeds], [curated[seed] for seed in seeds]
-        values: dict[str, Value] = {
-            "success of A": wilson(sum(first), len(first)),
-            "success of the curated half": wilson(sum(second), len(second)),
-            **paired(first, second, "curated - A"),
-        }
+        (first,), second, rate = both([name])
+        values = {"success of A": wilson(sum(first), len(first)), BY_CURATED: rate, **paired(first, second, GAIN)}
         note = "" if name == "shipped" else f"A: {composition(args.work, name)}"
-        if name == "random":
-            note = f"curated: {composition(args.work, 'curated')}; {note}"
+        if name == "set":
+            note += f"; curated: {composition(args.work, 'curated')}"
         bench.add({"curated by": args.curated_by, "A is trained on": said}, values, note=note)
+    drawn, second, rate = both(HALVES)
+    by_scene = np.mean(drawn, axis=0)
+    test = ttest_1samp(np.array(second, float) - by_scene, 0.0)
+    low, high = 100 * np.array(test.confidence_interval())
+    gain = Number(100 * float(np.mean(second) - by_scene.mean()), "points", float(low), float(high))
+    values = {"success of A": Number(100 * float(by_scene.mean()), "%"), BY_CURATED: rate, GAIN: gain}
+    values["p (t, by scene)"] = Number(float(test.pvalue))
+    bench.add({"curated by": args.curated_by, "A is trained on": "a random half, mean of the draws"}, values)
 
 
 if __name__ == "__main__":

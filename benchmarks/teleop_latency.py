@@ -1,7 +1,8 @@
-"""From a key or button to the command that answers it: real pty or event stream, node, control node, wall clock.
+"""From a hand's move to the command that answers it: real pty or stream of bytes, node, control node, wall clock.
 
-Presses at random moments on a mock Panda at rest. A chunk or command has come when this process receives it; the
-command's own first point that moves is due 40 ms after its stamp, which is not counted.
+Presses at random moments on a mock Panda at rest; an arm that is followed turns its first joint a little instead, and
+says where it is 100 times a second. A chunk or command has come when this process receives it; the command's own first
+point that moves is due 40 ms after its stamp, which is not counted.
 
 Examples:
   python benchmarks/teleop_latency.py
@@ -37,16 +38,19 @@ from tendon.ros2_nodes.base import qos  # noqa: E402
 
 QUIET_S = 0.45
 """Between two presses: the robot is at rest again."""
+TURN_RAD = 0.06
+"""Of the joint of an arm that is followed."""
 PATIENCE_S = 1.0
 
 
 class Arrivals:
-    """When a chunk that is held and a command that moves came first since `begin`."""
+    """When a held chunk that leads elsewhere and a command that moves came first since `begin`."""
 
     def __init__(self, node: object, profile: object) -> None:
         self._names = profile.joint_names  # type: ignore[attr-defined]
         self.chunk_ns = self.command_ns = self._begun_ns = 0
         self._rest: np.ndarray | None = None
+        self._led: np.ndarray | None = None
         subscribe = node.create_subscription  # type: ignore[attr-defined]
         chunks = topics.action_chunk(Source.TELEOP)
         subscribe(JointTrajectory, chunks, self._chunk, qos.EACH, raw=True)
@@ -60,8 +64,10 @@ class Arrivals:
         return self._begun_ns
 
     def _chunk(self, data: bytes) -> None:
-        now_ns = time.monotonic_ns()
-        if self._begun_ns and not self.chunk_ns and wire.held_chunk(data, self._names).hold_ns:
+        now_ns, held = time.monotonic_ns(), wire.held_chunk(data, self._names)
+        before, self._led = self._led, held.chunk.actions[-1] if held.hold_ns else None
+        new = self._led is not None and (before is None or np.abs(self._led - before).max() > 1e-9)
+        if self._begun_ns and not self.chunk_ns and new:
             self.chunk_ns = now_ns
 
     def _command(self, data: bytes) -> None:
@@ -114,6 +120,7 @@ def main() -> None:
     os.environ.setdefault("ROS_DOMAIN_ID", str(free_domain()))
     os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
     from tests.ros2_nodes.running_graph import RunningGraph
+    from tests.ros2_nodes.teleop.hands import LedArm
     from tests.ros2_nodes.teleop.person import ToolWatch, Typist
     from tests.ros2_nodes.teleop.strikes import Seat
     from tests.teleop import streams
@@ -126,28 +133,40 @@ def main() -> None:
         graph.ready()
         graph.arm()
 
-        def at(device: str, place: AbstractContextManager[Typist]) -> None:
-            with place as typist:
-                turns = iter(range(10**9))
+        turns = iter(range(10**9))
 
-                def press() -> None:
-                    way = 1 if next(turns) % 2 else -1
-                    if device == "keyboard":
-                        typist.tap("a" if way > 0 else "d")
-                    else:
-                        key, stick = (streams.EV_KEY, streams.BTN_TL, 1), (streams.EV_ABS, streams.ABS_X, 32767 * way)
-                        seat.frame(stick, key)
+        def side() -> int:
+            return 1 if next(turns) % 2 else -1
 
-                def release() -> None:
-                    if device != "keyboard":
-                        seat.frame((streams.EV_KEY, streams.BTN_TL, 0), (streams.EV_ABS, streams.ABS_X, 0))
+        def pressed(device: str, press: Callable[[], None], release: Callable[[], None]) -> None:
+            press()
+            release()
+            measure(bench, device, arrivals, press, release, args.presses)
 
-                press()
-                release()
-                measure(bench, device, arrivals, press, release, args.presses)
+        def led(device: str, place: AbstractContextManager[tuple[Typist, LedArm]]) -> None:
+            with place as (typist, arm):
+                typist.hold(" ")
+                time.sleep(QUIET_S)
+                measure(bench, device, arrivals, lambda: arm.jump(TURN_RAD * side()), lambda: None, args.presses)
 
-        at("keyboard", seat.typist())
-        at("gamepad", seat.gamepad())
+        with seat.typist() as typist:
+            pressed("keyboard", lambda: typist.tap("a" if side() > 0 else "d"), lambda: None)
+        with seat.gamepad():
+            key, stick = (streams.EV_KEY, streams.BTN_TL), (streams.EV_ABS, streams.ABS_X)
+            pressed(
+                "gamepad",
+                lambda: seat.frame((*stick, 32767 * side()), (*key, 1)),
+                lambda: seat.frame((*key, 0), (*stick, 0)),
+            )
+        with seat.spacemouse():
+            at_rest = streams.axes_report(1, 0, 0, 0)
+            pressed(
+                "SpaceMouse",
+                lambda: seat.reports(streams.axes_report(1, streams.FULL * side(), 0, 0), streams.buttons_report(1)),
+                lambda: seat.reports(streams.buttons_report(0), at_rest),
+            )
+        led("leader arm", seat.leader())
+        led("LeRobot arm", seat.lerobot())
     finally:
         graph.end()
 

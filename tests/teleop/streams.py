@@ -31,17 +31,31 @@ GAMEPAD: tuple[tuple[tuple[int, int, int], ...], ...] = (
 )
 """Left shoulder pressed, stick pushed forward, trigger, a button, all back, shoulder released: a frame a line."""
 
+FULL = 350
+"""What an axis of a SpaceMouse says when its cap is moved as far as it goes."""
+
+
+def axes_report(number: int, *values: int) -> bytes:
+    """Returns report 1 (x, y, z) or 2 (turns) of a SpaceMouse."""
+    return bytes([number]) + struct.pack("<3h", *values)
+
+
+def buttons_report(pressed: int) -> bytes:
+    """Returns report 3 of a SpaceMouse: a bit for each button."""
+    return bytes([3, pressed, 0])
+
+
 SPACEMOUSE = (
-    bytes([3, 1, 0]),
-    bytes([1]) + struct.pack("<3h", 0, -175, 0),
-    bytes([2]) + struct.pack("<3h", 0, 0, 0),
-    bytes([1]) + struct.pack("<3h", 0, -350, 0),
-    bytes([1]) + struct.pack("<3h", 0, 0, -350),
-    bytes([2]) + struct.pack("<3h", 0, 0, 350),
-    bytes([3, 3, 0]),
-    bytes([1]) + struct.pack("<3h", 0, 0, 0),
-    bytes([2]) + struct.pack("<3h", 0, 0, 0),
-    bytes([3, 0, 0]),
+    buttons_report(1),
+    axes_report(1, 0, -FULL // 2, 0),
+    axes_report(2, 0, 0, 0),
+    axes_report(1, 0, -FULL, 0),
+    axes_report(1, 0, 0, -FULL),
+    axes_report(2, 0, 0, FULL),
+    buttons_report(3),
+    axes_report(1, 0, 0, 0),
+    axes_report(2, 0, 0, 0),
+    buttons_report(0),
 )
 """Left button, cap pushed away, further, lifted, turned, right button too, all back."""
 

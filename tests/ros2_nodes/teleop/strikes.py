@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import os
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from tendon.core.types import Array
+from tendon.graph import topics
 from tendon.graph.description import teleop_process
+from tendon.ros2_nodes.base import qos
 from tendon.teleop.hold import STUCK_NS
 from tests.ros2_nodes.running_graph import RunningGraph
-from tests.ros2_nodes.teleop.person import ToolWatch, Typist
+from tests.ros2_nodes.teleop.hands import LedArm, Wire
+from tests.ros2_nodes.teleop.person import DELAY_S, ToolWatch, Typist
 from tests.teleop import streams
 
 BOUND_S = 0.15 + 1e-6
@@ -35,11 +42,8 @@ class Seat:
     """
 
     def __init__(self, graph: RunningGraph, watch: ToolWatch, folder: Path) -> None:
-        self.graph, self.watch, self._folder = graph, watch, folder
-        self.fifo = folder / "pad"
-        if not self.fifo.exists():
-            os.mkfifo(self.fifo)
-        self.pad = os.open(self.fifo, os.O_RDWR | os.O_NONBLOCK)
+        self.graph, self.watch = graph, watch
+        self.pad, self.mouse, self.cable = (Wire(folder / name) for name in ("pad", "mouse", "arm"))
 
     @staticmethod
     def command_of(graph: RunningGraph, device: str) -> list[str]:
@@ -56,26 +60,69 @@ class Seat:
             yield typist
 
     @contextmanager
-    def gamepad(self) -> Iterator[Typist]:
-        """Takes the gamepad, and puts it away in the end."""
-        interpreter, *rest = self.command_of(self.graph, f"gamepad:{self.fifo}")
+    def _stand_in(self, device: str, wire: Wire, delay_s: float = DELAY_S) -> Iterator[Typist]:
+        interpreter, *rest = self.command_of(self.graph, device)
         script = str(Path(__file__).with_name("teleop_node.py"))
-        self._plug(True)
-        with Typist([interpreter, script, *rest[2:]], clock_ns=self.graph.now_ns) as typist:
+        wire.plug()
+        with Typist([interpreter, script, *rest[2:]], clock_ns=self.graph.now_ns, delay_s=delay_s) as typist:
             typist.await_panel()
             yield typist
 
+    def gamepad(self) -> AbstractContextManager[Typist]:
+        """Takes the gamepad, and puts it away in the end."""
+        return self._stand_in(f"gamepad:{self.pad.path}", self.pad)
+
+    def spacemouse(self) -> AbstractContextManager[Typist]:
+        """Lays a hand on the SpaceMouse, and takes it away in the end."""
+        return self._stand_in(f"spacemouse:{self.mouse.path}", self.mouse)
+
+    @contextmanager
+    def leader(self) -> Iterator[tuple[Typist, LedArm]]:
+        """Takes a leader arm in one hand, whose joint states come by ROS, and the keyboard in the other."""
+        names, node = list(self.graph.profile.joint_names), self.graph.operator.node
+        states = node.create_publisher(JointState, f"/leader/{topics.JOINT_STATES}", qos.STREAM)
+
+        def say(position: Array) -> None:
+            states.publish(JointState(name=names, position=position.tolist()))
+
+        command = self.command_of(self.graph, f"leader:{self.graph.profile.name}@/leader+keyboard")
+        try:
+            with (
+                LedArm(say, self.graph.profile.vector("home"), self.graph.now_ns) as arm,
+                Typist(command, clock_ns=self.graph.now_ns, delay_s=0.0) as typist,
+            ):
+                typist.await_panel()
+                yield typist, arm
+        finally:
+            node.destroy_publisher(states)
+
+    @contextmanager
+    def lerobot(self) -> Iterator[tuple[Typist, LedArm]]:
+        """Takes an arm that a LeRobot `Teleoperator` reads in one hand, and the keyboard in the other."""
+        profile = self.graph.profile
+        names = [f"{profile.joint_names[column]}.pos" for column in profile.group_indices("arm")]
+
+        def say(position: Array) -> None:
+            degrees = np.degrees(position[: len(names)]).tolist()
+            self.cable.write(f"{json.dumps(dict(zip(names, degrees, strict=True)))}\n".encode())
+
+        with (
+            LedArm(say, profile.vector("home"), self.graph.now_ns) as arm,
+            self._stand_in(f"lerobot:{self.cable.path}+keyboard", self.cable, delay_s=0.0) as typist,
+        ):
+            yield typist, arm
+
     def frame(self, *events: tuple[int, int, int]) -> None:
         """Lets the gamepad say something."""
-        os.write(self.pad, streams.event_bytes(events, 0))
+        self.pad.write(streams.event_bytes(events, 0))
 
-    def _plug(self, there: bool) -> None:
-        place = Path(f"{self.fifo}.unplugged")
-        place.unlink(missing_ok=True) if there else place.touch()
+    def reports(self, *reports: bytes) -> None:
+        """Lets the SpaceMouse say something."""
+        self.mouse.write("".join(f"{report.hex()}\n" for report in reports).encode())
 
-    def unplug(self) -> None:
-        """Pulls the gamepad's plug."""
-        self._plug(False)
+    def inwards(self) -> int:
+        """Returns the sign of y towards the middle, from where the tool is."""
+        return 1 if not self.watch.samples or self.watch.position()[1] < 0 else -1
 
     def in_motion(self, what: str = "motion", patience_s: float = 20.0) -> None:
         """Waits until the tool goes steadily: on a busy machine a key may not repeat in time, and lets go."""
@@ -120,10 +167,10 @@ class Strike:
     slow: bool = False
 
 
-def _hold(seat: Seat, typist: Typist) -> None:
-    """Holds a key that leads back to the middle; on a busy machine it is let go between repeats, and pressed again."""
+def _hold(seat: Seat, typist: Typist, key: str = "") -> None:
+    """Holds a key, by default one that leads back to the middle; let go on a busy machine, it is pressed again."""
     for last in (False, False, False, True):
-        typist.hold("a" if not seat.watch.samples or seat.watch.position()[1] < 0 else "d")
+        typist.hold(key or ("a" if seat.inwards() > 0 else "d"))
         try:
             seat.in_motion(patience_s=5.0)
             return
@@ -192,7 +239,7 @@ def _stuck(seat: Seat) -> float:
         for _ in range(2):
             typist.tap("-")
             time.sleep(0.3)
-        key = "a" if not seat.watch.samples or seat.watch.position()[1] < 0 else "d"
+        key = "a" if seat.inwards() > 0 else "d"
         before_ns = typist.typed_ns
         typist.hold(key)
         seat.graph.wait(lambda: typist.typed_ns > before_ns, "a press", 5.0)
@@ -213,11 +260,10 @@ def _stuck(seat: Seat) -> float:
 
 def _unplugged(seat: Seat) -> float:
     with seat.gamepad():
-        sign = 1 if not seat.watch.samples or seat.watch.position()[1] > 0 else -1
-        seat.frame((streams.EV_KEY, streams.BTN_TL, 1), (streams.EV_ABS, streams.ABS_X, 32767 * sign))
+        seat.frame((streams.EV_KEY, streams.BTN_TL, 1), (streams.EV_ABS, streams.ABS_X, -32767 * seat.inwards()))
         seat.in_motion()
         struck_ns = seat.graph.now_ns()
-        seat.unplug()
+        seat.pad.unplug()
         found = seat.braking_s(struck_ns)
         seat.stays_at_rest()
     return found
@@ -226,8 +272,7 @@ def _unplugged(seat: Seat) -> float:
 def _pedal_up(seat: Seat) -> float:
     """The deadman of a gamepad is released while its stick is still pushed."""
     with seat.gamepad():
-        sign = 1 if not seat.watch.samples or seat.watch.position()[1] > 0 else -1
-        seat.frame((streams.EV_KEY, streams.BTN_TL, 1), (streams.EV_ABS, streams.ABS_X, 32767 * sign))
+        seat.frame((streams.EV_KEY, streams.BTN_TL, 1), (streams.EV_ABS, streams.ABS_X, -32767 * seat.inwards()))
         seat.in_motion()
         struck_ns = seat.graph.now_ns()
         seat.frame((streams.EV_KEY, streams.BTN_TL, 0))
@@ -235,6 +280,75 @@ def _pedal_up(seat: Seat) -> float:
         seat.stays_at_rest()
         seat.frame((streams.EV_ABS, streams.ABS_X, 0))
     return found
+
+
+@contextmanager
+def _by_mouse(seat: Seat) -> Iterator[None]:
+    with seat.spacemouse():
+        aside = streams.axes_report(1, -streams.FULL * seat.inwards(), 0, 0)
+        seat.reports(streams.buttons_report(1), aside)
+        seat.in_motion()
+        yield
+        seat.stays_at_rest()
+        seat.mouse.plug()
+        seat.reports(streams.axes_report(1, 0, 0, 0), streams.buttons_report(0))
+
+
+def _cap_let_go(seat: Seat) -> float:
+    """The left button of a SpaceMouse is released while its cap is still pushed."""
+    with _by_mouse(seat):
+        struck_ns = seat.graph.now_ns()
+        seat.reports(streams.buttons_report(0))
+        return seat.braking_s(struck_ns)
+
+
+def _mouse_unplugged(seat: Seat) -> float:
+    with _by_mouse(seat):
+        struck_ns = seat.graph.now_ns()
+        seat.mouse.unplug()
+        return seat.braking_s(struck_ns)
+
+
+def _led(seat: Seat, typist: Typist, arm: LedArm) -> None:
+    arm.go(0.3 * seat.inwards())
+    _hold(seat, typist, " ")
+
+
+def _leader_let_go(seat: Seat) -> float:
+    """The key beside a leader arm is released while the arm is led on."""
+    with seat.leader() as (typist, arm):
+        _led(seat, typist, arm)
+        typist.release()
+        found = seat.braking_s(typist.typed_ns)
+        seat.stays_at_rest()
+    return found
+
+
+def _comes_back(seat: Seat, typist: Typist, arm: LedArm, lose: Callable[[], None], find: Callable[[], None]) -> float:
+    """The arm is lost while it is led on, and found with the key held: nothing moves until that is pressed again."""
+    _led(seat, typist, arm)
+    struck_ns = seat.graph.now_ns()
+    lose()
+    found = seat.braking_s(struck_ns)
+    find()
+    seat.graph.pause(1.5)  # it is looked for once a second
+    seat.stays_at_rest()
+    typist.release()
+    time.sleep(0.5)
+    _led(seat, typist, arm)
+    typist.release()
+    seat.at_rest()
+    return found
+
+
+def _leader_silent(seat: Seat) -> float:
+    with seat.leader() as (typist, arm):
+        return _comes_back(seat, typist, arm, arm.silent.set, arm.silent.clear)
+
+
+def _lerobot_lost(seat: Seat) -> float:
+    with seat.lerobot() as (typist, arm):
+        return _comes_back(seat, typist, arm, seat.cable.unplug, seat.cable.plug)
 
 
 STRIKES = (
@@ -245,4 +359,9 @@ STRIKES = (
     Strike(name="key stuck: 10 s without a change", run=_stuck, slow=True),
     Strike(name="gamepad's deadman released", run=_pedal_up),
     Strike(name="gamepad unplugged", run=_unplugged),
+    Strike(name="SpaceMouse's deadman released", run=_cap_let_go),
+    Strike(name="SpaceMouse unplugged", run=_mouse_unplugged),
+    Strike(name="deadman beside a leader arm released", run=_leader_let_go),
+    Strike(name="leader arm silent, and on with the key held", run=_leader_silent),
+    Strike(name="LeRobot arm lost, and on with the key held", run=_lerobot_lost),
 )
