@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
@@ -30,11 +31,14 @@ from harness import spread_of  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from tendon.cli.progress import CountingBar  # noqa: E402
-from tendon.core.modes import Source  # noqa: E402
+from tendon.core.modes import Mode, Source  # noqa: E402
 from tendon.graph import topics  # noqa: E402
 from tendon.graph.domain import free_domain  # noqa: E402
 from tendon.ros2_nodes import wire  # noqa: E402
 from tendon.ros2_nodes.base import qos  # noqa: E402
+
+if TYPE_CHECKING:
+    from tests.ros2_nodes.running_graph import RunningGraph
 
 QUIET_S = 0.45
 """Between two presses: the robot is at rest again."""
@@ -80,15 +84,19 @@ class Arrivals:
 def measure(
     bench: harness.Bench,
     device: str,
+    graph: RunningGraph,
     arrivals: Arrivals,
     press: Callable[[], None],
     release: Callable[[], None],
     n: int,
 ) -> None:
-    """Presses n times and adds a row."""
-    chunk_ms, command_ms, missed = [], [], 0
+    """Presses n times and adds a row; a robot that was stopped is armed again, which the row says."""
+    chunk_ms, command_ms, missed, stops = [], [], 0, []
     with CountingBar(device, n) as bar:
         for k in range(n):
+            if graph.mode() is Mode.LATCHED:
+                stops.append(graph.reason())
+                graph.arm()
             time.sleep(QUIET_S + 0.04 * random.random())
             begun_ns = arrivals.begin()
             press()
@@ -106,7 +114,8 @@ def measure(
         found = spread_of(values, "ms")
         print(device, what, {name: f"{value.value:.1f}" for name, value in found.items()}, f"missed {missed}")
         counts = {"n": harness.Number(n), "unanswered": harness.Number(missed)}
-        bench.add({"device": device, "to": what}, {**counts, **found})
+        note = f"armed again after: {'; '.join(stops)}" if stops else ""
+        bench.add({"device": device, "to": what}, {**counts, **found}, note=note)
 
 
 def main() -> None:
@@ -141,13 +150,13 @@ def main() -> None:
         def pressed(device: str, press: Callable[[], None], release: Callable[[], None]) -> None:
             press()
             release()
-            measure(bench, device, arrivals, press, release, args.presses)
+            measure(bench, device, graph, arrivals, press, release, args.presses)
 
         def led(device: str, place: AbstractContextManager[tuple[Typist, LedArm]]) -> None:
             with place as (typist, arm):
                 typist.hold(" ")
                 time.sleep(QUIET_S)
-                measure(bench, device, arrivals, lambda: arm.jump(TURN_RAD * side()), lambda: None, args.presses)
+                measure(bench, device, graph, arrivals, lambda: arm.jump(TURN_RAD * side()), lambda: None, args.presses)
 
         with seat.typist() as typist:
             pressed("keyboard", lambda: typist.tap("a" if side() > 0 else "d"), lambda: None)
