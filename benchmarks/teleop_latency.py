@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from tests.ros2_nodes.running_graph import RunningGraph
 
 QUIET_S = 0.45
-"""Between two presses: the robot is at rest again."""
+"""Between two presses, at least; then the commands have to have stood still for `STILL_S`."""
+STILL_S = 0.1
+MOVES_RAD = 1e-6
+"""From point to point; where they end, commands come closer for a second."""
 TURN_RAD = 0.06
 """Of the joint of an arm that is followed."""
 PATIENCE_S = 1.0
@@ -52,7 +55,7 @@ class Arrivals:
 
     def __init__(self, node: object, profile: object) -> None:
         self._names = profile.joint_names  # type: ignore[attr-defined]
-        self.chunk_ns = self.command_ns = self._begun_ns = 0
+        self.chunk_ns = self.command_ns = self.moved_ns = self._begun_ns = 0
         self._rest: np.ndarray | None = None
         self._led: np.ndarray | None = None
         subscribe = node.create_subscription  # type: ignore[attr-defined]
@@ -70,14 +73,15 @@ class Arrivals:
     def _chunk(self, data: bytes) -> None:
         now_ns, held = time.monotonic_ns(), wire.held_chunk(data, self._names)
         before, self._led = self._led, held.chunk.actions[-1] if held.hold_ns else None
-        new = self._led is not None and (before is None or np.abs(self._led - before).max() > 1e-9)
+        new = self._led is not None and (before is None or np.abs(self._led - before).max() > MOVES_RAD)
         if self._begun_ns and not self.chunk_ns and new:
             self.chunk_ns = now_ns
 
     def _command(self, data: bytes) -> None:
         now_ns, rest = time.monotonic_ns(), wire.read_trajectory(data).position[-1]
-        if self._begun_ns and not self.command_ns and self._rest is not None and np.abs(rest - self._rest).max() > 1e-9:
-            self.command_ns = now_ns
+        if self._rest is not None and np.abs(rest - self._rest).max() > MOVES_RAD:
+            self.moved_ns = now_ns
+            self.command_ns = self.command_ns or (self._begun_ns and now_ns)
         self._rest = rest
 
 
@@ -97,7 +101,10 @@ def measure(
             if graph.mode() is Mode.LATCHED:
                 stops.append(graph.reason())
                 graph.arm()
-            time.sleep(QUIET_S + 0.04 * random.random())
+            time.sleep(QUIET_S)
+            while time.monotonic_ns() - arrivals.moved_ns < STILL_S * 1e9:
+                time.sleep(0.01)
+            time.sleep(0.04 * random.random())
             begun_ns = arrivals.begin()
             press()
             deadline = time.monotonic() + PATIENCE_S
