@@ -30,7 +30,7 @@ TELEOP = [
 ]
 REDTEAM = ["cma>=4"]
 RAY = ["ray>=2.40"]
-TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5"]
+TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5", "tensorboard>=2.20"]
 OPENVINO = ["openvino>=2025.0"]
 # Both hold the same files, so that an environment has one of them: no other extra, and not the base, asks for either.
 CPU = ["onnxruntime>=1.21"]

@@ -20,6 +20,7 @@ from tendon.core.errors import ConfigError
 from tendon.policies.training.augment.augment import USUAL, Augmenter
 from tendon.policies.training.augment.batch import Rig
 from tendon.policies.training.augment.warp import follow
+from tendon.policies.training.log import TrainingLog
 from tendon.policies.training.mixture import Mixture, Part
 from tendon.policies.training.model import SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
@@ -53,7 +54,7 @@ class Recipe:
 
 
 class Run:
-    """A training run in a folder: averaged `weights`, the `state` to resume from, `run.json` and `log.jsonl`.
+    """A training run in a folder: averaged `weights`, the `state` to resume from, `run.json` and its log.
 
     Args:
         folder: of this run; one that holds a state goes on from there.
@@ -146,15 +147,13 @@ class Run:
         batches = self.data.batches(self.recipe.batch, np.random.default_rng([self.recipe.seed, self.step]))
         bar = progress or _progress()
         task = bar.add_task("train", total=self.recipe.steps, completed=self.step, note="")
-        begin, log = time.monotonic(), (self.folder / "log.jsonl").open("a")
-        with bar, log:
+        begin = time.monotonic()
+        with bar, TrainingLog(self.folder, "step") as log:
             try:
                 while self.step < self.recipe.steps:
                     losses = self._update(next(batches))
                     if self.step % 50 == 0:
-                        row = {"step": self.step, "s": round(time.monotonic() - begin, 1), **losses}
-                        log.write(json.dumps(row) + "\n")
-                        log.flush()
+                        log.add({"step": self.step, "s": round(time.monotonic() - begin, 1), **losses})
                         note = " ".join(f"{key} {value:.3f}" for key, value in losses.items())
                         bar.update(task, completed=self.step, note=note)
                     if self.step % SAVE_EVERY == 0:

@@ -28,7 +28,7 @@ from tendon.robots.profile import load_profile
 if TYPE_CHECKING:
     from tendon.policies.training.residual.learner import Settings
 
-EPISODES, LOG_FILE, RUN_FILE = "episodes", "log.jsonl", "run.json"
+EPISODES, RUN_FILE = "episodes", "run.json"
 STATE_FILE, PROJECTION_FILE = "state.safetensors", "projection.safetensors"
 FREE = (("recipe", "minutes"), ("recipe", "steps"))
 """What may differ between the sessions of a run."""
@@ -81,7 +81,7 @@ def training_scenes(first: int, known: Collection[int]) -> Iterator[int]:
 
 
 class ResidualRun:
-    """A folder: `episodes`, the `state` to go on from, `residual.onnx`, `run.json` and `log.jsonl`.
+    """A folder: `episodes`, the `state` to go on from, `residual.onnx`, `run.json` and the log.
 
     Args:
         folder: of this run; one that holds episodes and a state goes on from there.
@@ -112,6 +112,7 @@ class ResidualRun:
         Returns:
             Whether there is a residual now: none where the minutes ended before anything was learned.
         """
+        from tendon.policies.training.log import TrainingLog
         from tendon.policies.training.residual.export import actor_graph
         from tendon.policies.training.residual.learner import Learner
         from tendon.policies.training.residual.projection import find_projection, load_projection
@@ -124,7 +125,10 @@ class ResidualRun:
         self.steps, self.episodes = sum(len(each.actions) for each in held), len(held)
         self._note()
         scenes = training_scenes(recipe.first_scene, [each.seed for each in held])
-        with Workers(self._task, scenes, workers, recipe.prefill) as running:
+        with (
+            TrainingLog(self._folder, "steps") as log,
+            Workers(self._task, scenes, workers, recipe.prefill) as running,
+        ):
             while self.steps < recipe.prefill_steps:
                 if self._over():
                     return False
@@ -142,7 +146,7 @@ class ResidualRun:
             learner = Learner(replay, seen, facts, space.actions, self._settings, recipe.seed, threads)
             self._resume(learner)
             held.clear()
-            logs: dict[str, list[float]] = {}
+            means: dict[str, list[float]] = {}
             while self.steps < recipe.steps and not self._over():
                 warming = learner.updates < recipe.warm_up
                 allowed = recipe.updates_per_step * (self.steps - recipe.prefill_steps)
@@ -153,16 +157,18 @@ class ResidualRun:
                 if not due:
                     continue
                 for name, value in learner.update(actor=not warming).items():
-                    logs.setdefault(name, []).append(value)
+                    means.setdefault(name, []).append(value)
                 if learner.updates % recipe.publish_every == 0:
                     graph = actor_graph(learner.actor, projection)
                     if not warming:
                         running.use(graph, recipe.exploration)
-                    self._save(learner, graph, {name: float(np.mean(each)) for name, each in logs.items()})
-                    logs.clear()
+                    self._save(learner, graph)
+                    log.add(self._row(learner.updates, {name: float(np.mean(each)) for name, each in means.items()}))
+                    means.clear()
                     doing = "warm-up of the critics" if warming else f"{self._rate(True)} succeeded without exploration"
                     report(self.steps, f"{learner.updates} updates, {doing}")
-            self._save(learner, actor_graph(learner.actor, projection), {})
+            self._save(learner, actor_graph(learner.actor, projection))
+            log.add(self._row(learner.updates, {}))
         return True
 
     def _passed(self) -> float:
@@ -242,7 +248,7 @@ class ResidualRun:
         if path.is_file():
             learner.load(path)
 
-    def _save(self, learner: Any, graph: bytes, log: dict[str, float]) -> None:
+    def _save(self, learner: Any, graph: bytes) -> None:
         """Writes everything that is needed to go on, and the newest actor."""
         learner.save(self._folder / STATE_FILE)
         self._note(updates=learner.updates)
@@ -260,14 +266,16 @@ class ResidualRun:
                 "updates": learner.updates,
             },
         )
+
+    def _row(self, updates: int, means: dict[str, float]) -> dict[str, float]:
+        """Returns a row of the log: how far it is, how many of the last episodes succeeded, and what was learned."""
         rates = {
             f"{'plain' if plain else 'explored'} {suite}": float(np.mean(recent))
             for (suite, plain), recent in self._recent.items()
             if recent
         }
-        row = {"passed_s": round(self._passed(), 1), "steps": self.steps, "updates": learner.updates, **rates, **log}
-        with (self._folder / LOG_FILE).open("a") as file:
-            file.write(json.dumps({name: round(float(value), 5) for name, value in row.items()}) + "\n")
+        row = {"passed_s": self._passed(), "steps": self.steps, "updates": updates, **rates, **means}
+        return {name: round(float(value), 5) for name, value in row.items()}
 
 
 def _read(path: Path) -> Experience:

@@ -167,18 +167,38 @@ class Strike:
     slow: bool = False
 
 
-def _hold(seat: Seat, typist: Typist, key: str = "") -> None:
-    """Holds a key, by default one that leads back to the middle; let go on a busy machine, it is pressed again."""
+def _press(seat: Seat, press: Callable[[], None], release: Callable[[], None]) -> None:
+    """Presses until the robot moves.
+
+    On a busy machine a key is let go between repeats, and the first press of a session comes before the robot was
+    handed over: a person then releases, and presses again.
+    """
     for last in (False, False, False, True):
-        typist.hold(key or ("a" if seat.inwards() > 0 else "d"))
+        press()
         try:
             seat.in_motion(patience_s=5.0)
             return
         except AssertionError:
             if last:
                 raise
-        typist.release()
+        release()
         time.sleep(0.5)
+
+
+def _hold(seat: Seat, typist: Typist, key: str = "") -> None:
+    """Holds a key, by default one that leads back to the middle."""
+    _press(seat, lambda: typist.hold(key or ("a" if seat.inwards() > 0 else "d")), typist.release)
+
+
+def _push(seat: Seat) -> None:
+    """Holds the gamepad's deadman, and pushes its stick back to the middle."""
+    _press(
+        seat,
+        lambda: seat.frame(
+            (streams.EV_KEY, streams.BTN_TL, 1), (streams.EV_ABS, streams.ABS_X, -32767 * seat.inwards())
+        ),
+        lambda: seat.frame((streams.EV_KEY, streams.BTN_TL, 0), (streams.EV_ABS, streams.ABS_X, 0)),
+    )
 
 
 def _moves_again(seat: Seat, typist: Typist) -> None:
@@ -260,8 +280,7 @@ def _stuck(seat: Seat) -> float:
 
 def _unplugged(seat: Seat) -> float:
     with seat.gamepad():
-        seat.frame((streams.EV_KEY, streams.BTN_TL, 1), (streams.EV_ABS, streams.ABS_X, -32767 * seat.inwards()))
-        seat.in_motion()
+        _push(seat)
         struck_ns = seat.graph.now_ns()
         seat.pad.unplug()
         found = seat.braking_s(struck_ns)
@@ -272,8 +291,7 @@ def _unplugged(seat: Seat) -> float:
 def _pedal_up(seat: Seat) -> float:
     """The deadman of a gamepad is released while its stick is still pushed."""
     with seat.gamepad():
-        seat.frame((streams.EV_KEY, streams.BTN_TL, 1), (streams.EV_ABS, streams.ABS_X, -32767 * seat.inwards()))
-        seat.in_motion()
+        _push(seat)
         struck_ns = seat.graph.now_ns()
         seat.frame((streams.EV_KEY, streams.BTN_TL, 0))
         found = seat.braking_s(struck_ns)
@@ -284,14 +302,18 @@ def _pedal_up(seat: Seat) -> float:
 
 @contextmanager
 def _by_mouse(seat: Seat) -> Iterator[None]:
+    def press() -> None:
+        seat.reports(streams.buttons_report(1), streams.axes_report(1, -streams.FULL * seat.inwards(), 0, 0))
+
+    def release() -> None:
+        seat.reports(streams.axes_report(1, 0, 0, 0), streams.buttons_report(0))
+
     with seat.spacemouse():
-        aside = streams.axes_report(1, -streams.FULL * seat.inwards(), 0, 0)
-        seat.reports(streams.buttons_report(1), aside)
-        seat.in_motion()
+        _press(seat, press, release)
         yield
         seat.stays_at_rest()
         seat.mouse.plug()
-        seat.reports(streams.axes_report(1, 0, 0, 0), streams.buttons_report(0))
+        release()
 
 
 def _cap_let_go(seat: Seat) -> float:
