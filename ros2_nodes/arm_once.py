@@ -14,6 +14,7 @@ from tendon.core.modes import PermissionState
 from tendon.core.node_status import Level, PolicyStatus
 from tendon.ros2_nodes.base.runtime import prepare_process, require_ros
 from tendon.ros2_nodes.clients.operator import Operator
+from tendon.safety.reports import MonitorState
 
 PATIENCE_S = 180.0
 """A busy machine may need minutes to import everything."""
@@ -38,6 +39,7 @@ def main() -> int:
                     refusal = str(error)
                     print(refusal, flush=True)
                 if operator.permission() is PermissionState.LATCHED:
+                    print(_way_out(operator), file=sys.stderr, flush=True)
                     return 1
             time.sleep(0.3)
         print(f"not armed within {PATIENCE_S:.0f} s: {refusal}", file=sys.stderr, flush=True)
@@ -46,6 +48,16 @@ def main() -> int:
     finally:
         operator.close()
     return 1
+
+
+def _way_out(operator: Operator) -> str:
+    """Returns what to do about a latch, which outlives the graph that ends now."""
+    monitor = operator.reports.newest(MonitorState)
+    why = f", {monitor.permission.reason}" if monitor else ""
+    return (
+        f"not armed: latched{why}. When the cause is gone, start without arm:=true, then type tendon safety reset and "
+        "tendon safety arm"
+    )
 
 
 def _require_policy(operator: Operator) -> None:

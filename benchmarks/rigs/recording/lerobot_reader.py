@@ -1,11 +1,13 @@
 """What a LeRobot, of whichever version this Python has, makes of a dataset: reads it all, and trains one step of ACT.
 
-Nothing of Tendon is imported, so that it runs in an environment that has none. It prints lines of JSON.
+It runs in an environment without Tendon. Where Tendon is, LeRobot stands beside a torch that its torchvision was not
+built for, and is imported as Tendon does. It prints lines of JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from importlib.metadata import version
 from pathlib import Path
@@ -61,6 +63,10 @@ def main() -> None:
     parser.add_argument("answer", type=Path, help="file for what was read")
     args = parser.parse_args()
     print(json.dumps({"version": version("lerobot")}), flush=True)
+    with contextlib.suppress(ImportError):
+        from tendon.policies.export.lerobot.packages import lerobot_module
+
+        lerobot_module("datasets.lerobot_dataset")
     dataset, found = read(args.dataset)
     np.savez(args.answer, **found)
     print(json.dumps({"episodes": dataset.meta.total_episodes, "loss": train(dataset)}))
