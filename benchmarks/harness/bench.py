@@ -16,6 +16,7 @@ from harness.claims import find_table, read_pages
 from harness.load import Others, instant, look, others_between, refusal
 from harness.rows import ROWS, Row, RowError, Value, read_rows, replace_row, said_to_stay
 from tendon.core.errors import ConfigError
+from tendon.core.machine import commit as commit_without
 from tendon.core.machine import machine, versions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,13 +121,8 @@ def command() -> str:
 
 
 def commit() -> str:
-    """Returns the commit of the code, " + changes" after it when files beside the results differ from it."""
-    try:
-        found = _run("git", "rev-parse", "--short", "HEAD")
-        changed = _run("git", "status", "--porcelain", "--", ".", ":!docs/results")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return f"{found} + changes" if changed else found
+    """Returns the commit of the code; results that changed since are no change of it."""
+    return commit_without(":!docs/results") or "unknown"
 
 
 def gpu() -> str:
