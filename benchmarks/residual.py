@@ -39,6 +39,7 @@ KNOWN = {
     ),
 }
 RUNS, EPISODES = 200, 600
+ASKS, ANSWERS = "a tick that asks the network", "a tick that takes its answer"
 
 
 def random_graph(space: ResidualSpace, rng: np.random.Generator, weights: float = 1.0) -> bytes:
@@ -116,7 +117,7 @@ def main() -> None:
     residual = learned_residual(profile, space, ResidualGraph(random_graph(space, rng)), BASE)
     home, period_ns = profile.vector("home"), round(1e9 / profile.control_hz)
     points = np.tile(tools.positions(home)[0], (space.points, 1))
-    times: dict[str, list[int]] = {"a tick": [], "a tick that asks the network": []}
+    times: dict[str, list[int]] = {"a tick": [], ASKS: [], ANSWERS: []}
     farthest_joint = farthest_tool = 0.0
     for k in range(arguments.ticks):
         due_ns = (k + 1) * period_ns
@@ -141,7 +142,7 @@ def main() -> None:
         took_ns = time.perf_counter_ns() - begin_ns
         if residual.problems:
             raise SystemExit(f"tick {k}: {residual.problems[0]}")
-        times["a tick that asks the network" if k % 40 == 0 else "a tick"].append(took_ns)
+        times[{0: ASKS, 1: ANSWERS}.get(k % 40, "a tick")].append(took_ns)
         farthest_joint = max(farthest_joint, float((np.abs(corrected - position) / joint_bound(profile, space)).max()))
         moved = tools.positions(corrected) - tools.positions(position)
         farthest_tool = max(farthest_tool, float(np.linalg.norm(moved, axis=1).max()) / space.tool_bound)

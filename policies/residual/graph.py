@@ -39,7 +39,7 @@ class ResidualGraph:
                 f"{GRAPH_FILE} has inputs {sorted(inputs)} and outputs {sorted(outputs)}, a residual has "
                 f"{OBSERVATION} and {ACTION}"
             )
-        self._answer: Array = np.zeros(0)
+        self._asked: Array = np.zeros(0)
 
     def check(self, space: ResidualSpace, period_s: float) -> None:
         """Asks it a few times, before anything moves.
@@ -84,9 +84,9 @@ class ResidualGraph:
         return freeze("action (of the residual's answer)", answer[0] if answer.ndim == 2 else answer, (None,))
 
     def ask(self, observation: Array) -> None:
-        """Computes the action."""
-        self._answer = self.act(observation)
+        """Takes what there is to see; the tick that gathered it has done enough."""
+        self._asked = observation
 
     def answer(self) -> Array:
-        """Returns the last one computed."""
-        return self._answer
+        """Returns the action for what was asked last."""
+        return self.act(self._asked)
