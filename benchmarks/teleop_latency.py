@@ -93,8 +93,20 @@ def measure(
     press: Callable[[], None],
     release: Callable[[], None],
     n: int,
+    again: Callable[[], None] = lambda: None,
 ) -> None:
-    """Presses n times and adds a row; a robot that was stopped is armed again, which the row says."""
+    """Presses n times and adds a row; a robot that was stopped is armed again, which the row says.
+
+    Args:
+        bench: takes the rows.
+        device: of the rows.
+        graph: whose robot is led.
+        arrivals: of what answers.
+        press: what the hand does.
+        release: undoes it.
+        n: how often.
+        again: what the hand does when nothing answers: a hold that has ended counts after a release.
+    """
     chunk_ms, command_ms, missed, stops = [], [], 0, []
     with CountingBar(device, n) as bar:
         for k in range(n):
@@ -116,6 +128,7 @@ def measure(
                 command_ms.append((arrivals.command_ns - begun_ns) * 1e-6)
             else:
                 missed += 1
+                again()
             bar.advance(1, f"{k + 1 - missed} answered")
     for what, values in (("chunk sent", chunk_ms), ("command sent", command_ms)):
         found = spread_of(values, "ms")
@@ -129,6 +142,7 @@ def main() -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--presses", type=int, default=200, help="of each device (%(default)s)")
+    parser.add_argument("--arms", action="store_true", help="arms that are followed, alone")
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "teleop/latency")
@@ -159,28 +173,49 @@ def main() -> None:
             release()
             measure(bench, device, graph, arrivals, press, release, args.presses)
 
+        def keys() -> None:
+            with seat.typist() as typist:
+                pressed("keyboard", lambda: typist.tap("a" if side() > 0 else "d"), lambda: None)
+            with seat.gamepad():
+                key, stick = (streams.EV_KEY, streams.BTN_TL), (streams.EV_ABS, streams.ABS_X)
+                pressed(
+                    "gamepad",
+                    lambda: seat.frame((*stick, 32767 * side()), (*key, 1)),
+                    lambda: seat.frame((*key, 0), (*stick, 0)),
+                )
+            with seat.spacemouse():
+                at_rest = streams.axes_report(1, 0, 0, 0)
+                pressed(
+                    "SpaceMouse",
+                    lambda: seat.reports(
+                        streams.axes_report(1, streams.FULL * side(), 0, 0), streams.buttons_report(1)
+                    ),
+                    lambda: seat.reports(streams.buttons_report(0), at_rest),
+                )
+
         def led(device: str, place: AbstractContextManager[tuple[Typist, LedArm]]) -> None:
             with place as (typist, arm):
-                typist.hold(" ")
-                time.sleep(QUIET_S)
-                measure(bench, device, graph, arrivals, lambda: arm.jump(TURN_RAD * side()), lambda: None, args.presses)
 
-        with seat.typist() as typist:
-            pressed("keyboard", lambda: typist.tap("a" if side() > 0 else "d"), lambda: None)
-        with seat.gamepad():
-            key, stick = (streams.EV_KEY, streams.BTN_TL), (streams.EV_ABS, streams.ABS_X)
-            pressed(
-                "gamepad",
-                lambda: seat.frame((*stick, 32767 * side()), (*key, 1)),
-                lambda: seat.frame((*key, 0), (*stick, 0)),
-            )
-        with seat.spacemouse():
-            at_rest = streams.axes_report(1, 0, 0, 0)
-            pressed(
-                "SpaceMouse",
-                lambda: seat.reports(streams.axes_report(1, streams.FULL * side(), 0, 0), streams.buttons_report(1)),
-                lambda: seat.reports(streams.buttons_report(0), at_rest),
-            )
+                def grip() -> None:
+                    typist.release()
+                    time.sleep(QUIET_S)
+                    typist.hold(" ")
+                    time.sleep(QUIET_S)
+
+                grip()
+                measure(
+                    bench,
+                    device,
+                    graph,
+                    arrivals,
+                    lambda: arm.jump(TURN_RAD * side()),
+                    lambda: None,
+                    args.presses,
+                    grip,
+                )
+
+        if not args.arms:
+            keys()
         led("leader arm", seat.leader())
         led("LeRobot arm", seat.lerobot())
     finally:
