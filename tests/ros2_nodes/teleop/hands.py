@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,12 @@ from tendon.core.types import Array
 
 SAID_S = 0.01
 """An arm says where it is 100 times a second."""
+
+
+def with_fifos(command: Sequence[str]) -> list[str]:
+    """Returns the command of the teleoperation node whose devices are FIFOs, from that of the real one."""
+    interpreter, _, _, *arguments = command
+    return [interpreter, str(Path(__file__).with_name("teleop_node.py")), *arguments]
 
 
 class Wire:

@@ -5,8 +5,6 @@ What to do next is the scripted expert's (`sim/tabletop/expert/decide.py`), of w
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from tendon.core.types import Array
 from tendon.graph.description import teleop_process
 from tendon.sim.tabletop.expert.decide import OPEN, Decision, ExpertState, decide
 from tendon.sim.tabletop.scene import Scene
+from tests.ros2_nodes.teleop.hands import Wire, with_fifos
 from tests.ros2_nodes.teleop.key_policy import Tabletop
 from tests.ros2_nodes.teleop.person import Typist
 from tests.teleop import streams
@@ -61,11 +60,8 @@ class Pad:
 
     def __init__(self, table: Tabletop, robot: str, folder: Path) -> None:
         self._table, self._robot = table, robot
-        self._fifo, self._map = folder / "pad", folder / "pad.yaml"
+        self._wire, self._map = Wire(folder / "pad"), folder / "pad.yaml"
         self._map.write_text(MAP)
-        if not self._fifo.exists():
-            os.mkfifo(self._fifo)
-        self._pipe = os.open(self._fifo, os.O_RDWR | os.O_NONBLOCK)
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -74,12 +70,10 @@ class Pad:
             robot=self._robot,
             backend="sim",
             simulated_time=True,
-            devices=[f"gamepad:{self._fifo}"],
+            devices=[f"gamepad:{self._wire.path}"],
             maps=[str(self._map)],
         )
-        interpreter, *rest = process.command
-        script = str(Path(__file__).with_name("teleop_node.py"))
-        with Typist([interpreter or sys.executable, script, *rest[2:]], clock_ns=self._table.graph.now_ns) as typist:
+        with Typist(with_fifos(process.command), clock_ns=self._table.graph.now_ns) as typist:
             typist.await_panel()
             for _ in range(2):
                 self.say((streams.EV_KEY, BTN_START, 1))
@@ -90,7 +84,7 @@ class Pad:
 
     def say(self, *events: tuple[int, int, int]) -> None:
         """Sends a frame of events."""
-        os.write(self._pipe, streams.event_bytes(events, 0))
+        self._wire.write(streams.event_bytes(events, 0))
 
     def push(self, velocity: Array, finger: int) -> None:
         """Pushes the sticks for a velocity of the tool, with the deadman held; `finger` is 1 to open, -1 to close."""

@@ -19,7 +19,7 @@ from tendon.graph.description import teleop_process
 from tendon.ros2_nodes.base import qos
 from tendon.teleop.hold import STUCK_NS
 from tests.ros2_nodes.running_graph import RunningGraph
-from tests.ros2_nodes.teleop.hands import LedArm, Wire
+from tests.ros2_nodes.teleop.hands import LedArm, Wire, with_fifos
 from tests.ros2_nodes.teleop.person import DELAY_S, ToolWatch, Typist
 from tests.teleop import streams
 
@@ -61,10 +61,9 @@ class Seat:
 
     @contextmanager
     def _stand_in(self, device: str, wire: Wire, delay_s: float = DELAY_S) -> Iterator[Typist]:
-        interpreter, *rest = self.command_of(self.graph, device)
-        script = str(Path(__file__).with_name("teleop_node.py"))
+        command = with_fifos(self.command_of(self.graph, device))
         wire.plug()
-        with Typist([interpreter, script, *rest[2:]], clock_ns=self.graph.now_ns, delay_s=delay_s) as typist:
+        with Typist(command, clock_ns=self.graph.now_ns, delay_s=delay_s) as typist:
             typist.await_panel()
             yield typist
 

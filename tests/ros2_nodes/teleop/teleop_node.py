@@ -1,6 +1,6 @@
 """The teleoperation node with devices that are FIFOs: `gamepad:PATH`, `spacemouse:PATH`, `lerobot:PATH`.
 
-Whoever writes to the FIFO is the hand (`person.Wire`), and a file PATH.unplugged pulls the plug. The libraries between,
+Whoever writes to the FIFO is the hand (`hands.Wire`), and a file PATH.unplugged pulls the plug. The libraries between,
 python-evdev and pyspacemouse, are the real ones. The name is that of the node's module: simulated time waits only for
 processes that run what they say they are.
 """
