@@ -102,11 +102,13 @@ class LearnedResidual:
         state = np.column_stack(
             [here, tools.velocities(at, observation.joint_velocity), tools.openings(at), self._action.reshape(-1, 4)]
         )
-        window = base.window(base.due_ns, round(space.row_s * 1e9), space.rows)
-        rows = base.position[None] if window is None else window.actions
-        rows = np.concatenate([rows, np.repeat(rows[-1:], space.rows - len(rows), axis=0)])
-        plan = np.array([np.column_stack([tools.positions(row) - here, tools.openings(row)]) for row in rows])
-        parts = [state, plan.transpose(1, 0, 2).reshape(space.tools, -1)]
+        parts = [state]
+        if space.rows:
+            window = base.window(base.due_ns, round(space.row_s * 1e9), space.rows)
+            rows = base.position[None] if window is None else window.actions
+            rows = np.concatenate([rows, np.repeat(rows[-1:], space.rows - len(rows), axis=0)])
+            plan = np.array([np.column_stack([tools.positions(row) - here, tools.openings(row)]) for row in rows])
+            parts.append(plan.transpose(1, 0, 2).reshape(space.tools, -1))
         features = base.chunk.features
         if features is None or features.policy != self._base:
             raise MismatchError("the running plan is of another policy than the residual corrects")

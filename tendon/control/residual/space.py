@@ -22,7 +22,7 @@ class ResidualSpace:
         tool_m: farthest that an action of 1 leads the tool from where the base policy has it, along each axis [m].
         arm_bound: largest change of a joint of an arm [rad or m], whatever the tool does.
         grip_share: of a gripper's travel that an action of 1 opens it more.
-        rows: of the running plan that it sees,
+        rows: of the running plan that it sees, perhaps none,
         row_s: apart.
         tools: grippers, or 1 for the tool of an arm without one.
         embedding: E numbers that the base policy tells of an observation; 0 for a policy that tells none.
@@ -33,7 +33,7 @@ class ResidualSpace:
     tool_m: Annotated[float, Range(above=0.0, most=0.2, unit="m")] = 0.03
     arm_bound: Annotated[float, Range(above=0.0, most=1.0)] = 0.25
     grip_share: Annotated[float, Range(least=0.0, most=1.0)] = 0.25
-    rows: Annotated[int, Range(least=1, most=50)] = 6
+    rows: Annotated[int, Range(least=0, most=50)] = 6
     row_s: Annotated[float, Range(least=0.02, most=1.0, unit="s")] = 0.1
     tools: Annotated[int, Range(least=1, most=8)] = 1
     embedding: Annotated[int, Range(least=0, most=100_000)] = 0

@@ -61,6 +61,16 @@ def test_it_asks_once_a_step_and_shows_as_many_numbers_as_its_space_says() -> No
     assert (first[-5:] == FEATURES.embedding).all()
 
 
+def test_one_that_sees_no_plan_asks_for_none() -> None:
+    actor, blind = Answers([0, 0, 0, 0]), replace(SPACE, rows=0)
+
+    def window(start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
+        raise AssertionError("asked for a plan")
+
+    LearnedResidual(PROFILE, blind, actor, BASE).step(OBSERVATION, replace(base(10_000_000), window=window))
+    assert actor.asked[0].shape == (blind.observations,) == (11 + 3 + 1 + 5,)
+
+
 def test_the_tool_goes_where_the_answer_says_without_a_jump_and_its_velocity_is_its_own() -> None:
     actor = Answers([1.0, -0.5, 0.25, 1.0])
     offsets, rates = play(LearnedResidual(PROFILE, SPACE, actor, BASE), range(1, 101))
