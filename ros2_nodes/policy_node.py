@@ -181,7 +181,7 @@ class PolicyNode(NodeShell):
         """Returns a status with the instruction and what inference says of itself."""
         session, active = self._session, self._session.active
         inference, last = self._inference.status(), active.policy.last
-        seen = last.points if isinstance(last, Inference) else None
+        seen, progress = (last.points, last.progress) if isinstance(last, Inference) else (None, None)
         delay_ns = inference.delay_ns
         return PolicyStatus(
             **vars(status),
@@ -203,6 +203,7 @@ class PolicyNode(NodeShell):
             model_ms=_milliseconds(last.model_ns) if isinstance(last, Inference) else None,
             target_m=() if seen is None else tuple(seen[0].round(3).tolist()),
             reference_m=() if seen is None else tuple(seen[1].round(3).tolist()),
+            progress=None if progress is None else round(progress, 3),
             scores=self._scores(),
         )
 

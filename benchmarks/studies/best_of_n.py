@@ -49,8 +49,8 @@ from tendon.policies.bundle.places import find_bundle
 from tendon.policies.engines.engine import Engine
 from tendon.policies.engines.loading import Graph, Held, Tensor, TensorSpec, load_graph
 from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.training.projection import Projection, find_projection, load_projection
 from tendon.policies.training.residual.networks import Critics
-from tendon.policies.training.residual.projection import Projection, find_projection, load_projection
 from tendon.robots.profile import load_profile
 
 FIRST_SCENE = 30_000

@@ -9,16 +9,18 @@ from dataclasses import replace
 from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE
 from tendon.policies.parity.graph import CASES_FILE
 from tendon.policies.parity.receipt import RECEIPT_FILE
+from tendon.policies.progress.estimator import ESTIMATOR_FILE, ESTIMATOR_GRAPH
 from tendon.policies.spec.manifest import Manifest, manifest_mapping
 
-BOUND_TO_MODEL = (DETECTOR_FILE, NUMBERS_FILE, CASES_FILE, RECEIPT_FILE)
+BOUND_TO_MODEL = (DETECTOR_FILE, NUMBERS_FILE, ESTIMATOR_FILE, ESTIMATOR_GRAPH, CASES_FILE, RECEIPT_FILE)
 """Files that say something of a model, which answers the same without them."""
 
 
 def policy_digest(manifest: Manifest) -> str:
     """Returns the SHA-256 of all that a policy's answers come from: the hashes of its files and what is said of them.
 
-    A new failure detector, receipt, record of training or pinned robot leave it as it is, unlike `Bundle.digest`.
+    A new failure detector, progress estimator, receipt, record of training or pinned robot leave it as it is, unlike
+    `Bundle.digest`.
     """
     answering = {name: digest for name, digest in manifest.files.items() if name not in BOUND_TO_MODEL}
     said = manifest_mapping(replace(manifest, files=answering, training={}, made_for={}))

@@ -20,6 +20,7 @@ from tendon.policies.engines.loading import Engine, Load, load_graph
 from tendon.policies.inference.identity import policy_digest
 from tendon.policies.inference.input_encoder import InputEncoder
 from tendon.policies.inference.model import PolicyModel
+from tendon.policies.progress.estimator import load_estimator
 from tendon.policies.spec.manifest import CameraInput, Continuation, Manifest
 from tendon.policies.spec.prefix import Prefix, rows_on_grid
 from tendon.policies.spec.steering import Steering
@@ -39,6 +40,8 @@ class Inference:
         targets: (T, K) what each row asks for: tool position in the base frame and fingers, or joints.
         given_rows: leading rows that continue the running plan.
         embedding: (E,) the policy's own summary of what it saw; `None` when its graph does not tell.
+        state: (S,) what it was told of the robot, normalised.
+        progress: how much of the task is done, by the bundle's estimator; `None` without one.
         clamped_rows: rows of the chunk moved to the border of the workspace.
         held_rows: rows that hold the last reachable one.
         model_ns: time in the engine.
@@ -50,6 +53,8 @@ class Inference:
     targets: Array
     given_rows: int
     embedding: Array | None
+    state: Array
+    progress: float | None
     clamped_rows: tuple[int, ...]
     held_rows: tuple[int, ...]
     model_ns: int
@@ -101,6 +106,7 @@ class BundlePolicy:
         self._adapter = Adapter(manifest, profile)
         self._encoder = InputEncoder(bundle, self._adapter, profile)
         self._steering = Steering(manifest.steering)
+        self._estimator = load_estimator(bundle)
         self._action_mean, self._action_std = np.array(manifest.action.mean), np.array(manifest.action.std)
         self.last: Inference | None = None
 
@@ -212,6 +218,11 @@ class BundlePolicy:
         features, self.last = self._features(), last
         return len(features.embedding), len(features.points)
 
+    @property
+    def estimates_progress(self) -> bool:
+        """Whether it tells how much of its task is done."""
+        return self._estimator is not None
+
     def _features(self) -> Features:
         """Returns what the last inference made of its observation; empty where the graph tells no embedding."""
         embedding = None if self.last is None else self.last.embedding
@@ -220,6 +231,7 @@ class BundlePolicy:
             policy=self.digest,
             embedding=np.zeros(0) if embedding is None else embedding,
             points=np.zeros((0, 3)) if points is None else points,
+            progress=None if self.last is None else self.last.progress,
         )
 
     def _black(self) -> Observation:
@@ -266,11 +278,17 @@ class BundlePolicy:
         solve_begin_ns = time.perf_counter_ns()
         solved = self._adapter.to_joints(wanted, origin, seed)
         kinematics_ns = time.perf_counter_ns() - solve_begin_ns
+        points, embedding = _output(answer, POINTS, (2, 3)), _output(answer, EMBEDDING, (None,))
+        state, progress = freeze("state", feeds["state"][-1], (None,)), None
+        if self._estimator is not None:
+            progress = self._estimator.estimate(state, points, embedding)
         self.last = Inference(
-            points=_output(answer, POINTS, (2, 3)),
+            points=points,
             targets=self._adapter.targets(np.concatenate([continued[:known], wanted]), origin),
             given_rows=known,
-            embedding=_output(answer, EMBEDDING, (None,)),
+            embedding=embedding,
+            state=state,
+            progress=progress,
             clamped_rows=tuple(k + known for k in solved.clamped),
             held_rows=tuple(k + known for k in solved.held),
             model_ns=model_ns,

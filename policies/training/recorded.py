@@ -132,7 +132,7 @@ class RecordedSource:
 
     def __init__(self, recording: Recording, manifest: Manifest, labels: int) -> None:
         self._episodes, self._manifest, self._labels = recording.episodes, manifest, labels
-        _check(recording.episodes, manifest)
+        check_episodes(recording.episodes, manifest)
         self._profile = recording.profile.uncalibrated  # episodes have joints as they are
         self._adapter = Adapter(manifest, self._profile)
         assert isinstance(manifest.instruction, InstructionInput)
@@ -237,7 +237,8 @@ class RecordedSource:
         }
 
 
-def _check(episodes: Episodes, manifest: Manifest) -> None:
+def check_episodes(episodes: Episodes, manifest: Manifest) -> None:
+    """Raises MismatchError where they are of another robot, or lack a camera, a velocity or frames for a policy."""
     if tuple(episodes.joints) != manifest.joint_names:
         raise MismatchError(
             f"{episodes.name} has joints {', '.join(episodes.joints)}, the robot {', '.join(manifest.joint_names)}: "

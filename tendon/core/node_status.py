@@ -196,6 +196,7 @@ class PolicyStatus(NodeStatus):
         inference_errors: since the start.
         inference_ms, network_ms, model_ms: of the last inference, of its way to a server, and of the model in it.
         target_m, reference_m: where the model sees what it goes for [m, base frame], three numbers or none.
+        progress: how much of the task is done by its estimate, 0 to 1; `None` where it makes none.
         scores: of the failure detector.
     """
 
@@ -217,4 +218,5 @@ class PolicyStatus(NodeStatus):
     model_ms: float | None = None
     target_m: tuple[float, ...] = ()
     reference_m: tuple[float, ...] = ()
+    progress: float | None = None
     scores: Mapping[str, float] = field(default_factory=dict)

@@ -103,13 +103,17 @@ class Features:
         policy: digest of its bundle.
         embedding: (E,) of its context; E may be 0.
         points: (k, 3) places that it points at, in the robot's base frame [m]; k may be 0.
+        progress: how much of the task is done by its estimate, 0 to 1; `None` where it makes none.
     """
 
     policy: str
     embedding: Array
     points: Array
+    progress: float | None = None
 
     def __post_init__(self) -> None:
+        if self.progress is not None and not 0.0 <= self.progress <= 1.0:
+            raise InvalidDataError(f"progress is {self.progress}, must be 0 to 1")
         object.__setattr__(self, "embedding", freeze("embedding", self.embedding, (None,)))
         object.__setattr__(self, "points", freeze("points", self.points, (None, 3)))
 

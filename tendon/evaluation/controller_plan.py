@@ -17,6 +17,7 @@ class ControllerPlan:
     Attributes:
         delivered: chunks that the controller was given.
         peak_jump: largest step of an arm joint's target where one chunk replaces another, before filter [rad].
+        estimate: of the last chunk: how much of the task is done; `None` where its policy makes none.
 
     Args:
         controller: runs it.
@@ -26,6 +27,7 @@ class ControllerPlan:
     def __init__(self, controller: Controller, arm: Sequence[int]) -> None:
         self._controller, self._arm = controller, list(arm)
         self.delivered, self.peak_jump = 0, 0.0
+        self.estimate: float | None = None
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns rows of the plan on another grid."""
@@ -37,6 +39,7 @@ class ControllerPlan:
         before = self._controller.window(at_ns, chunk.step_ns, 1)
         self._controller.submit(chunk, now_ns)
         self.delivered += 1
+        self.estimate = None if chunk.features is None else chunk.features.progress
         if before is not None:
             times = chunk.start_ns + chunk.step_ns * np.arange(len(chunk.actions))
             new = [np.interp(at_ns, times, column) for column in chunk.actions.T]

@@ -89,6 +89,7 @@ class Episode:
         stopped_share: share of control ticks after the first chunk without a fresh target.
         stop: why it ended latched; empty when it did not.
         held: an item was between the fingers at the switch; `None` when there was none.
+        estimate: how much of it the policy's own estimator saw last, 0 to 1; `None` where its bundle has none.
         broken: samples of the commanded motion beyond a limit, see `tendon.evaluation.limits`; must be 0.
     """
 
@@ -105,6 +106,7 @@ class Episode:
     stop: str = ""
     held: bool | None = None
     broken: int = 0
+    estimate: float | None = None
 
     @property
     def outcome(self) -> str:

@@ -17,7 +17,7 @@ from gymnasium import spaces
 
 from tendon.control.residual.learned import learned_residual
 from tendon.control.residual.space import ResidualSpace
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.core.types import Array, freeze
 from tendon.evaluation.episode import Setting
 from tendon.evaluation.evaluate import FIRST_SEED
@@ -32,6 +32,8 @@ from tendon.sim.suite import Scene, Suite, Telling, World
 
 FACTS = "facts"
 """Key of `info`: (F,) what only the simulator knows, and last the share of the time that is over."""
+DONE, CHECKS = 0.9, 2
+"""A task counts as done when its estimated progress is that high so many steps in a row."""
 
 
 class Asked:
@@ -53,6 +55,9 @@ class Asked:
 class ResidualEnv(gymnasium.Env[Array, Array]):
     """One task in one scene a time; the reward is 1 when it is done and 0 before.
 
+    Without an oracle, as on a robot, the reward is what the base's own estimate of its progress gained, up to 1 when
+    that says for `CHECKS` steps that the task is done, and `info` tells nothing that only a simulator knows.
+
     An episode ends with its task done, is truncated at the task's time limit, and ends without reward where the robot
     was stopped. Between two actions of a plan that waits (starved, held) time passes unseen.
 
@@ -63,6 +68,10 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         space: of actions and observations.
         setting: how the base and the robot share time.
         simulator: see `tendon.sim.simulators`.
+        oracle: the simulator tells what is done.
+
+    Raises:
+        ConfigError: there is no oracle, and the base has no progress estimator.
     """
 
     def __init__(
@@ -73,6 +82,7 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         space: ResidualSpace,
         setting: Setting | None = None,
         simulator: str = AUTO,
+        oracle: bool = True,
     ) -> None:
         self._suite, self._profile = suite, profile
         setting = setting or Setting(delay_ns=round(suite.difficulty.delay_s * 1e9))
@@ -80,6 +90,13 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         self._setting = setting.under(self._perturbation)
         self._backend: SimBackend[World] = SimBackend(suite.world(profile.uncalibrated, simulator), zeros=profile.zeros)
         policy = base(self._backend.world)
+        if not (oracle or policy.estimates_progress):
+            self._backend.close()
+            raise ConfigError(
+                f"policy {policy.name} does not estimate its progress, which is to be the reward: "
+                "`tendon policy train-progress` teaches it to"
+            )
+        self._oracle, self._estimates = oracle, list[float]()
         self._policy = PerturbedPolicy(policy, self._backend.world, suite.difficulty.arm)
         self._actor = Asked(space.actions)
         residual = learned_residual(profile, space, self._actor, policy.digest)
@@ -104,7 +121,9 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         self._backend.joint_zero = self._policy.joint_zero
         self._actor.action = np.zeros_like(self._actor.action)
         self._rollout = self._runner.begin(scene, self._setting)
-        return self._play(), self._info()
+        observation = self._play()
+        self._estimates = [self._rollout.estimate or 0.0]
+        return observation, self._info()
 
     def step(self, action: npt.ArrayLike) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Carries out an action until the next one is due.
@@ -116,19 +135,35 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
             raise InvalidDataError("step without an episode: call reset first")
         self._actor.action = np.clip(freeze("action", action, self._actor.action.shape), -1.0, 1.0)
         observation = self._play()
-        success, stopped = self._rollout.success, self._rollout.stopped
-        truncated = self._rollout.over and not success and not stopped
-        return observation, float(success), success or stopped, truncated, self._info()
+        self._estimates.append(self._rollout.estimate or 0.0)
+        success, stopped = self._success, self._rollout.stopped
+        reward = float(success)
+        if not self._oracle:
+            reward = (1.0 if success else self._estimates[-1]) - self._estimates[-2]
+        truncated = self._over and not success and not stopped
+        return observation, reward, success or stopped, truncated, self._info()
 
     def close(self) -> None:
         """Frees the world."""
         self._backend.close()
 
+    @property
+    def _success(self) -> bool:
+        """Whether the task is done, as far as may be known."""
+        if self._oracle:
+            return self._rollout is not None and self._rollout.success
+        return len(self._estimates) > CHECKS and min(self._estimates[-CHECKS:]) >= DONE
+
+    @property
+    def _over(self) -> bool:
+        """Whether the task is done, or its time is up, as far as may be known."""
+        return self._rollout is not None and (self._success or self._rollout.passed >= 1.0)
+
     def _play(self) -> Array:
         """Runs on to the next observation that is asked about, or to the end; returns it, or the last one."""
         rollout, before = self._rollout, self._actor.observation
         self._actor.observation = None
-        while rollout is not None and self._actor.observation is None and not rollout.over and not rollout.stopped:
+        while rollout is not None and self._actor.observation is None and not self._over and not rollout.stopped:
             rollout.tick()
         if self._actor.observation is None:
             self._actor.observation = before
@@ -140,10 +175,10 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         world, rollout = self._backend.world, self._rollout
         if rollout is None:
             return {}
-        told = world.facts() if isinstance(world, Telling) else np.zeros(0)
+        told = world.facts() if isinstance(world, Telling) and self._oracle else np.zeros(0)
         return {
             FACTS: np.append(told, rollout.passed),
             "seed": rollout.scene.seed,
             "family": rollout.scene.task.family,
-            "success": rollout.success,
+            "success": self._success,
         }

@@ -27,6 +27,7 @@ from tendon.sim.simulators import AUTO
 from tendon.sim.suite import World
 
 Rows = npt.NDArray[np.float32]
+REWARDS = SUCCESS, PROGRESS = "success", "progress"
 HOLD_STEPS = 4
 """Steps for which an offset that is tried stays the same, on average: long enough to reach a thing and close on it."""
 USUAL_DELAY_S = 0.05
@@ -54,6 +55,7 @@ class Task:
 
     Attributes:
         suites: each has its share of episodes; the scene of a seed is of the same one each time.
+        reward: one of `REWARDS`: the simulator says what is done, or the base's own estimate of its progress does.
     """
 
     bundle: Path
@@ -61,6 +63,7 @@ class Task:
     suites: tuple[str, ...]
     space: ResidualSpace
     simulator: str = AUTO
+    reward: str = SUCCESS
 
     def suite_of(self, seed: int) -> str:
         """Returns of which suite the scene of a training seed is.
@@ -78,7 +81,7 @@ class Task:
 
         found = load_suite(suite)
         setting = Setting(delay_ns=round((found.difficulty.delay_s or USUAL_DELAY_S) * 1e9))
-        return ResidualEnv(found, profile, base, self.space, setting, self.simulator)
+        return ResidualEnv(found, profile, base, self.space, setting, self.simulator, self.reward == SUCCESS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,11 +91,12 @@ class Experience:
     Attributes:
         seed: of its scene.
         family: of its task.
-        success: whether it was done.
+        success: whether it was done, as far as the reward knows.
         plain: whether nothing was explored.
         observations: (T + 1, O).
         facts: (T + 1, F) what the simulator knows.
         actions: (T, A) that were carried out.
+        rewards: (T,) after each.
     """
 
     seed: int
@@ -102,6 +106,7 @@ class Experience:
     observations: Rows
     facts: Rows
     actions: Rows
+    rewards: Rows
 
 
 def run_episode(env: ResidualEnv, seed: int, graph: ResidualGraph | None, exploration: Exploration) -> Experience:
@@ -114,7 +119,7 @@ def run_episode(env: ResidualEnv, seed: int, graph: ResidualGraph | None, explor
     explores = rng.random() >= exploration.plain
     offset = np.zeros(actions)
     observation, info = env.reset(seed=seed)
-    observations, facts, done = [observation], [info[FACTS]], list[Array]()
+    observations, facts, done, rewards = [observation], [info[FACTS]], list[Array](), list[float]()
     over = False
     while not over:
         action = np.zeros(actions) if graph is None else graph.act(observation)
@@ -123,9 +128,10 @@ def run_episode(env: ResidualEnv, seed: int, graph: ResidualGraph | None, explor
                 offset = rng.uniform(-exploration.offset, exploration.offset, actions)
             action = action + offset + exploration.noise * rng.standard_normal(actions)
         action = np.clip(action, -1.0, 1.0)
-        observation, _, ended, truncated, info = env.step(action)
+        observation, reward, ended, truncated, info = env.step(action)
         over = ended or truncated
         done.append(action)
+        rewards.append(reward)
         observations.append(observation)
         facts.append(info[FACTS])
     return Experience(
@@ -136,6 +142,7 @@ def run_episode(env: ResidualEnv, seed: int, graph: ResidualGraph | None, explor
         observations=np.array(observations, np.float32),
         facts=np.array(facts, np.float32),
         actions=np.array(done, np.float32),
+        rewards=np.array(rewards, np.float32),
     )
 
 

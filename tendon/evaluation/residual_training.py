@@ -113,9 +113,9 @@ class ResidualRun:
             Whether there is a residual now: none where the minutes ended before anything was learned.
         """
         from tendon.policies.training.log import TrainingLog
+        from tendon.policies.training.projection import find_projection, load_projection
         from tendon.policies.training.residual.export import actor_graph
         from tendon.policies.training.residual.learner import Learner
-        from tendon.policies.training.residual.projection import find_projection, load_projection
         from tendon.policies.training.residual.replay import Replay
 
         recipe, space = self._recipe, self._task.space
@@ -141,7 +141,7 @@ class ResidualRun:
                 find_projection(observations, space.embedding, recipe.components).save(place)
             projection = load_projection(place)
             for each in held:
-                replay.add(projection(each.observations), each.facts, each.actions, each.success)
+                replay.add(projection(each.observations), each.facts, each.actions, each.rewards, each.success)
             seen, facts = projection.matrix.shape[1], held[0].facts.shape[1]
             learner = Learner(replay, seen, facts, space.actions, self._settings, recipe.seed, threads)
             self._resume(learner)
@@ -153,7 +153,13 @@ class ResidualRun:
                 due = warming or learner.updates - recipe.warm_up < allowed
                 for episode in running.ended(0.0 if due else 1.0):
                     self._keep(episode)
-                    replay.add(projection(episode.observations), episode.facts, episode.actions, episode.success)
+                    replay.add(
+                        projection(episode.observations),
+                        episode.facts,
+                        episode.actions,
+                        episode.rewards,
+                        episode.success,
+                    )
                 if not due:
                     continue
                 for name, value in learner.update(actor=not warming).items():
@@ -226,6 +232,7 @@ class ResidualRun:
             observations=episode.observations.astype(np.float16),
             facts=episode.facts,
             actions=episode.actions.astype(np.float16),
+            rewards=episode.rewards,
         )
         replace_file(path, content.getvalue())
         self.episodes, self.steps = self.episodes + 1, self.steps + len(episode.actions)
@@ -288,4 +295,5 @@ def _read(path: Path) -> Experience:
             observations=rows["observations"].astype(np.float32),
             facts=rows["facts"],
             actions=rows["actions"].astype(np.float32),
+            rewards=rows["rewards"],
         )

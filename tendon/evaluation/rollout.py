@@ -100,6 +100,11 @@ class Rollout:
         return self._done >= HOLD_CHECKS
 
     @property
+    def estimate(self) -> float | None:
+        """How much of the task is done, as the newest chunk's policy sees it; `None` where it does not tell."""
+        return self._plan.estimate
+
+    @property
     def stopped(self) -> bool:
         """Whether the robot was stopped, and stays so."""
         return self._tick.mode is Mode.LATCHED
@@ -147,6 +152,7 @@ class Rollout:
             stop="; ".join(self._tick.reasons[:1]) if stopped else "",
             held=self._held,
             broken=self._broken(),
+            estimate=self.estimate,
         )
 
     def _broken(self) -> int:

@@ -40,6 +40,7 @@ class Settings:
         delay: critic updates for one of the actor.
         doubt: weight of the critics' disagreement, which keeps an actor where they know something.
         small: weight of the squared action, which keeps an actor that gains nothing at the base.
+        lowest: value that there can be; the highest is 1.
     """
 
     width: int = 128
@@ -57,6 +58,7 @@ class Settings:
     delay: int = 2
     doubt: float = 1.0
     small: float = 0.05
+    lowest: float = 0.0
 
 
 class Learner:
@@ -106,7 +108,7 @@ class Learner:
             after = (after + noise).clamp(-1, 1)
             values = self._critics_target(torch.cat([batch.seen_after, batch.facts_after, after], dim=-1))
             two = torch.randperm(len(values))[:2]
-            target = (batch.reward + batch.discount * values[two].amin(dim=0)).clamp(0.0, 1.0)
+            target = (batch.reward + batch.discount * values[two].amin(dim=0)).clamp(settings.lowest, 1.0)
         found = self.critics(torch.cat([batch.seen, batch.facts, batch.action], dim=-1))
         loss = functional.mse_loss(found, target.expand_as(found)) * len(found)
         self._critic_steps.zero_grad()

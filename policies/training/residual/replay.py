@@ -34,7 +34,7 @@ class Batch:
 
 
 class Replay:
-    """Steps of episodes that end with reward 1 or 0. Time that is up ends an episode, and the facts tell the time.
+    """Steps of episodes. Time that is up ends an episode, and the facts tell the time.
 
     Args:
         steps: n of a transition.
@@ -45,24 +45,23 @@ class Replay:
         self._steps, self._discount = steps, discount
         self._columns: dict[str, Rows] = {}
         self._left = np.zeros(FIRST_ROOM, np.int32)
-        self._won = np.zeros(FIRST_ROOM, bool)
         self._starts: dict[bool, list[npt.NDArray[np.int64]]] = {True: [], False: []}
         self._counts = {True: 0, False: 0}
         self.size = 0
 
-    def add(self, seen: Rows, facts: Rows, actions: Rows, success: bool) -> None:
-        """Takes an episode: (T + 1, Z), (T + 1, F) and (T, A)."""
+    def add(self, seen: Rows, facts: Rows, actions: Rows, rewards: Rows, success: bool) -> None:
+        """Takes an episode: (T + 1, Z), (T + 1, F), (T, A) and (T,)."""
         length, first = len(actions), self.size
         rows = {"seen": seen, "facts": facts, "actions": np.concatenate([actions, actions[-1:]])}
+        rows["rewards"] = np.append(rewards, 0.0)[:, None]
         while first + length + 1 > len(self._left):
-            self._left, self._won = np.append(self._left, 0 * self._left), np.append(self._won, self._won)
+            self._left = np.append(self._left, 0 * self._left)
             self._columns = {name: np.append(column, 0 * column, axis=0) for name, column in self._columns.items()}
         for name, values in rows.items():
             if name not in self._columns:
                 self._columns[name] = np.zeros((len(self._left), values.shape[1]), np.float32)
             self._columns[name][first : first + length + 1] = values
         self._left[first : first + length + 1] = np.arange(length, -1, -1)
-        self._won[first : first + length + 1] = success
         self._starts[success].append(np.arange(first, first + length))
         self._counts[success] += length
         self.size = first + length + 1
@@ -77,10 +76,13 @@ class Replay:
         picked += [self._pick(True, lucky, rng)] if lucky else []
         picked += [self._pick(False, rest - lucky, rng)] if rest - lucky else []
         at = np.concatenate(picked)
-        left, success = self._left[at], self._won[at]
+        left = self._left[at]
         steps = np.minimum(left, self._steps)
         ends = left <= self._steps
-        returned = np.where(success, self._discount ** (left - 1.0), 0.0)
+        returned = np.zeros(len(at))
+        for k in range(self._steps):
+            rewards = self._columns["rewards"][at + np.minimum(k, left), 0]  # 0 after the last step
+            returned += self._discount**k * rewards
 
         def column(name: str, rows: npt.NDArray[np.int64]) -> Tensor:
             return torch.from_numpy(self._columns[name][rows])
@@ -92,7 +94,7 @@ class Replay:
             seen=column("seen", at),
             facts=column("facts", at),
             action=column("actions", at),
-            reward=vector(np.where(ends, returned, 0.0)),
+            reward=vector(returned),
             seen_after=column("seen", at + steps),
             facts_after=column("facts", at + steps),
             discount=vector(np.where(ends, 0.0, self._discount**steps)),

@@ -20,6 +20,7 @@ import typer
 from tendon.cli.options import BundleArgument, RobotOption, WorkersOption
 from tendon.cli.outputs import require_folder
 from tendon.cli.progress import CountingBar
+from tendon.core.checks import closest
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError
 
@@ -33,6 +34,13 @@ def command(
     ] = None,
     robot: RobotOption = "panda",
     simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
+    reward: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="success, as the simulator tells it, or progress, as the policy estimates it (train-progress).",
+        ),
+    ] = "success",
     minutes: Annotated[float, typer.Option(help="Of all sessions of the run together; 0 is no limit.")] = 120.0,
     steps: Annotated[int, typer.Option(help="Actions, of 0.4 s each, that are tried at most.")] = 75_000,
     prefill: Annotated[int, typer.Option(help="Of these, before anything is learned.")] = 10_000,
@@ -52,7 +60,7 @@ def command(
     from tendon.control.residual.space import ResidualSpace
     from tendon.control.residual.tools import Tools
     from tendon.evaluation.evaluate import FIRST_SEED
-    from tendon.evaluation.residual_rollouts import Task
+    from tendon.evaluation.residual_rollouts import PROGRESS, REWARDS, Task
     from tendon.evaluation.residual_training import Recipe, ResidualRun
     from tendon.evaluation.suites import load_suite
     from tendon.policies.bundle.bundle import load_bundle
@@ -62,6 +70,8 @@ def command(
 
     if not 0 <= scenes < FIRST_SEED:
         raise ConfigError(f"--scenes is {scenes}, must be 0 to {FIRST_SEED - 1}: others are to evaluate on")
+    if reward not in REWARDS:
+        raise ConfigError(f"--reward is {reward!r}{closest(reward, REWARDS)}")
     if not 0 < prefill <= steps:
         raise ConfigError(f"--prefill is {prefill}, must be 1 to --steps, which is {steps}")
     require_folder(out)
@@ -69,7 +79,10 @@ def command(
     suites = tuple(dict.fromkeys(suite or ["tabletop_hard"]))
     for each in suites:
         load_suite(each)
-    embedding, points = BundlePolicy(load_bundle(folder), profile).feature_sizes()
+    policy = BundlePolicy(load_bundle(folder), profile)
+    if reward == PROGRESS and not policy.estimates_progress:
+        raise ConfigError(f"{folder} does not estimate its progress: `tendon policy train-progress` teaches it to")
+    embedding, points = policy.feature_sizes()
     tools = Tools(profile).count
     space = ResidualSpace(tool_m=1e-3 * tool_mm, tools=tools, embedding=embedding, points=points)
     task = Task(
@@ -78,9 +91,10 @@ def command(
         suites=suites,
         space=space,
         simulator=choose(simulator),
+        reward=reward,
     )
     recipe = Recipe(minutes=minutes, steps=steps, prefill_steps=prefill, seed=seed, first_scene=scenes)
-    run = ResidualRun(out, task, recipe, Settings())
+    run = ResidualRun(out, task, recipe, Settings(lowest=-1.0 if reward == PROGRESS else 0.0))
     with CountingBar("residual", steps) as bar:
         learned = run.train(workers, bar.reach)
     if not learned:

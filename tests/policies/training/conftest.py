@@ -5,7 +5,14 @@ from __future__ import annotations
 import importlib.util
 
 TORCH = importlib.util.find_spec("torch") is not None
-NEEDING_IT = ["residual", "test_augment.py", "test_mixture.py", "test_training.py", "test_two_graphs.py"]
+NEEDING_IT = [
+    "residual",
+    "test_augment.py",
+    "test_mixture.py",
+    "test_progress.py",
+    "test_training.py",
+    "test_two_graphs.py",
+]
 collect_ignore = [] if TORCH else NEEDING_IT
 
 

@@ -8,15 +8,20 @@ import numpy as np
 import torch
 
 from tendon.policies.residual.graph import ResidualGraph
+from tendon.policies.training.projection import find_projection, load_projection
 from tendon.policies.training.residual.export import actor_graph
 from tendon.policies.training.residual.learner import Learner, Settings
-from tendon.policies.training.residual.projection import find_projection, load_projection
 from tendon.policies.training.residual.replay import Replay
 
 torch.set_num_threads(1)
 RNG = np.random.default_rng(0)
 SEEN, ACTIONS = 6, 2
 QUICK = Settings(width=32, critics=3, batch=64, rate=1e-3, actor_rate=1e-3, discount=0.9)
+
+
+def sparse(steps: int, success: bool) -> np.ndarray:
+    """Rewards of an episode that has one at its end, or none."""
+    return np.append(np.zeros(steps - 1), float(success)).astype(np.float32)
 
 
 def filled(episodes: int = 2000) -> Replay:
@@ -26,7 +31,8 @@ def filled(episodes: int = 2000) -> Replay:
         seen = RNG.uniform(-0.5, 0.5, (4, SEEN)).astype(np.float32)
         actions = RNG.uniform(-1, 1, (3, ACTIONS)).astype(np.float32)
         away = np.abs(actions - seen[:3, :ACTIONS]).mean()
-        replay.add(seen, np.zeros((4, 1), np.float32), actions, bool(away < 0.45))
+        success = bool(away < 0.45)
+        replay.add(seen, np.zeros((4, 1), np.float32), actions, sparse(3, success), success)
     return replay
 
 
@@ -34,7 +40,8 @@ def test_a_batch_holds_returns_and_ends_as_the_episodes_had_them() -> None:
     replay = Replay(2, 0.5)
     for success in (True, False):
         value = np.full((4, 1), float(success), np.float32)
-        replay.add(np.arange(4, dtype=np.float32)[:, None], value, np.zeros((3, 1), np.float32), success)
+        seen, actions = np.arange(4, dtype=np.float32)[:, None], np.zeros((3, 1), np.float32)
+        replay.add(seen, value, actions, sparse(3, success), success)
     batch = replay.sample(400, np.random.default_rng(0))
     won = batch.facts[:, 0] == 1
     assert won.float().mean() == 0.75, "half of it, and half of the rest"
@@ -44,6 +51,15 @@ def test_a_batch_holds_returns_and_ends_as_the_episodes_had_them() -> None:
         assert (reward, discount) == expected[at]
         assert after == min(at + 2, 3)
     assert not batch.reward[~won].any()
+
+
+def test_rewards_on_the_way_are_returned_as_far_as_a_transition_goes() -> None:
+    replay, rewards = Replay(2, 0.5), np.array([0.25, -0.5, 1.0], np.float32)
+    replay.add(np.arange(4, dtype=np.float32)[:, None], np.zeros((4, 1)), np.zeros((3, 1)), rewards, True)
+    batch = replay.sample(100, np.random.default_rng(0))
+    expected = {0.0: (0.25 - 0.25, 0.25), 1.0: (-0.5 + 0.5, 0.0), 2.0: (1.0, 0.0)}
+    for at, reward, discount in torch.stack([batch.seen[:, 0], batch.reward, batch.discount], dim=1).tolist():
+        assert (reward, discount) == expected[at]
 
 
 def test_it_begins_as_nothing_and_learns_what_succeeds() -> None:

@@ -58,7 +58,7 @@ def test_another_run_does_not_go_on_in_its_folder(task: Task, recipe: Recipe, sa
 def test_what_is_damaged_is_named(tmp_path: Path) -> None:
     run = ResidualRun(tmp_path, TASK, AT_ONCE, Settings())
     rows = np.zeros((3, 4), np.float32)
-    told = {"seed": 4, "family": "pick", "success": True, "plain": True}
+    told = {"seed": 4, "family": "pick", "success": True, "plain": True, "rewards": rows[:2, 0]}
     run._keep(Experience(observations=rows, facts=rows, actions=rows[:2], **told))  # type: ignore[arg-type]
     (kept,) = (tmp_path / EPISODES).iterdir()
     kept.write_bytes(kept.read_bytes()[:100])

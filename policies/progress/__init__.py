@@ -1,0 +1,1 @@
+"""How much of a task is done, as a policy sees it."""

@@ -1,0 +1,82 @@
+"""Train a progress estimator on demonstrations, and put it into the bundle: how much of a task is done.
+
+The policy looks at each frame; a small network learns from what it makes of it how much of the demonstration is over.
+From then on each inference tells it: `tendon status` shows it, evaluations write it beside the outcome, and
+`tendon residual train --reward progress` learns from it where nothing tells success. Failures are left out.
+
+Examples:
+  tendon policy train-progress outputs/mine --data outputs/datasets/mine
+  tendon policy train-progress outputs/mine --data outputs/recordings --data outputs/datasets/more --dry-run
+
+It changes bundle.yaml, so a signature does not hold any more: sign the bundle again. Residuals stay bound to it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tendon.cli.options import BundleArgument, RobotOption
+from tendon.cli.progress import CountingBar
+from tendon.core.distribution import pip_install
+from tendon.core.errors import MismatchError, MissingDependencyError
+
+
+def command(
+    bundle: BundleArgument,
+    data: Annotated[list[Path], typer.Option(metavar="PLACE", help="LeRobot dataset v3.0, or recordings; many times.")],
+    robot: RobotOption = "panda",
+    seed: Annotated[int, typer.Option(help="Of weights and of which episodes are held back.")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Leave the bundle as it is.")] = False,
+) -> int:
+    """Looks, trains, writes, and says how far off it is.
+
+    Raises:
+        ConfigError: there are too few episodes, or a place is none.
+        MismatchError: data are of another robot, or the policy tells no embedding.
+        MissingDependencyError: torch, or the extra `data`, is not installed.
+    """
+    try:
+        from tendon.policies.training.progress import look, train_estimator
+    except ImportError as error:
+        raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
+    from tendon.data.episodes import open_episodes
+    from tendon.policies.bundle.bundle import load_bundle, write_bundle
+    from tendon.policies.bundle.places import find_bundle
+    from tendon.policies.inference.policy import BundlePolicy
+    from tendon.policies.progress.estimator import ESTIMATOR_FILE, ESTIMATOR_GRAPH, estimator_files
+    from tendon.policies.training.recorded import check_episodes
+    from tendon.robots.profile import load_profile
+
+    source, profile = load_bundle(find_bundle(bundle)), load_profile(robot)
+    policy = BundlePolicy(source, profile.uncalibrated)  # episodes have joints as they are
+    if not policy.feature_sizes()[0]:
+        raise MismatchError(f"bundle {source.manifest.name} tells no embedding, which is what an estimator reads")
+    places = [open_episodes(place, profile) for place in data]
+    for place in places:
+        check_episodes(place, source.manifest)
+        for line in place.left_out:
+            print(f"left out: {line}")
+    looked = []
+    with CountingBar("look", sum(map(len, places))) as bar:
+        for place in places:
+            for number in range(len(place)):
+                found = look(policy, place, number)
+                looked += [found] if found is not None else []
+                bar.advance(1, f"{sum(len(each.seen) for each in looked)} frames")
+    if still := sum(map(len, places)) - len(looked):
+        print(f"{still} episodes are left out: the robot never moves in them")
+    trained = train_estimator(looked, seed)
+    told = f"off by {trained.error:.3f} in the mean, rank correlation {trained.rank:.2f}, on episodes held back"
+    print(f"{trained.episodes} episodes: {told}")
+    if dry_run:
+        return 0
+    learned = {"episodes": trained.episodes, "error": round(trained.error, 4), "rank": round(trained.rank, 4)}
+    files = estimator_files(source, trained.graph, trained.seen, learned)
+    written = write_bundle(source.folder, source.manifest, {**source.content, **files})
+    print(f"{source.folder}: {ESTIMATOR_FILE} and {ESTIMATOR_GRAPH} written, digest {written.digest[:12]}")
+    if source.signer is not None:
+        print("its signature was removed: sign it again with `tendon policy sign`")
+    return 0

@@ -1,0 +1,83 @@
+"""A progress estimator learns how much of a demonstration is over, and says so in the bundle's own runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tendon.core.errors import ConfigError
+from tendon.policies.bundle.bundle import write_bundle
+from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.progress.estimator import ProgressEstimator, estimator_files, load_estimator
+from tendon.policies.training.progress import Looked, look, moving_time, train_estimator
+from tests.policies.training.recorded_episodes import BUNDLE, FPS, PROFILE, Memory, moving
+
+torch.set_num_threads(1)
+STEP_NS = 10**9 // FPS
+
+
+def drawn(count: int, rng: np.random.Generator) -> list[Looked]:
+    """Episodes in which two of eight numbers tell the progress, the rest nothing."""
+    found = []
+    for _ in range(count):
+        progress = np.linspace(0.0, 1.0, 30).astype(np.float32)
+        seen = rng.standard_normal((30, 8)).astype(np.float32)
+        seen[:, 2], seen[:, 6] = 3.0 * progress - 1.0, np.sin(progress)
+        found.append(Looked(seen=seen, progress=progress, embedding=4))
+    return found
+
+
+def test_it_learns_what_tells_and_its_graph_says_the_same() -> None:
+    rng = np.random.default_rng(0)
+    trained = train_estimator(drawn(24, rng))
+    assert trained.error < 0.1 and trained.rank > 0.95
+    estimator = ProgressEstimator(trained.graph, trained.seen)
+    unseen = drawn(3, rng)
+    told = [[estimator.estimate(row[:4], None, row[4:]) for row in each.seen] for each in unseen]
+    assert np.abs(np.array(told) - [each.progress for each in unseen]).mean() < 0.12
+
+
+def test_what_tells_nothing_is_said_to_tell_nothing() -> None:
+    rng = np.random.default_rng(1)
+    blind = [
+        Looked(seen=rng.standard_normal((30, 8)).astype(np.float32), progress=each.progress, embedding=4)
+        for each in drawn(40, rng)
+    ]
+    trained = train_estimator(blind)
+    assert trained.error > 0.2 and abs(trained.rank) < 0.3
+
+
+def test_time_counts_from_the_first_motion_to_the_last() -> None:
+    stamps = STEP_NS * np.arange(40)
+    rows = np.zeros((40, 3))
+    rows[10:21, 1] = np.linspace(0.0, 0.5, 11)
+    rows[21:, 1] = 0.5
+    begin_ns, end_ns = moving_time(stamps, rows) or (0, 0)
+    assert (begin_ns, end_ns) == (10 * STEP_NS, 20 * STEP_NS)
+    assert moving_time(stamps, 0 * rows) is None
+    assert moving_time(stamps[:0], rows[:0]) is None
+
+
+def test_a_policy_looks_at_frames_and_tells_in_its_bundle(tmp_path: Path) -> None:
+    policy = BundlePolicy(BUNDLE, PROFILE)
+    episodes = Memory([moving(2 * FPS + number) for number in range(8)] + [moving(1)])
+    looked = [look(policy, episodes, number) for number in range(9)]
+    assert looked[8] is None, "one frame moves nothing"
+    seen = [each for each in looked if each is not None]
+    assert all(10 <= len(each.seen) <= 12 and each.embedding == 512 for each in seen)
+    assert all(each.progress[0] == 0.0 and each.progress[-1] > 0.85 for each in seen)
+    trained = train_estimator(seen)
+    files = estimator_files(BUNDLE, trained.graph, trained.seen, {"episodes": trained.episodes})
+    made = write_bundle(tmp_path, BUNDLE.manifest, {**BUNDLE.content, **files})
+    estimator = load_estimator(made)
+    assert estimator is not None
+    told = [estimator.estimate(row[:7], row[7:13], row[13:]) for row in seen[0].seen]
+    assert told[0] < 0.3 and told[-1] > 0.7 and (np.diff(told) > -0.1).all()
+
+
+def test_too_few_episodes_are_refused() -> None:
+    with pytest.raises(ConfigError, match="7 episodes are too few"):
+        train_estimator(drawn(7, np.random.default_rng(0)))
