@@ -67,9 +67,13 @@ class PerturbedPolicy:
         """As the policy."""
         return self._policy.pace
 
+    def perceive(self, observation: Observation, rng: np.random.Generator) -> Observation:
+        """Returns what the policy gets to see of an observation; what is drawn for it is drawn from `rng`."""
+        return self._perturbation.observe(observation, rng)
+
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
     ) -> ActionChunk:
         """Perturbs and answers."""
         self._perturbation.disturb(self._world, self._rng)
-        return self._policy.infer(self._perturbation.observe(observation, self._rng), prefix, frozen)
+        return self._policy.infer(self.perceive(observation, self._rng), prefix, frozen)

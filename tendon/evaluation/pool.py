@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from tendon.control.residual.bounded import BoundedResidual
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.protocols import Policy
+from tendon.core.types import Observation
 from tendon.evaluation.episode import Episode, Setting, Timing
 from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
@@ -109,6 +112,15 @@ class Tools:
         scene = self._policy.begin(perturbation, self._suite.scene(self._runner.profile, seed))
         self._backend.joint_zero = self._policy.joint_zero
         return self._runner.begin(scene, setting.under(perturbation))
+
+    def look(self, instruction: str, rng: np.random.Generator) -> Observation:
+        """Returns what the policy would see now; the episode goes on as if nobody had looked.
+
+        Args:
+            instruction: that is followed.
+            rng: of the noise in it: the policy's own is left alone.
+        """
+        return self._policy.perceive(self._backend.observe(instruction), rng)
 
     def close(self) -> None:
         """Frees the world."""
