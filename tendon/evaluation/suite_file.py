@@ -1,4 +1,4 @@
-"""A suite as a file, as `--suite FILE.yaml` takes it: another one made harder, of all or some families, with episodes."""
+"""A suite as a file, what `--suite FILE.yaml` takes: another one, of some families or made harder, with episodes."""
 
 from __future__ import annotations
 
