@@ -7,11 +7,14 @@ residual that is trained on is another one, by its hash.
 Examples:
   python benchmarks/residual_gain.py outputs/residual/seed0 --folder outputs/residual/gain
   python benchmarks/residual_gain.py outputs/residual/seed0 outputs/residual/seed1 --suite tabletop --controls
+  python benchmarks/residual_gain.py WORK/residual/seed0 --claim residual/imported --bundle WORK/act \
+    --robot WORK/robot/profile.yaml --suite WORK/drawer_arm.yaml --seeds 200000:200180
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -31,6 +34,7 @@ from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.residual_rollouts import USUAL_DELAY_S, Exploration, Task, Workers
+from tendon.evaluation.suite_file import is_suite_file
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.places import find_bundle
@@ -38,6 +42,7 @@ from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import load_residual, write_residual
 from tendon.robots.profile import load_profile
 
+CLAIMS = ("residual/gain", "residual/imported")
 BASE = "policy alone"
 CONTROLS = ("zeros", "random network", "random offsets")
 
@@ -53,6 +58,17 @@ class Scenes:
     robot: str
     suite: str
     workers: int
+
+    @property
+    def named(self) -> str:
+        """The suite, without the folder of its file."""
+        return Path(self.suite).stem if is_suite_file(self.suite) else self.suite
+
+    @property
+    def place(self) -> Path:
+        """Where outcomes are kept: a suite of a file is known by what is in it."""
+        said = f"-{hashlib.sha256(Path(self.suite).read_bytes()).hexdigest()[:12]}" if is_suite_file(self.suite) else ""
+        return Path(f"{self.named}{said}") / policy_digest(self.bundle.manifest)[:12]
 
     def alone(self, seeds: list[int]) -> Outcomes:
         """Runs the policy."""
@@ -129,15 +145,18 @@ def main() -> None:
     parser.add_argument("--controls", nargs="*", choices=CONTROLS, default=CONTROLS, help="(all)")
     parser.add_argument("--folder", type=Path, default=Path("outputs/residual/gain"), help="(%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
+    parser.add_argument("--claim", choices=CLAIMS, default=CLAIMS[0], help="table of the rows (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "residual/gain")
+    bench = harness.begin(args, args.claim)
     seeds = list(parse_seeds(args.seeds, FIRST_SEED, END_SEED))
     bundle = load_bundle(find_bundle(args.bundle))
     scenes = Scenes(bundle=bundle, robot=args.robot, suite=args.suite, workers=args.workers)
     trained = {str(path): load_residual(path) for path in args.residuals}
     space = next(iter(trained.values())).manifest.space
-    base_folder = args.folder / args.suite / policy_digest(bundle.manifest)[:12]
+    base_folder = args.folder / scenes.place
+    harder = load_suite(args.suite).difficulty.perturbations if is_suite_file(args.suite) else {}
+    note = "".join([f"scenes {args.seeds}", *(f", {name} {strength:g}" for name, strength in harder.items())])
 
     ways: dict[str, tuple[str, Callable[[list[int]], Outcomes]]] = {BASE: ("alone", scenes.alone)}
     for control, weights in (("zeros", 0.0), ("random network", 1.0)):
@@ -167,8 +186,8 @@ def main() -> None:
                 "done only alone, only so": f"{change.first}, {change.second}",
                 "p (McNemar)": harness.Number(together.p_value),
             }
-        print(f"{args.suite}, {name}: {together.second}, {together.change}, p {together.p_value:.2g}")
-        bench.add({"suite": args.suite, "what": name}, values, note=f"scenes {args.seeds}")
+        print(f"{scenes.named}, {name}: {together.second}, {together.change}, p {together.p_value:.2g}")
+        bench.add({"suite": scenes.named, "what": name}, values, note=note)
 
 
 if __name__ == "__main__":

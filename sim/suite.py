@@ -9,6 +9,7 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.fields import Range, check_fields
 from tendon.core.protocols import Policy
@@ -250,6 +251,26 @@ class Suite:
     def load_environment(self) -> Environment | None:
         """Returns what stands around the robot."""
         return None if self.environment is None else load_environment(self.environment)
+
+    def only(self, families: tuple[str, ...]) -> Suite:
+        """Returns it with scenes of these families alone, which go round with the seed.
+
+        A seed whose scene was of that family already has the same scene.
+
+        Raises:
+            ConfigError: it has no such family, or none was named.
+        """
+        for family in families:
+            if family not in self.families:
+                raise ConfigError(f"family is {family!r}{closest(family, self.families)}")
+        if not families:
+            raise ConfigError(f"no family was named, the suite has: {', '.join(self.families)}")
+        plain = self.scene
+
+        def scene(profile: RobotProfile, seed: int, family: str = "") -> Any:
+            return plain(profile, seed, family or families[seed % len(families)])
+
+        return replace(self, families=families, scene=scene)
 
     def harder(self, strengths: Mapping[str, float]) -> Perturbation:
         """Returns the perturbations of its difficulty and others, as one; a strength given here counts.

@@ -33,7 +33,7 @@ def torch_policy(name: str, bundle: Bundle, source: Path | None, device: str) ->
     if name == "act":
         names, modules = act_modules(source)
         inputs = [given(case[each]) for each in names]
-        return {k: m.to(device) for k, m in modules.items()}, lambda modules: modules["model"](*inputs).cpu()
+        return {k: m.to(device) for k, m in modules.items()}, lambda modules: modules["model"](*inputs)[0].cpu()
     names, modules = diffusion_modules(source)
     inputs, noise = [given(case[each]) for each in names], np.asarray(case["x"][0], np.float64)
     denoiser = bundle.manifest.denoiser

@@ -72,8 +72,8 @@ def draw_scene(file: SuiteFile, tasks: dict[str, Task], robot: str, seed: int, f
         family: by default the seed decides.
 
     Raises:
-        ValueError: a seed of more than 64 bits, or a family that the robot does not have.
-        ConfigError: its things find no room, or a family of the file has no task.
+        ValueError: a seed of more than 64 bits.
+        ConfigError: the robot does not have the family, its things find no room, or a family of the file has no task.
     """
     if missing := [each for each in file.families if each not in tasks]:
         raise ConfigError(
@@ -86,7 +86,7 @@ def draw_scene(file: SuiteFile, tasks: dict[str, Task], robot: str, seed: int, f
     families = stage.families or tuple(file.families)
     family = family or families[seed % len(families)]
     if family not in families:
-        raise ValueError(f"unknown task family {family}; known: {', '.join(families)}")
+        raise ConfigError(f"unknown task family {family}; known: {', '.join(families)}")
     rng = np.random.default_rng([seed % (2 * MAX_SEED + 2), 5, list(file.families).index(family)])
     asked = file.families[family]
     items = _place(file, asked.things, stage, rng)

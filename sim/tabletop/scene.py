@@ -132,8 +132,8 @@ def sample_scene(seed: int, family: str | None = None, layout: Layout | None = N
         layout: where things stand; by default that of a long arm.
 
     Raises:
-        ValueError: a seed of more than 64 bits, or a family that the layout does not have.
-        ConfigError: its things find no room.
+        ValueError: a seed of more than 64 bits.
+        ConfigError: the layout does not have the family, or its things find no room.
     """
     layout = layouts()[DEFAULT] if layout is None else layout
     if not -MAX_SEED - 1 <= seed <= MAX_SEED:
@@ -141,7 +141,7 @@ def sample_scene(seed: int, family: str | None = None, layout: Layout | None = N
     families = layout.families
     family = families[seed % len(families)] if family is None else family
     if family not in families:
-        raise ValueError(f"unknown task family {family}; known: {', '.join(families)}")
+        raise ConfigError(f"unknown task family {family}; known: {', '.join(families)}")
     rng = np.random.default_rng([seed % (2 * MAX_SEED + 2), FAMILIES.index(family)])
     for _ in range(TRIES):
         kinds = _cast(family, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import itertools
 import json
@@ -20,6 +21,7 @@ from tendon.core.errors import ConfigError
 from tendon.core.files import replace_file
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.residual_rollouts import Experience, Exploration, Task, Workers
+from tendon.evaluation.suite_file import is_suite_file
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import write_residual
@@ -96,6 +98,7 @@ class ResidualRun:
     def __init__(self, folder: Path, task: Task, recipe: Recipe, settings: Settings) -> None:
         self._folder, self._task, self._recipe, self._settings = folder, task, recipe, settings
         self._base = load_bundle(task.bundle)
+        self._suites = [_identified(suite) for suite in task.suites]
         (folder / EPISODES).mkdir(parents=True, exist_ok=True)
         self._passed_s = self._begun()
         self._begin_s = time.monotonic()
@@ -186,7 +189,8 @@ class ResidualRun:
 
     def _about(self) -> dict[str, Any]:
         """Returns what makes the run, as JSON gives it back."""
-        task = {**asdict(self._task), "bundle": policy_digest(self._base.manifest)}
+        known = {"bundle": policy_digest(self._base.manifest), "suites": self._suites}
+        task = {**asdict(self._task), **known}
         about = {"recipe": asdict(self._recipe), "settings": asdict(self._settings), "task": task}
         found: dict[str, Any] = json.loads(json.dumps(about))
         return found
@@ -268,7 +272,7 @@ class ResidualRun:
             base_digest=policy_digest(self._base.manifest),
             training={
                 **asdict(self._recipe),
-                "suite": " ".join(self._task.suites),
+                "suite": " ".join(self._suites),
                 "steps": self.steps,
                 "updates": learner.updates,
             },
@@ -283,6 +287,13 @@ class ResidualRun:
         }
         row = {"passed_s": self._passed(), "steps": self.steps, "updates": updates, **rates, **means}
         return {name: round(float(value), 5) for name, value in row.items()}
+
+
+def _identified(suite: str) -> str:
+    """Returns the name of a suite; of a file with a hash of what it says."""
+    if not is_suite_file(suite):
+        return suite
+    return f"{suite} ({hashlib.sha256(Path(suite).read_bytes()).hexdigest()[:12]})"
 
 
 def _read(path: Path) -> Experience:

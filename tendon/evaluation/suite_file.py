@@ -1,4 +1,4 @@
-"""A suite as a file: another suite made harder, with the episodes to run in it. What `--suite FILE.yaml` takes."""
+"""A suite as a file, what `--suite FILE.yaml` takes: another one, of some families or made harder, with episodes."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class SuiteFile:
 
     Attributes:
         suite: whose scenes, tasks and world these are: a name.
+        families: of tasks, which go round with the seed; all that the suite has where none is named.
         timing: of inference, where none is asked for.
         episodes: seeds FIRST:END, where none are asked for.
         cases: episodes one by one, in place of those.
@@ -53,6 +54,7 @@ class SuiteFile:
     """
 
     suite: Text
+    families: tuple[str, ...] = ()
     timing: Annotated[str, OneOf(tuple(each.value for each in Timing))] = Timing.AUTO.value
     episodes: str = ""
     cases: tuple[Case, ...] = ()
@@ -62,6 +64,8 @@ class SuiteFile:
 
     def __post_init__(self) -> None:
         check_fields(self, "suite")
+        if not isinstance(self.families, tuple) or not all(isinstance(each, str) for each in self.families):
+            raise ConfigError(f"families is {self.families!r}, must be a list of names, such as [drawer]")
         if not isinstance(self.episodes, str):
             raise ConfigError(f"episodes is {self.episodes!r}, must be FIRST:END in quotes")
         if self.arm is not None:
@@ -73,17 +77,17 @@ class SuiteFile:
             raise ConfigError(f"seed {twice[0]} has two cases: results are told by their seeds, so leave one out")
 
     def made_of(self, suite: Suite) -> Suite:
-        """Returns the suite, made harder.
+        """Returns the suite, of these families and made harder.
 
         Raises:
-            ConfigError: a value has no meaning, or the suite has no such perturbation or strength.
+            ConfigError: a value has no meaning, or the suite has no such family, perturbation or strength.
         """
         difficulty = Difficulty(
             perturbations={**suite.difficulty.perturbations, **self.perturbations},
             delay_s=suite.difficulty.delay_s if self.delay_s is None else self.delay_s,
             arm=suite.difficulty.arm if self.arm is None else self.arm,
         )
-        harder = replace(suite, difficulty=difficulty)
+        harder = replace(suite.only(self.families) if self.families else suite, difficulty=difficulty)
         for case in (Case(seed=FIRST_SEED), *self.cases):
             harder.harder(case.perturbations)
         return harder

@@ -11,6 +11,7 @@ from pathlib import Path
 import gymnasium.utils.env_checker
 import numpy as np
 import pytest
+import yaml
 
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import InvalidDataError
@@ -28,7 +29,7 @@ from tendon.policies.residual.graph import ResidualGraph
 from tendon.robots.profile import load_profile
 from tendon.sim.suite import World
 from tendon.sim.tabletop.layout import FAMILIES
-from tests.policies.residual.tiny import constant_graph, write_constant
+from tests.policies.residual.tiny import constant_graph, write_constant, write_imported
 
 SPACE = ResidualSpace(embedding=512, points=2)
 TASK = Task(bundle=find_bundle("tabletop"), robot="panda", suites=("tabletop_hard",), space=SPACE)
@@ -108,6 +109,32 @@ def test_training_and_evaluation_run_the_same_residual_alike(env: ResidualEnv, t
         pytest.approx(corrected.duration_s / 12.0, abs=1e-6),
     )
     assert corrected.rms_jerk != plain.rms_jerk
+
+
+@pytest.mark.parametrize("embedding", [0, 5])
+def test_an_imported_policy_is_corrected_alike_in_training_and_evaluation(embedding: int, tmp_path: Path) -> None:
+    """Of a suite with drawers alone. It reads no instruction, points at nothing, and may tell no embedding."""
+    suite = tmp_path / "arm.yaml"
+    suite.write_text(yaml.safe_dump({"suite": "tabletop", "families": ["drawer"], "arm": 2, "delay_s": 0.06}))
+    bundle, action = write_imported(tmp_path / "imported", embedding), [0.3, -0.2, -1.0, 0.0]
+    policy = BundlePolicy(load_bundle(bundle), load_profile("panda"))
+    assert policy.feature_sizes() == (embedding, 0)
+    space = ResidualSpace(embedding=embedding)
+    residual = write_constant(tmp_path / "residual", action, policy.digest, space)
+    task = Task(bundle=bundle, robot="panda", suites=(str(suite),), space=space)
+    corrects = task.open(str(suite))
+    trained = run_episode(corrects, SEED, ResidualGraph(constant_graph(space, action)), Exploration(plain=1.0))
+    corrects.close()
+    assert trained.family == "drawer" and trained.observations.shape[1] == space.observations
+    heights = trained.observations[:, 2]
+    assert heights.min() < heights[0] - 0.02, "it leads the tool down, which the policy keeps at home"
+    setting = Setting(delay_ns=60_000_000)
+    job = Job(bundle=bundle, robot="panda", seed=SEED, setting=setting, suite=str(suite), residual=residual)
+    ((_, episode),) = run_jobs([job], 1)
+    assert (trained.success, trained.facts[-1, -1]) == (
+        episode.success,
+        pytest.approx(episode.duration_s / 12.0, abs=1e-6),
+    )
 
 
 def test_a_residual_that_answers_nothing_changes_nothing(tmp_path: Path) -> None:

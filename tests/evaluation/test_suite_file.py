@@ -14,6 +14,7 @@ from tendon.cli.eval_options import Contender, TimingName, Trials, trials
 from tendon.core.errors import ConfigError
 from tendon.evaluation.suite_file import read_suite_file
 from tendon.evaluation.suites import load_suite
+from tendon.robots.profile import load_profile
 from tests.laws import law_settings
 
 GOOD = {
@@ -60,6 +61,25 @@ def test_what_it_leaves_out_is_that_of_the_suite_it_names(tmp_path: Path) -> Non
     assert made.difficulty.perturbations == {**hard.perturbations, "dynamics": 0.0}
 
 
+def test_of_the_families_it_names_each_has_its_share_and_the_scenes_it_had(tmp_path: Path) -> None:
+    profile, whole = load_profile("panda"), load_suite("tabletop")
+    drawers = load_suite(str(written(tmp_path, {"suite": "tabletop", "families": ["drawer"]})))
+    assert drawers.families == ("drawer",)
+    assert {drawers.scene(profile, seed).task.family for seed in range(6)} == {"drawer"}
+    assert drawers.scene(profile, 200_003) == whole.scene(profile, 200_003) != drawers.scene(profile, 200_004)
+    two = load_suite(str(written(tmp_path, {**GOOD, "families": ["stack", "pick"]})))
+    assert [two.scene(profile, seed).task.family for seed in range(200_000, 200_004)] == ["stack", "pick"] * 2
+    assert two.scene(profile, 200_000, "push").task.family == "push"
+    assert two.difficulty.perturbations == {"dynamics": 0.5}
+
+
+def test_a_family_that_the_robot_cannot_have_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, {"suite": "tabletop", "families": ["drawer"]})
+    assert main(["eval", "run", "expert", "--robot", "so101", "--suite", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert "unknown task family drawer; known: pick, put_in, put_by, stack" in said and said.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -89,6 +109,9 @@ def test_what_it_leaves_out_is_that_of_the_suite_it_names(tmp_path: Path) -> Non
         ({"episodes": "1:2", "cases": []}, "--seeds is 1:2"),
         ({"episodes": "many", "cases": []}, "--seeds is many"),
         ({"familes": ["pick"]}, "unknown key familes"),
+        ({"families": ["drawers"]}, "did you mean drawer"),
+        ({"families": "drawer"}, "families"),
+        ({"families": [3]}, "families"),
     ],
 )
 def test_what_has_no_meaning_is_said_in_a_line_and_nothing_is_run(

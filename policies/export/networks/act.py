@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from tendon.policies.adapter.matching import EMBEDDING
 from tendon.policies.export.cases import random_observations
 from tendon.policies.export.exported import POLICY_GRAPH, Report
 from tendon.policies.export.lerobot.exported_policy import ExportedPolicy
@@ -18,19 +19,35 @@ from tendon.policies.parity.graph import Case
 
 
 class ActGraph(nn.Module):
-    """LeRobot's network behind the pixels' normalisation; the latent is 0, as in LeRobot's inference."""
+    """LeRobot's network behind the pixels' normalisation; the latent is 0, as in LeRobot's inference.
+
+    The embedding is the mean of what its encoder makes of latent, state and patches: the memory that all actions are
+    read from. LeRobot does not answer it.
+    """
 
     def __init__(self, network: nn.Module, pixels: list[Pixels]) -> None:
         super().__init__()
         self.network = network
         self.pixels = nn.ModuleList(pixels)
 
-    def forward(self, *inputs: Tensor) -> Tensor:
-        """Returns (1, T, C) normalised actions. Inputs: an image a camera, then the state, which not all see."""
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns (1, T, C) normalised actions and (1, E) the embedding.
+
+        Inputs: an image a camera, then the state, which not all see.
+        """
         *images, state = inputs
         normalised = [pixels(image) for pixels, image in zip(self.pixels, images, strict=True)]
-        actions: Tensor = self.network({STATE: state, "observation.images": normalised})[0]
-        return actions
+        memory: list[Tensor] = []
+
+        def keep(encoder: nn.Module, given: Any, tokens: Tensor) -> None:
+            memory.append(tokens)
+
+        hook = self.network.encoder.register_forward_hook(keep)
+        try:
+            actions: Tensor = self.network({STATE: state, "observation.images": normalised})[0]
+        finally:
+            hook.remove()
+        return actions, memory[0].mean(dim=0)
 
 
 def export_act(
@@ -59,7 +76,7 @@ def export_act(
         name=POLICY_GRAPH,
         module=ActGraph(policy.model, pixels).eval(),
         inputs=(*(f"image_{view.name}" for view in views.values()), "state"),
-        outputs=("actions",),
+        outputs=("actions", EMBEDDING),
     )
     observations = random_observations(tuple(views.values()), source.state_size)
     made = export_all((graph,), (*recorded, *observations), report=report)

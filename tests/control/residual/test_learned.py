@@ -95,6 +95,20 @@ def test_an_answer_beyond_one_is_taken_as_one() -> None:
     assert (far == one).all()
 
 
+def test_of_a_policy_that_tells_nothing_it_sees_the_arm_the_plan_and_their_age() -> None:
+    """An imported policy may have no embedding. That the plan is of the policy it corrects is still demanded."""
+    actor, space = Answers([0, 0, 0, 0]), replace(SPACE, embedding=0, points=0)
+    untold = Features(policy=BASE, embedding=np.zeros(0), points=np.zeros((0, 3)))
+    LearnedResidual(PROFILE, space, actor, BASE).step(OBSERVATION, base(10_000_000, replace(CHUNK, features=untold)))
+    assert actor.asked[0].shape == (space.observations,) == (11 + 16 + 1,)
+    assert actor.asked[0][-1] == pytest.approx(0.01)
+    for features in (None, replace(untold, policy="another")):
+        with pytest.raises(MismatchError, match="another policy than the residual corrects"):
+            LearnedResidual(PROFILE, space, actor, BASE).step(
+                OBSERVATION, base(10_000_000, replace(CHUNK, features=features))
+            )
+
+
 def test_a_policy_that_tells_less_than_it_needs_is_named() -> None:
     untold = Features(policy=BASE, embedding=np.zeros(0), points=np.zeros((0, 3)))
     with pytest.raises(MismatchError, match="needs 5 numbers and 1 points of the policy, it tells 0 and 0"):

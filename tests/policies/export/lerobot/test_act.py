@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import torch
 from onnx import numpy_helper
 
 from tendon.core.errors import MismatchError
@@ -44,6 +45,27 @@ def test_the_graph_answers_what_lerobot_answers_from_raw_observation_to_robot_un
         assert difference(wanted, found)[2] < BOUND
 
 
+def test_it_also_tells_what_lerobots_encoder_made_of_the_observation(
+    act_graphs: ExportedPolicy, act_folder: Path
+) -> None:
+    """The mean of its tokens, of two cameras, state and latent; it is compared with LeRobot as the actions are."""
+    graph = load_graph(act_graphs.made.files, "policy.onnx", Engine("cpu"))
+    policy, before, _ = loaded("act", "ACT", act_folder)
+    tokens: list[torch.Tensor] = []
+    policy.model.encoder.register_forward_hook(lambda encoder, given, answer: tokens.append(answer))
+    found = []
+    for seed in range(2):
+        measured = observation(seed)
+        policy.predict_action_chunk(before(as_lerobot(measured)))
+        feeds = {f"image_{camera}": measured[name][None] for name, camera in CAMERAS.items()}
+        state = normalised(act_graphs.source, measured["state"])[None]
+        found.append(graph.run({**feeds, "state": state})["embedding"])
+        assert found[-1].shape == (1, 32)
+        assert difference(tokens[-1].mean(dim=0).numpy(), found[-1])[2] < BOUND
+    assert difference(*found)[2] > 1e-3
+    assert {row.output for row in act_graphs.made.parity} == {"actions", "embedding"}
+
+
 def test_the_export_says_how_the_policy_is_run(act_graphs: ExportedPolicy) -> None:
     sizes = (act_graphs.rows, act_graphs.execute_rows, act_graphs.source.action_size)
     assert (act_graphs.schedule, *sizes) == (None, 10, 8, ACTION)
@@ -66,7 +88,7 @@ def test_an_altered_graph_is_refused_with_the_node_that_differs_first(
     pixels = [Pixels(source.normalisation(key)) for key in act_graphs.views]
     inputs = (*(f"image_{view.name}" for view in act_graphs.views.values()), "state")
     module = ActGraph(lerobot_policy(source).model, pixels).eval()
-    graph = SourceGraph(name="policy.onnx", module=module, inputs=inputs, outputs=("actions",))
+    graph = SourceGraph(name="policy.onnx", module=module, inputs=inputs, outputs=("actions", "embedding"))
     model = onnx.load_model_from_string(act_graphs.made.files["policy.onnx"])
     inner = module.network.encoder.layers[0].linear1.weight.detach().numpy()
     weight = next(t for t in model.graph.initializer if sorted(t.dims) == sorted(inner.shape) and _is(inner, t))

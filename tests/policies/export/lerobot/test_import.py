@@ -118,6 +118,12 @@ def test_the_robot_does_what_lerobot_would_make_it_do(bundle: Path, folder: Path
         assert np.abs(chunk.actions - joints).max() > 0.01
 
 
+def test_its_chunks_tell_what_it_made_of_the_observation(bundle: Path, robot: Path) -> None:
+    """A residual and the failure detector see by it."""
+    policy = BundlePolicy(load_bundle(bundle), load_profile(robot), Engine("cpu"))
+    assert policy.feature_sizes() == (32, 0)
+
+
 def test_the_bundle_keeps_its_receipt_and_inferences(bundle: Path) -> None:
     written = load_bundle(bundle)
     receipt = read_receipt(written.content[RECEIPT_FILE])

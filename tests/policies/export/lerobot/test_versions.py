@@ -80,7 +80,7 @@ def test_act_answers_what_that_version_answered(saved: str, tmp_path: Path) -> N
     for case in CASES:
         seen = answered(saved, case)
         with torch.no_grad():
-            answer = module(*tensors(*seen["images"], normalised_state(source, seen["state"])))
+            answer, _ = module(*tensors(*seen["images"], normalised_state(source, seen["state"])))
         assert_close(denormalised(source, answer.numpy(), seen["state"][-1]), seen["chunk"])
 
 
@@ -212,5 +212,5 @@ def test_act_that_does_not_see_the_state_answers_without_it(tmp_path: Path) -> N
     module = ActGraph(lerobot_policy(source).model, [Pixels(source.normalisation(key)) for key in source.images]).eval()
     images = answered("0.6.1/act", 0)["images"]
     with torch.no_grad():
-        first, second = (module(*tensors(*images, np.full((1, 1), value, np.float32))) for value in (0.0, 5.0))
+        first, second = (module(*tensors(*images, np.full((1, 1), value, np.float32)))[0] for value in (0.0, 5.0))
     assert first.shape == (1, 6, 6) and torch.equal(first, second)

@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 
 from tendon.control.residual.space import ResidualSpace
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, MismatchError
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.residual_rollouts import Experience, Task
 from tendon.evaluation.residual_training import EPISODES, Recipe, ResidualRun, training_scenes
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.inference.identity import policy_digest
+from tendon.policies.residual.bundle import load_residual
 from tendon.policies.training.residual.learner import Settings
+from tendon.robots.profile import load_profile
+from tests.policies.residual.tiny import write_imported
 
 TASK = Task(bundle=Path("bundles/tabletop"), robot="panda", suites=("tabletop",), space=ResidualSpace())
 AT_ONCE = Recipe(minutes=1e-9)
@@ -53,6 +58,33 @@ def test_another_run_does_not_go_on_in_its_folder(task: Task, recipe: Recipe, sa
             ResidualRun(tmp_path, task, recipe, Settings())
     else:
         assert not ResidualRun(tmp_path, task, recipe, Settings()).train(1)
+
+
+def test_a_policy_without_an_embedding_gets_a_residual(tmp_path: Path) -> None:
+    """As an imported one may be: what is learned runs with it, and is bound to it."""
+    bundle, suite = write_imported(tmp_path / "imported"), tmp_path / "drawers.yaml"
+    suite.write_text("suite: tabletop\nfamilies: [drawer]\n")
+    task = Task(bundle=bundle, robot="panda", suites=(str(suite),), space=ResidualSpace())
+    recipe = Recipe(minutes=0, steps=40, prefill_steps=10, warm_up=2, publish_every=2, updates_per_step=0.2)
+    assert ResidualRun(tmp_path / "run", task, recipe, Settings(width=16, critics=2, batch=32)).train(1)
+    learned, base = load_residual(tmp_path / "run"), policy_digest(load_bundle(bundle).manifest)
+    learned.open(load_profile("panda"), base)
+    assert learned.manifest.space == ResidualSpace() and learned.manifest.training["steps"] >= 40
+    told = [str(np.load(path)["family"]) for path in (tmp_path / "run" / EPISODES).iterdir()]
+    assert set(told) == {"drawer"}
+    with pytest.raises(MismatchError, match="corrects policy imported"):
+        learned.open(load_profile("panda"), "0" * 64)
+
+
+def test_nor_does_one_in_a_suite_whose_file_was_changed(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    task = replace(TASK, suites=(str(file),))
+    file.write_text("suite: tabletop\nfamilies: [drawer]\n")
+    assert not ResidualRun(tmp_path / "run", task, AT_ONCE, Settings()).train(1)
+    ResidualRun(tmp_path / "run", task, AT_ONCE, Settings())
+    file.write_text("suite: tabletop\nfamilies: [stack]\n")
+    with pytest.raises(ConfigError, match=r"begun with suites .*arm.yaml \([0-9a-f]{12}\)"):
+        ResidualRun(tmp_path / "run", task, AT_ONCE, Settings())
 
 
 def test_what_is_damaged_is_named(tmp_path: Path) -> None:
