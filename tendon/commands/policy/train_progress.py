@@ -1,8 +1,9 @@
 """Train a progress estimator on demonstrations, and put it into the bundle: how much of a task is done.
 
 The policy looks at each frame; a small network learns from what it makes of it how much of the demonstration is over.
-From then on each inference tells it: `tendon status` shows it, evaluations write it beside the outcome, and
-`tendon residual train --reward progress` learns from it where nothing tells success. Failures are left out.
+From then on each inference tells it: the picture of `tendon run` shows it behind the task, evaluations write it beside
+the outcome, and `tendon residual train --reward progress` learns from it where nothing tells success. Failures are left
+out.
 
 Examples:
   tendon policy train-progress outputs/mine --data outputs/datasets/mine

@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 from rich.text import Text
 
-from tendon.core.node_status import Level, StandInStatus
+from tendon.core.node_status import Level, PolicyStatus, StandInStatus
 from tendon.graph.running.log import LogLine
 from tendon.graph.running.state import POLICY_NODE, SILENT_S, STAND_INS, Advice, RunState, Word
 
@@ -129,8 +129,14 @@ def _modes(state: RunState) -> Text:
         if isinstance(status, StandInStatus) and status.real_time_factor is not None:
             parts.append(("real time", f"x {status.real_time_factor:.2f}"))
     if POLICY_NODE in state.nodes:
-        parts.append(("task", (state.policy.instruction if state.policy is not None else "") or "-"))
+        parts.append(("task", "-" if state.policy is None else _task(state.policy)))
     return Text.assemble(*(piece for name, value in parts for piece in ((f"{name} ", _DIM), f"{value}   ")))
+
+
+def _task(policy: PolicyStatus) -> str:
+    """Returns the instruction, and how much of it the policy takes for done."""
+    told = "" if policy.progress is None else f" ({100 * policy.progress:.0f} % done, by its estimate)"
+    return policy.instruction + told if policy.instruction else "-"
 
 
 def _node(name: str, state: RunState) -> Text:

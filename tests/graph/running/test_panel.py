@@ -126,3 +126,12 @@ def test_a_long_reason_is_wrapped_and_not_cut() -> None:
     seen = replace(WELL, monitor=MonitorState(permission=latched))
     text = " ".join(" ".join(line.plain for line in picture(80, 24, seen)).split())
     assert reason.strip() in text
+
+
+@pytest.mark.parametrize(("progress", "told"), [(None, False), (0.004, True), (0.424, True), (1.0, True)])
+def test_the_task_says_how_much_of_it_the_policy_takes_for_done(progress: float | None, told: bool) -> None:
+    policy = replace(STATUSES["policy_node"], progress=progress)
+    lines = [line.plain for line in picture(160, 40, replace(WELL, statuses={**STATUSES, "policy_node": policy}))]
+    (task,) = [line for line in lines if "task put the red cube in the blue bowl" in line]
+    assert ("by its estimate" in task) is told
+    assert not told or f"({100 * (progress or 0.0):.0f} % done" in task
