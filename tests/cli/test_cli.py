@@ -195,6 +195,7 @@ def test_every_command_looks_for_a_bundle_in_the_same_places(
         "variant": ["nowhere", "x", "--precision", "fp16"],
         "sign": ["nowhere", "--key", "x"],
         "train": ["nowhere", "--out", "x"],
+        "train-progress": ["nowhere", "--data", "x"],
         "add-steering": [
             *("nowhere", "x", "--name", "a", "--meaning", "b", "--direction", "no", "--lower", "0", "--upper", "1"),
         ],
