@@ -95,6 +95,19 @@ def test_a_recovery_that_is_cut_itself_can_be_done_again(
         assert len(read) == count
 
 
+@pytest.mark.parametrize("bit", range(8))
+def test_a_file_that_does_not_begin_with_a_header_is_not_whole(whole: Path, bit: int, tmp_path: Path) -> None:
+    """A flipped bit makes it a message of a channel that nobody knows, or what no reader takes."""
+    content = bytearray(whole.read_bytes())
+    content[8] ^= 1 << bit
+    torn, new = tmp_path / "torn.mcap", tmp_path / "new.mcap"
+    torn.write_bytes(content)
+    found = recover(torn, new)
+    assert not found.whole and found.count == COUNT
+    for read in both_readers(new):
+        assert len(read) == COUNT
+
+
 @law_settings(60)
 @given(data=st.data())
 def test_all_chunks_outside_of_what_was_altered_come_back(

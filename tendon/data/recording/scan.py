@@ -293,6 +293,8 @@ class _Scanner:
     def _take_record(self, opcode: int, at: int, end: int) -> bool:
         """Takes a record; returns whether it may be there."""
         found = self.found
+        if at == len(MCAP0_MAGIC) and opcode != Opcode.HEADER:  # no reader opens such a file
+            found.altered = True
         if opcode == Opcode.CHUNK and not self._has_form(at, end):
             return False
         content = self.content[at:end]
@@ -303,7 +305,7 @@ class _Scanner:
         if opcode == Opcode.MESSAGE_INDEX:
             return self._take_index(MessageIndex.read(stream), at, end)
         if opcode not in READ:  # of other writers: ours has none
-            return opcode in (Opcode.ATTACHMENT, Opcode.MESSAGE) and found.begin is None
+            return opcode in (Opcode.ATTACHMENT, Opcode.MESSAGE) and found.begin is None and not found.altered
         record = READ[Opcode(opcode)](stream)
         if to_bytes(record) != content:  # such as lengths that reach beyond its end
             return False

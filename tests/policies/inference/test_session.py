@@ -269,6 +269,8 @@ class TestDetector:
             targets=np.zeros((ROWS, 4)),
             given_rows=0,
             embedding=None if embedding is None else np.full(EMBEDDING, embedding),
+            state=np.zeros(7),
+            progress=None,
             clamped_rows=(),
             held_rows=(),
             model_ns=0,

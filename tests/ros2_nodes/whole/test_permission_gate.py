@@ -139,7 +139,7 @@ def test_what_the_arm_meets_while_it_brakes_is_not_pressed_on(graph: RunningGrap
             graph.wait(graph.operator.at_rest, "rest")
             graph.pause(1.0)
             motion, held = witness.motion(), graph.states[-1][1][COLUMNS]
-            pressed = np.abs(motion.position[-400:, graph.joint] - held[graph.joint]).max()
+            pressed = np.abs(motion.position[-400:, graph.joint] - held[graph.joint]).max(initial=0.0)
         finally:
             graph.operator.set_parameter("sim_node", "jammed", "")
     left = np.abs(motion.position[-1][COLUMNS] - held).max()
