@@ -120,9 +120,9 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         scene = self._policy.begin(self._perturbation, drawn)
         self._backend.joint_zero = self._policy.joint_zero
         self._actor.action = np.zeros_like(self._actor.action)
-        self._rollout = self._runner.begin(scene, self._setting)
+        self._rollout, self._estimates = self._runner.begin(scene, self._setting), []
         observation = self._play()
-        self._estimates = [self._rollout.estimate or 0.0]
+        self._estimates.append(self._rollout.estimate or 0.0)
         return observation, self._info()
 
     def step(self, action: npt.ArrayLike) -> tuple[Array, float, bool, bool, dict[str, Any]]:

@@ -105,6 +105,9 @@ def test_a_reward_without_an_oracle_is_what_the_estimate_gains(tmp_path: Path) -
     assert len(episode.actions) == 2 and episode.success, "what says done after two steps ends it"
     assert episode.rewards.tolist() == pytest.approx([0.0, 0.05])
     assert episode.facts.shape[1] == 1, "nothing that only a simulator knows"
+    run_episode(env, SCENE + 1, None, Exploration(plain=1.0))
+    again = run_episode(env, SCENE, None, Exploration(plain=1.0))
+    assert (again.observations == episode.observations).all(), "nothing is left of the episodes before"
     env.close()
 
 
