@@ -17,14 +17,15 @@ import harness
 import numpy as np
 from harness import Number
 from rich.progress import track
-from scipy.stats import mannwhitneyu, spearmanr
+from scipy.stats import spearmanr
 
 from tendon.cli.seeds import parse_seeds
-from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.detection.scores import roc
+from tendon.evaluation.episode import Episode
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.residual_env import DONE
-from tendon.evaluation.residual_rollouts import USUAL_DELAY_S
+from tendon.evaluation.residual_rollouts import usual_setting
 from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
 
@@ -41,9 +42,8 @@ def values(episodes: list[Episode]) -> dict[str, harness.Value]:
     }
     if not won.all():
         lost = np.array([each.progress for each in episodes if not each.success])
-        apart = mannwhitneyu(told[won], told[~won]).statistic / (won.sum() * (~won).sum())
         found[f"failures at {DONE:g} or more"] = wilson(int((told[~won] >= DONE).sum()), int((~won).sum()))
-        found["AUC"] = Number(float(apart))
+        found["AUC"] = Number(roc(told[won], told[~won])[2])
         found["rank correlation of failures"] = Number(float(spearmanr(told[~won], lost).statistic))
     return found
 
@@ -59,9 +59,9 @@ def main() -> None:
     args = parser.parse_args()
     bench = harness.begin(args, "evaluation/estimates")
     for suite in SUITES:
-        delay_ns = round((load_suite(suite).difficulty.delay_s or USUAL_DELAY_S) * 1e9)
+        setting = usual_setting(load_suite(suite))
         jobs = [
-            Job(bundle=args.bundle, robot=args.robot, seed=seed, setting=Setting(delay_ns=delay_ns), suite=suite)
+            Job(bundle=args.bundle, robot=args.robot, seed=seed, setting=setting, suite=suite)
             for seed in parse_seeds(args.seeds, FIRST_SEED, END_SEED)
         ]
         runs = track(run_jobs(jobs, args.workers), suite, total=len(jobs))

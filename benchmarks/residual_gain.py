@@ -14,7 +14,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -29,12 +28,11 @@ from residual import random_graph
 from tendon.cli.seeds import parse_seeds
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.json_lines import json_lines_so_far
-from tendon.evaluation.episode import Setting
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
-from tendon.evaluation.residual_rollouts import USUAL_DELAY_S, Exploration, Task, Workers
-from tendon.evaluation.suite_file import is_suite_file
+from tendon.evaluation.residual_rollouts import Exploration, Task, Workers, usual_setting
+from tendon.evaluation.suite_file import is_suite_file, suite_digest
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.places import find_bundle
@@ -67,8 +65,8 @@ class Scenes:
     @property
     def place(self) -> Path:
         """Where outcomes are kept: a suite of a file is known by what is in it."""
-        said = f"-{hashlib.sha256(Path(self.suite).read_bytes()).hexdigest()[:12]}" if is_suite_file(self.suite) else ""
-        return Path(f"{self.named}{said}") / policy_digest(self.bundle.manifest)[:12]
+        digest = suite_digest(self.suite)
+        return Path(f"{self.named}-{digest}" if digest else self.named) / policy_digest(self.bundle.manifest)[:12]
 
     def alone(self, seeds: list[int]) -> Outcomes:
         """Runs the policy."""
@@ -76,8 +74,7 @@ class Scenes:
 
     def corrected(self, residual: Path | None, seeds: list[int]) -> Outcomes:
         """Runs it with a residual."""
-        delay_s = load_suite(self.suite).difficulty.delay_s or USUAL_DELAY_S
-        setting = Setting(delay_ns=round(delay_s * 1e9))
+        setting = usual_setting(load_suite(self.suite))
         jobs = [
             Job(
                 bundle=self.bundle.folder,

@@ -30,9 +30,8 @@ from tendon.core.json_lines import json_lines_so_far
 from tendon.core.types import Array, Observation
 from tendon.data.lerobot.layout import Camera, Shape
 from tendon.data.lerobot.writer import DatasetWriter, Frame
-from tendon.evaluation.episode import Setting
 from tendon.evaluation.pool import Job, OpenTools
-from tendon.evaluation.residual_rollouts import USUAL_DELAY_S
+from tendon.evaluation.residual_rollouts import usual_setting
 from tendon.evaluation.suites import load_suite
 from tendon.evaluation.workers import run_in_processes
 from tendon.policies.bundle.places import find_bundle
@@ -121,13 +120,13 @@ def demonstrate(job: Job) -> tuple[Job, list[Frame]]:
 def jobs(bundle: Path, residual: Path, robot: str, count: int) -> list[Job]:
     """Returns what so many scenes are; more scenes begin with the same."""
     seeds = {suite: itertools.count(first) for suite, first in FIRST_SEEDS.items()}
-    delays_s = {suite: load_suite(suite).difficulty.delay_s or USUAL_DELAY_S for suite in FIRST_SEEDS}
+    settings = {suite: usual_setting(load_suite(suite)) for suite in FIRST_SEEDS}
     return [
         Job(
             bundle=bundle,
             robot=robot,
             seed=next(seeds[suite]),
-            setting=Setting(delay_ns=round(delays_s[suite] * 1e9)),
+            setting=settings[suite],
             suite=suite,
             residual=residual,
         )

@@ -18,8 +18,9 @@ import argparse
 import functools
 import json
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +30,27 @@ import harness
 import numpy as np
 import torch
 from harness.paired import paired
+from residual_gain import Outcomes, Scenes, kept
 from rich.progress import track
 from safetensors.torch import load_file, save_file
-from scipy.stats import mannwhitneyu
 from torch.nn import functional
 
 from tendon.cli.seeds import parse_seeds
 from tendon.core.files import replace_file
-from tendon.core.json_lines import json_lines_so_far
 from tendon.core.types import Array
+from tendon.evaluation.detection.scores import roc
 from tendon.evaluation.episode import Setting, Timing
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Tools
+from tendon.evaluation.residual_rollouts import usual_setting
 from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
 from tendon.evaluation.workers import run_in_processes
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import find_bundle
 from tendon.policies.engines.engine import Engine
-from tendon.policies.engines.loading import Graph, Held, Tensor, TensorSpec, load_graph
+from tendon.policies.engines.graph import AroundGraph
+from tendon.policies.engines.loading import Graph, Held, Tensor, load_graph
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.training.projection import Projection, find_projection, load_projection
 from tendon.policies.training.residual.networks import Critics
@@ -61,8 +64,8 @@ HELD_BACK = 0.15
 BATCH, MOST_UPDATES, CHECK, PATIENCE = 256, 6000, 200, 8
 
 
-class Chooser:
-    """A `Graph` of a policy that answers out of drawn noise; of several answers a verifier picks one.
+class Chooser(AroundGraph):
+    """A policy's graph that answers out of drawn noise; of several answers a verifier picks one.
 
     Args:
         graph: has an input `noise` and outputs `actions` and `embedding`.
@@ -70,30 +73,31 @@ class Chooser:
     """
 
     def __init__(self, graph: Graph, rows: int) -> None:
-        self._graph, self._rows = graph, rows
-        self.begin(0, 0, None)
+        super().__init__(graph)
+        self._rows = rows
+        self.begin(0, 1, None)
 
     def begin(self, seed: int, answers: int, verifier: Verifier | None) -> None:
         """Starts an episode.
 
         Args:
             seed: of its noise.
-            answers: to each observation; 0 starts from zeros.
+            answers: to each observation.
             verifier: picks one; without it there is one answer, and all start from the same noise.
         """
         self._answers, self._verifier = answers, verifier
         self._rng = np.random.default_rng([seed, 53])
-        self._noise = self._rng.standard_normal(self._graph.inputs["noise"].shape).astype(np.float32)
+        self._noise = self._rng.standard_normal(self.graph.inputs["noise"].shape).astype(np.float32)
         self.seen, self.answered = list[Array](), list[Array]()
         self.embedding = 0
 
     def run(self, feeds: Mapping[str, Tensor | Held], hold: Collection[str] = ()) -> dict[str, Any]:
         """See `Graph`; keeps what was seen and answered."""
         if self._verifier is None:
-            noises = [self._noise if self._answers else np.zeros_like(self._noise)]
+            noises = [self._noise]
         else:
             noises = list(self._rng.standard_normal((self._answers, *self._noise.shape)).astype(np.float32))
-        answers = [self._graph.run({**feeds, "noise": noise}, hold) for noise in noises]
+        answers = [self.graph.run({**feeds, "noise": noise}, hold) for noise in noises]
         actions = np.array([answer["actions"][0, : self._rows].ravel() for answer in answers])
         embedding = answers[0]["embedding"]
         self.embedding = embedding.size
@@ -103,26 +107,6 @@ class Chooser:
         self.seen.append(seen)
         self.answered.append(actions[best])
         return answers[best]
-
-    @property
-    def engine(self) -> Engine:
-        """See `Graph`."""
-        return self._graph.engine
-
-    @property
-    def provider(self) -> str:
-        """See `Graph`."""
-        return self._graph.provider
-
-    @property
-    def inputs(self) -> Mapping[str, TensorSpec]:
-        """See `Graph`."""
-        return self._graph.inputs
-
-    @property
-    def outputs(self) -> Mapping[str, TensorSpec]:
-        """See `Graph`."""
-        return self._graph.outputs
 
 
 class Verifier:
@@ -168,8 +152,7 @@ def _open(bundle: Path, robot: str, suite: str) -> tuple[Tools, Chooser, Setting
         return choosers[-1]
 
     policy = BundlePolicy(loaded, load_profile(robot), threads=1, load=load)
-    setting = Setting(delay_ns=round((found.difficulty.delay_s or 0.05) * 1e9))
-    return Tools(found, policy, robot, Timing.AUTO, "auto"), choosers[0], setting
+    return Tools(found, policy, robot, Timing.AUTO, "auto"), choosers[0], usual_setting(found)
 
 
 @functools.lru_cache(maxsize=1)
@@ -237,31 +220,14 @@ def train(files: list[Path], folder: Path) -> float:
             wrong = float(functional.binary_cross_entropy_with_logits(found, held_y))
         waited += 1
         if wrong < best[0]:
-            best, waited = (wrong, ranked(found.numpy(), held_y.numpy())), 0
+            won = held_y > 0.5
+            best, waited = (wrong, roc(found[won].numpy(), found[~won].numpy())[2]), 0
             projection.save(folder / "projection.safetensors")
             save_file(networks.state_dict(), folder / "verifier.safetensors")
         if waited >= PATIENCE:
             break
     replace_file(told, json.dumps({"auc": best[1], "loss": best[0], "episodes": len(files)}).encode())
     return best[1]
-
-
-def ranked(values: Array, outcomes: Array) -> float:
-    """Returns how often a value of a success is above one of a failure."""
-    won, lost = values[outcomes > 0.5], values[outcomes <= 0.5]
-    return float(mannwhitneyu(won, lost).statistic / (len(won) * len(lost)))
-
-
-def compare(file: Path, what: str, jobs: list[Try], workers: int) -> list[bool]:
-    """Returns the outcomes of scenes, running those that a file does not have yet."""
-    known = {int(row["seed"]): bool(row["success"]) for row in json_lines_so_far(file)}
-    left = [job for job in jobs if job.seed not in known]
-    with file.open("a", encoding="utf-8") as told:
-        for job, success in track(run_in_processes(run, left, workers), what, total=len(left)) if left else ():
-            known[job.seed] = success
-            told.write(json.dumps({"seed": job.seed, "success": success}) + "\n")
-            told.flush()
-    return [known[job.seed] for job in jobs]
 
 
 def main() -> None:
@@ -278,26 +244,36 @@ def main() -> None:
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "residual/best-of-n")
-    folder, bundle = args.folder, find_bundle(args.bundle)
-    (folder / "episodes").mkdir(parents=True, exist_ok=True)
+    bundle = find_bundle(args.bundle)
+    scenes = Scenes(bundle=load_bundle(bundle), robot=args.robot, suite=args.suite, workers=args.workers)
+    folder, episodes = args.folder / scenes.place, range(FIRST_SCENE, FIRST_SCENE + args.episodes)
+    verifier = folder / f"verifier-{args.episodes}"
+    for each in (folder / "episodes", verifier):
+        each.mkdir(parents=True, exist_ok=True)
     place = {"bundle": bundle, "robot": args.robot, "suite": args.suite}
-    scenes = range(FIRST_SCENE, FIRST_SCENE + args.episodes)
-    tries = [Try(**place, seed=seed, answers=1, keep=folder / "episodes" / f"{seed}.npz") for seed in scenes]
-    collect(tries, args.workers)
-    auc = train([job.keep for job in tries if job.keep], folder)
-    seeds = parse_seeds(args.seeds, FIRST_SEED, END_SEED)
-    done: dict[str, list[bool]] = {}
-    for what, answers, verifier in (
-        ("from zeros", 0, None),
-        ("one, from noise", 1, None),
-        (f"best of {args.answers}", args.answers, folder),
-    ):
-        jobs = [Try(**place, seed=seed, answers=answers, verifier=verifier) for seed in seeds]
-        done[what] = compare(folder / f"{what.replace(' ', '-')}.jsonl", what, jobs, args.workers)
-        values: dict[str, harness.Value] = {"success": wilson(sum(done[what]), len(seeds))}
-        if answers:
-            values |= paired(done["from zeros"], done[what], "change")
-        note = f"{args.episodes} episodes, AUC {auc:.2f} on those held back" if verifier else ""
+    files = {seed: folder / "episodes" / f"{seed}.npz" for seed in episodes}
+    collect([Try(**place, seed=seed, answers=1, keep=file) for seed, file in files.items()], args.workers)
+    auc = train(list(files.values()), verifier)
+    seeds = list(parse_seeds(args.seeds, FIRST_SEED, END_SEED))
+
+    def tried(left: list[int], **settings: Any) -> Outcomes:
+        jobs = [Try(**place, seed=seed, **settings) for seed in left]
+        return ((job.seed, success) for job, success in run_in_processes(run, jobs, args.workers))
+
+    best = f"best of {args.answers}"
+    ways: dict[str, tuple[Path, Callable[[list[int]], Outcomes]]] = {
+        "from zeros": (folder / "alone.jsonl", scenes.alone),
+        "one, from noise": (folder / "noise.jsonl", partial(tried, answers=1)),
+        best: (verifier / f"{args.answers}.jsonl", partial(tried, answers=args.answers, verifier=verifier)),
+    }
+    zeros: list[bool] = []
+    for what, (file, way) in ways.items():
+        done = kept(file, seeds, way, what)
+        values: dict[str, harness.Value] = {"success": wilson(sum(done), len(done))}
+        if zeros:
+            values |= paired(zeros, done, "change")
+        zeros = zeros or done
+        note = f"{args.episodes} episodes, AUC {auc:.2f} on those held back" if what == best else ""
         print(f"{what}: {values} {note}", flush=True)
         bench.add({"suite": args.suite, "answers": what}, values, note=note)
 

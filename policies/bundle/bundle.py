@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from tendon.core.errors import ConfigError, IntegrityError
+from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.files import replace_file
 from tendon.core.yaml_text import parse_yaml
 from tendon.policies.bundle import signature
@@ -51,6 +51,25 @@ class Bundle:
     digest: str
     unlisted: tuple[str, ...]
     signer: Signer | None
+
+    @property
+    def model_sha256(self) -> str:
+        """Of the graph that answers."""
+        return self.manifest.files[self.manifest.model]
+
+    def check_model(self, file: str, model_sha256: str, maker: str) -> None:
+        """Raises MismatchError where a file of the bundle says that it is of another model.
+
+        Args:
+            file: name of the file.
+            model_sha256: of the model that it was made with.
+            maker: command that makes it.
+        """
+        if model_sha256 != self.model_sha256:
+            raise MismatchError(
+                f"{file}: model_sha256 is {model_sha256}, expected that of {self.manifest.model}, "
+                f"{self.model_sha256}: run `{maker}` again"
+            )
 
 
 def load_bundle(

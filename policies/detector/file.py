@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from tendon.core.config import build
-from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.core.errors import ConfigError, IntegrityError
 from tendon.core.yaml_text import parse_yaml
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.detector.detector import NUMBERS, Calibration, Escalation
@@ -59,7 +59,7 @@ def detector_files(
 ) -> dict[str, bytes]:
     """Returns the two files of a calibration of a bundle's policy, by name; arguments as in `DetectorRecord`."""
     record = DetectorRecord(
-        model_sha256=bundle.manifest.files[bundle.manifest.model],
+        model_sha256=bundle.model_sha256,
         alpha=alpha,
         episodes=episodes,
         scenes=scenes,
@@ -87,12 +87,7 @@ def load_detector(bundle: Bundle) -> Calibration | None:
     if DETECTOR_FILE not in bundle.content:
         return None
     record = read_record(bundle.content[DETECTOR_FILE])
-    model = bundle.manifest.files[bundle.manifest.model]
-    if record.model_sha256 != model:
-        raise MismatchError(
-            f"{DETECTOR_FILE}: model_sha256 is {record.model_sha256}, expected that of "
-            f"{bundle.manifest.model}, {model}: run `tendon policy calibrate-detector` again"
-        )
+    bundle.check_model(DETECTOR_FILE, record.model_sha256, "tendon policy calibrate-detector")
     try:
         numbers = load(bundle.content[NUMBERS_FILE])
         values = {name: numbers[name].astype(np.float64) for name in NUMBERS}

@@ -111,6 +111,41 @@ def check_feeds(graph: Graph, feeds: Mapping[str, Tensor | Held], hold: Collecti
             raise InvalidDataError(f"hold names {name}, which is no output: {', '.join(graph.outputs)}")
 
 
+class AroundGraph:
+    """A `Graph` that hands everything on to another one; those made of it run something beside.
+
+    Args:
+        graph: the other one.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    @property
+    def engine(self) -> Engine:
+        """See `Graph`."""
+        return self.graph.engine
+
+    @property
+    def provider(self) -> str:
+        """See `Graph`."""
+        return self.graph.provider
+
+    @property
+    def inputs(self) -> Mapping[str, TensorSpec]:
+        """See `Graph`."""
+        return self.graph.inputs
+
+    @property
+    def outputs(self) -> Mapping[str, TensorSpec]:
+        """See `Graph`."""
+        return self.graph.outputs
+
+    def run(self, feeds: Mapping[str, Tensor | Held], hold: Collection[str] = ()) -> dict[str, Any]:
+        """See `Graph`."""
+        return self.graph.run(feeds, hold)
+
+
 def _fits(shape: Sequence[int | str | None], fixed: Sequence[int | str | None]) -> bool:
     """Whether two shapes agree in every length that both have fixed."""
     return len(shape) == len(fixed) and all(

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tendon.policies.engines.loading import Engine, Graph, Held, Tensor, TensorSpec, load_graph
+from tendon.policies.engines.graph import AroundGraph
+from tendon.policies.engines.loading import Engine, Graph, Held, Tensor, load_graph
 from tendon.policies.parity.graph import Case
 
 
@@ -48,28 +49,13 @@ class Recorder:
         return [cases[k] for k in picked]
 
 
-class _Recorded:
-    """A `Graph` that tells a recorder what it is fed."""
+class _Recorded(AroundGraph):
+    """Tells a recorder what it is fed."""
 
     def __init__(self, graph: Graph, recorder: Recorder) -> None:
-        self._graph, self._recorder = graph, recorder
-
-    @property
-    def engine(self) -> Engine:
-        return self._graph.engine
-
-    @property
-    def provider(self) -> str:
-        return self._graph.provider
-
-    @property
-    def inputs(self) -> Mapping[str, TensorSpec]:
-        return self._graph.inputs
-
-    @property
-    def outputs(self) -> Mapping[str, TensorSpec]:
-        return self._graph.outputs
+        super().__init__(graph)
+        self._recorder = recorder
 
     def run(self, feeds: Mapping[str, Tensor | Held], hold: Collection[str] = ()) -> dict[str, Any]:
         self._recorder.tell(feeds)
-        return self._graph.run(feeds, hold)
+        return super().run(feeds, hold)

@@ -100,8 +100,7 @@ def seen_by_estimator(state: Array, points: Array | None, embedding: Array | Non
 
 def estimator_files(bundle: Bundle, graph: bytes, seen: int, learned_from: Mapping[str, Any]) -> dict[str, bytes]:
     """Returns the two files of an estimator of a bundle's policy, by name; arguments as in `EstimatorRecord`."""
-    model = bundle.manifest.files[bundle.manifest.model]
-    record = EstimatorRecord(model_sha256=model, seen=seen, learned_from=learned_from)
+    record = EstimatorRecord(model_sha256=bundle.model_sha256, seen=seen, learned_from=learned_from)
     return {ESTIMATOR_FILE: yaml.safe_dump(asdict(record), sort_keys=False).encode(), ESTIMATOR_GRAPH: graph}
 
 
@@ -116,12 +115,7 @@ def load_estimator(bundle: Bundle) -> ProgressEstimator | None:
     if ESTIMATOR_FILE not in bundle.content:
         return None
     record = build(EstimatorRecord, ESTIMATOR_FILE, parse_yaml(bundle.content[ESTIMATOR_FILE], ESTIMATOR_FILE))
-    model = bundle.manifest.files[bundle.manifest.model]
-    if record.model_sha256 != model:
-        raise MismatchError(
-            f"{ESTIMATOR_FILE}: model_sha256 is {record.model_sha256}, expected that of {bundle.manifest.model}, "
-            f"{model}: run `tendon policy train-progress` again"
-        )
+    bundle.check_model(ESTIMATOR_FILE, record.model_sha256, "tendon policy train-progress")
     if ESTIMATOR_GRAPH not in bundle.content:
         raise IntegrityError(f"{ESTIMATOR_GRAPH} is missing: run `tendon policy train-progress` again")
     return ProgressEstimator(bundle.content[ESTIMATOR_GRAPH], record.seen)

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from tendon.core.errors import ConfigError
 from tendon.core.stamps import SECOND_NS
-from tendon.core.types import Array, Image, Observation
+from tendon.core.types import Array
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.progress.estimator import PROGRESS, SEEN, seen_by_estimator
 from tendon.policies.training.dense_graph import dense_graph
@@ -89,15 +89,7 @@ def look(policy: BundlePolicy, episodes: Episodes, number: int) -> Looked | None
         if frame.stamp_ns < due_ns:
             continue
         due_ns = frame.stamp_ns + EVERY_NS
-        policy.infer(
-            Observation(
-                stamp_ns=frame.stamp_ns,
-                joint_position=frame.state,
-                joint_velocity=frame.velocity,
-                images={name: Image(stamp_ns=frame.stamp_ns, pixels=pixels) for name, pixels in frame.images.items()},
-                instruction=frame.task,
-            )
-        )
+        policy.infer(frame.observation())
         if (last := policy.last) is not None:
             rows.append(seen_by_estimator(last.state, last.points, last.embedding))
             size = 0 if last.embedding is None else len(last.embedding)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.stamps import SECOND_NS
-from tendon.core.types import Array
+from tendon.core.types import Array, Observation
 from tendon.policies.adapter.adapter import Adapter
 from tendon.policies.spec.components import VELOCITY_UNITS
 from tendon.policies.spec.manifest import InstructionInput, Manifest
@@ -64,6 +64,9 @@ class RecordedFrame(Protocol):
     @property
     def task(self) -> str:
         """In words."""
+
+    def observation(self) -> Observation:
+        """Returns what a policy sees of it."""
 
 
 class Episodes(Protocol):

@@ -24,7 +24,7 @@ from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.residual.graph import ResidualGraph
 from tendon.robots.profile import load_profile
 from tendon.sim.simulators import AUTO
-from tendon.sim.suite import World
+from tendon.sim.suite import Suite, World
 
 Rows = npt.NDArray[np.float32]
 REWARDS = SUCCESS, PROGRESS = "success", "progress"
@@ -32,6 +32,11 @@ HOLD_STEPS = 4
 """Steps for which an offset that is tried stays the same, on average: long enough to reach a thing and close on it."""
 USUAL_DELAY_S = 0.05
 """Of inference, in a suite that has none of its own: about what the shipped policy takes in the graph."""
+
+
+def usual_setting(suite: Suite) -> Setting:
+    """Returns how episodes of a suite are run: with the suite's own delay, or the usual one."""
+    return Setting(delay_ns=round((suite.difficulty.delay_s or USUAL_DELAY_S) * 1e9))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +85,8 @@ class Task:
             return BundlePolicy(load_bundle(self.bundle), profile, threads=1)
 
         found = load_suite(suite)
-        setting = Setting(delay_ns=round((found.difficulty.delay_s or USUAL_DELAY_S) * 1e9))
-        return ResidualEnv(found, profile, base, self.space, setting, self.simulator, self.reward == SUCCESS)
+        oracle = self.reward == SUCCESS
+        return ResidualEnv(found, profile, base, self.space, usual_setting(found), self.simulator, oracle)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

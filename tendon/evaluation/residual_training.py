@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import itertools
 import json
@@ -21,7 +20,7 @@ from tendon.core.errors import ConfigError
 from tendon.core.files import replace_file
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.residual_rollouts import Experience, Exploration, Task, Workers
-from tendon.evaluation.suite_file import is_suite_file
+from tendon.evaluation.suite_file import suite_digest
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import write_residual
@@ -291,9 +290,8 @@ class ResidualRun:
 
 def _identified(suite: str) -> str:
     """Returns the name of a suite; of a file with a hash of what it says."""
-    if not is_suite_file(suite):
-        return suite
-    return f"{suite} ({hashlib.sha256(Path(suite).read_bytes()).hexdigest()[:12]})"
+    digest = suite_digest(suite)
+    return f"{suite} ({digest})" if digest else suite
 
 
 def _read(path: Path) -> Experience:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -96,6 +97,11 @@ class SuiteFile:
 def is_suite_file(name: str) -> bool:
     """Returns whether a suite's name is that of a file."""
     return Path(name).suffix in SUFFIXES
+
+
+def suite_digest(name: str) -> str:
+    """Returns twelve digits of the SHA-256 of what a suite's file says; "" for a suite that is no file."""
+    return hashlib.sha256(Path(name).read_bytes()).hexdigest()[:12] if is_suite_file(name) else ""
 
 
 def read_suite_file(path: Path) -> SuiteFile:

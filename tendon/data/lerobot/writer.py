@@ -25,6 +25,7 @@ from PIL import Image as Picture
 
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.core.files import lock_folder, naming, rename_durably, replace_file
+from tendon.core.types import Image, Observation
 from tendon.data.lerobot import statistics
 from tendon.data.lerobot.layout import (
     ACTION,
@@ -72,6 +73,16 @@ class Frame:
     images: Mapping[str, Pixels]
     task: str
     proposed: npt.NDArray[Any] | None = None
+
+    def observation(self) -> Observation:
+        """Returns what a policy sees of it."""
+        return Observation(
+            stamp_ns=self.stamp_ns,
+            joint_position=self.state,
+            joint_velocity=self.velocity,
+            images={name: Image(stamp_ns=self.stamp_ns, pixels=pixels) for name, pixels in self.images.items()},
+            instruction=self.task,
+        )
 
 
 @dataclass(eq=False)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
 from tendon.core.errors import InstructionError, MismatchError
 from tendon.core.protocols import Policy
-from tendon.core.types import Array, Image, Observation
+from tendon.core.types import Array
 from tendon.data.lerobot.layout import ACTION
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import Frame
@@ -77,15 +78,8 @@ class Agreement:
     def _away(self, moments: Sequence[int], frames: Sequence[Frame], actions: Array, task: str) -> float:
         gaps = []
         for k, frame in zip(moments, frames, strict=True):
-            observation = Observation(
-                stamp_ns=frame.stamp_ns,
-                joint_position=frame.state,
-                joint_velocity=frame.velocity,
-                images={name: Image(stamp_ns=frame.stamp_ns, pixels=pixels) for name, pixels in frame.images.items()},
-                instruction=task,
-            )
             try:
-                chunk = self._policy.infer(observation)
+                chunk = self._policy.infer(replace(frame.observation(), instruction=task))
             except InstructionError:
                 return float("nan")
             ahead_s = (chunk.start_ns + chunk.step_ns * np.arange(len(chunk.actions)) - frame.stamp_ns) * 1e-9

@@ -19,8 +19,10 @@ from tendon.policies.bundle.places import find_bundle
 from tendon.policies.inference.identity import policy_digest
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.progress.estimator import ESTIMATOR_FILE, ESTIMATOR_GRAPH, estimator_files, load_estimator
+from tendon.policies.progress.estimator import PROGRESS as TOLD
+from tendon.policies.progress.estimator import SEEN as SEEN_BY_IT
 from tendon.robots.profile import load_profile
-from tests.policies.progress.tiny import constant_estimator
+from tests.policies.constant_network import constant_network
 from tests.policies.residual.test_bundle import SPACE
 
 SHIPPED, PROFILE = load_bundle(find_bundle("tabletop")), load_profile("panda")
@@ -30,7 +32,7 @@ SCENE = 100_004
 
 def telling(folder: Path, answer: float, seen: int = SEEN) -> Bundle:
     """The shipped bundle with an estimator that always says the same."""
-    files = estimator_files(SHIPPED, constant_estimator(seen, answer), seen, {"episodes": 0})
+    files = estimator_files(SHIPPED, constant_network((SEEN_BY_IT, seen), (TOLD, [answer])), seen, {"episodes": 0})
     return write_bundle(folder, SHIPPED.manifest, {**SHIPPED.content, **files})
 
 

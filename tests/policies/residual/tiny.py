@@ -16,20 +16,11 @@ from tendon.policies.residual.bundle import NO_EVIDENCE, write_residual
 from tendon.policies.residual.graph import ACTION, OBSERVATION
 from tendon.policies.spec.manifest import CameraInput, Manifest
 from tendon.robots.profile import RobotProfile, load_profile
+from tests.policies.constant_network import constant_network
 
 
 def constant_graph(space: ResidualSpace, action: Sequence[float]) -> bytes:
-    weights = numpy_helper.from_array(np.zeros((space.observations, space.actions), np.float32), "weights")
-    bias = numpy_helper.from_array(np.array(action, np.float32), "bias")
-    graph = helper.make_graph(
-        [helper.make_node("Gemm", [OBSERVATION, "weights", "bias"], [ACTION])],
-        "constant",
-        [helper.make_tensor_value_info(OBSERVATION, TensorProto.FLOAT, [1, space.observations])],
-        [helper.make_tensor_value_info(ACTION, TensorProto.FLOAT, [1, space.actions])],
-        [weights, bias],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    return bytes(model.SerializeToString())
+    return constant_network((OBSERVATION, space.observations), (ACTION, action))
 
 
 def write_imported(folder: Path, embedding: int = 0) -> Path:
