@@ -9,10 +9,10 @@ from dataclasses import replace
 from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE
 from tendon.policies.parity.graph import CASES_FILE
 from tendon.policies.parity.receipt import RECEIPT_FILE
-from tendon.policies.progress.estimator import ESTIMATOR_FILE, ESTIMATOR_GRAPH
+from tendon.policies.progress.estimator import ESTIMATOR_FILES
 from tendon.policies.spec.manifest import Manifest, manifest_mapping
 
-BOUND_TO_MODEL = (DETECTOR_FILE, NUMBERS_FILE, ESTIMATOR_FILE, ESTIMATOR_GRAPH, CASES_FILE, RECEIPT_FILE)
+BOUND_TO_MODEL = (DETECTOR_FILE, NUMBERS_FILE, *ESTIMATOR_FILES, CASES_FILE, RECEIPT_FILE)
 """Files that say something of a model, which answers the same without them."""
 
 

@@ -8,7 +8,7 @@ it sees: that a task is done is for a simulator's check, or for a person, to say
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.engines.engine import Engine
 from tendon.policies.engines.loading import load_graph
 
-ESTIMATOR_FILE, ESTIMATOR_GRAPH = "progress.yaml", "progress.onnx"
+ESTIMATOR_FILES = ESTIMATOR_FILE, ESTIMATOR_GRAPH = "progress.yaml", "progress.onnx"
 SEEN, PROGRESS = "seen", "progress"
 """Input (1, O) and output (1, 1) of the graph, both float32."""
 FORMAT = 1
@@ -62,7 +62,11 @@ class ProgressEstimator:
     """
 
     def __init__(self, graph: bytes, seen: int) -> None:
-        self._graph, self._seen = load_graph({ESTIMATOR_GRAPH: graph}, ESTIMATOR_GRAPH, Engine("cpu"), threads=1), seen
+        try:
+            self._graph = load_graph({ESTIMATOR_GRAPH: graph}, ESTIMATOR_GRAPH, Engine("cpu"), threads=1)
+        except IntegrityError as error:
+            raise IntegrityError(f"{error}; or run `tendon policy train-progress` again") from error
+        self._seen = seen
         inputs, outputs = self._graph.inputs, self._graph.outputs
         if set(inputs) != {SEEN} or set(outputs) != {PROGRESS} or inputs[SEEN].shape != (1, seen):
             raise MismatchError(
@@ -102,6 +106,12 @@ def estimator_files(bundle: Bundle, graph: bytes, seen: int, learned_from: Mappi
     """Returns the two files of an estimator of a bundle's policy, by name; arguments as in `EstimatorRecord`."""
     record = EstimatorRecord(model_sha256=bundle.model_sha256, seen=seen, learned_from=learned_from)
     return {ESTIMATOR_FILE: yaml.safe_dump(asdict(record), sort_keys=False).encode(), ESTIMATOR_GRAPH: graph}
+
+
+def without_estimator(bundle: Bundle) -> Bundle:
+    """Returns a bundle as it is without its estimator, whatever that is worth."""
+    content = {name: data for name, data in bundle.content.items() if name not in ESTIMATOR_FILES}
+    return replace(bundle, content=content)
 
 
 def load_estimator(bundle: Bundle) -> ProgressEstimator | None:

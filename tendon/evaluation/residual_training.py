@@ -19,10 +19,11 @@ import numpy as np
 from tendon.core.errors import ConfigError
 from tendon.core.files import replace_file
 from tendon.evaluation.evaluate import FIRST_SEED
-from tendon.evaluation.residual_rollouts import Experience, Exploration, Task, Workers
+from tendon.evaluation.residual_rollouts import PROGRESS, Experience, Exploration, Task, Workers
 from tendon.evaluation.suite_file import suite_digest
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.identity import policy_digest
+from tendon.policies.progress.estimator import ESTIMATOR_GRAPH
 from tendon.policies.residual.bundle import write_residual
 from tendon.robots.profile import load_profile
 
@@ -189,8 +190,10 @@ class ResidualRun:
     def _about(self) -> dict[str, Any]:
         """Returns what makes the run, as JSON gives it back."""
         known = {"bundle": policy_digest(self._base.manifest), "suites": self._suites}
+        if self._task.reward == PROGRESS:
+            known["reward"] = f"{PROGRESS} ({self._base.manifest.files.get(ESTIMATOR_GRAPH, '')[:12]})"
         task = {**asdict(self._task), **known}
-        about = {"recipe": asdict(self._recipe), "settings": asdict(self._settings), "task": task}
+        about = {"task": task, "recipe": asdict(self._recipe), "settings": asdict(self._settings)}
         found: dict[str, Any] = json.loads(json.dumps(about))
         return found
 
@@ -201,16 +204,21 @@ class ResidualRun:
             return 0.0
         try:
             before = json.loads(path.read_text(encoding="utf-8"))
-            for part, values in self._about().items():
-                for name, value in values.items():
-                    if (part, name) not in FREE and before[part][name] != value:
-                        raise ConfigError(
-                            f"{self._folder} was begun with {name} {before[part][name]}, and is to go on with {value}: "
-                            "name another folder for another run"
-                        )
-            return float(before["passed_s"])
+            changed = [
+                (name, before[part][name], value)
+                for part, values in self._about().items()
+                for name, value in values.items()
+                if (part, name) not in FREE and before[part][name] != value
+            ]
+            passed_s = float(before["passed_s"])
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{path} is damaged ({error!r}): name another folder") from error
+        for name, begun, value in changed:
+            raise ConfigError(
+                f"{self._folder} was begun with {name} {begun}, and is to go on with {value}: "
+                "name another folder for another run"
+            )
+        return passed_s
 
     def _note(self, **more: int) -> None:
         """Writes what makes the run and how far it is."""

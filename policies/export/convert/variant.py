@@ -31,6 +31,7 @@ from tendon.policies.parity.graph import (
     read_cases,
 )
 from tendon.policies.parity.receipt import RECEIPT_FILE, Receipt, receipt_files, receipt_here
+from tendon.policies.progress.estimator import ESTIMATOR_FILES
 
 PRECISIONS = ("fp16", "int8", "int8-dynamic")
 HELD_OUT = 4
@@ -174,7 +175,7 @@ def _written(
     kept: Mapping[str, Sequence[str]],
 ) -> Bundle:
     replaced = {name: place for name in graph_names(bundle) for place in listed_locations(bundle.content, name)}
-    dropped = {*graph_names(bundle), *replaced.values(), CASES_FILE, RECEIPT_FILE}
+    dropped = {*graph_names(bundle), *replaced.values(), CASES_FILE, RECEIPT_FILE, *ESTIMATOR_FILES}
     content = {name: data for name, data in bundle.content.items() if name not in dropped}
     record: dict[str, Any] = {"of": bundle.digest, "precision": precision}
     if any(kept.values()):

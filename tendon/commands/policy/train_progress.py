@@ -14,6 +14,7 @@ It changes bundle.yaml, so a signature does not hold any more: sign the bundle a
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -22,14 +23,14 @@ import typer
 from tendon.cli.options import BundleArgument, RobotOption
 from tendon.cli.progress import CountingBar
 from tendon.core.distribution import pip_install
-from tendon.core.errors import MismatchError, MissingDependencyError
+from tendon.core.errors import InstructionError, MismatchError, MissingDependencyError
 
 
 def command(
     bundle: BundleArgument,
     data: Annotated[list[Path], typer.Option(metavar="PLACE", help="LeRobot dataset v3.0, or recordings; many times.")],
     robot: RobotOption = "panda",
-    seed: Annotated[int, typer.Option(help="Of weights and of which episodes are held back.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of weights and of which episodes are held back.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Leave the bundle as it is.")] = False,
 ) -> int:
     """Looks, trains, writes, and says how far off it is.
@@ -40,19 +41,19 @@ def command(
         MissingDependencyError: torch, or the extra `data`, is not installed.
     """
     try:
-        from tendon.policies.training.progress import look, train_estimator
+        from tendon.policies.training.progress import Looked, look, train_estimator
     except ImportError as error:
         raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
     from tendon.data.episodes import open_episodes
     from tendon.policies.bundle.bundle import load_bundle, write_bundle
     from tendon.policies.bundle.places import find_bundle
     from tendon.policies.inference.policy import BundlePolicy
-    from tendon.policies.progress.estimator import ESTIMATOR_FILE, ESTIMATOR_GRAPH, estimator_files
+    from tendon.policies.progress.estimator import ESTIMATOR_FILE, ESTIMATOR_GRAPH, estimator_files, without_estimator
     from tendon.policies.training.recorded import check_episodes
     from tendon.robots.profile import load_profile
 
     source, profile = load_bundle(find_bundle(bundle)), load_profile(robot)
-    policy = BundlePolicy(source, profile.uncalibrated)  # episodes have joints as they are
+    policy = BundlePolicy(without_estimator(source), profile.uncalibrated)  # episodes have joints as they are
     if not policy.feature_sizes()[0]:
         raise MismatchError(f"bundle {source.manifest.name} tells no embedding, which is what an estimator reads")
     places = [open_episodes(place, profile) for place in data]
@@ -60,15 +61,27 @@ def command(
         check_episodes(place, source.manifest)
         for line in place.left_out:
             print(f"left out: {line}")
-    looked = []
+    looked, known, left_out = list[Looked](), set[bytes](), Counter[str]()
     with CountingBar("look", sum(map(len, places))) as bar:
         for place in places:
             for number in range(len(place)):
-                found = look(policy, place, number)
-                looked += [found] if found is not None else []
+                try:
+                    found = look(policy, place, number)
+                except InstructionError as error:
+                    left_out[str(error)] += 1
+                else:
+                    if found is None:
+                        left_out["the robot never moves"] += 1
+                    elif (
+                        content := found.seen.tobytes() + found.progress.tobytes()
+                    ) in known:  # it would be held back from itself
+                        left_out["the same as another"] += 1
+                    else:
+                        looked.append(found)
+                        known.add(content)
                 bar.advance(1, f"{sum(len(each.seen) for each in looked)} frames")
-    if still := sum(map(len, places)) - len(looked):
-        print(f"{still} episodes are left out: the robot never moves in them")
+    for reason, count in left_out.items():
+        print(f"left out: {count} episodes: {reason}")
     trained = train_estimator(looked, seed)
     told = f"off by {trained.error:.3f} in the mean, rank correlation {trained.rank:.2f}, on episodes held back"
     print(f"{trained.episodes} episodes: {told}")

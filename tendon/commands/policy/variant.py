@@ -47,6 +47,7 @@ def command(
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.bundle.places import find_bundle
     from tendon.policies.export.convert.fewer_steps import with_steps
+    from tendon.policies.progress.estimator import ESTIMATOR_FILE
 
     source = load_bundle(find_bundle(bundle))
     if steps is None:
@@ -57,6 +58,10 @@ def command(
     if "detector.yaml" in made.content:
         print(
             "its failure detector was calibrated on the source: run `tendon policy calibrate-detector` on the variant"
+        )
+    if ESTIMATOR_FILE in source.content and ESTIMATOR_FILE not in made.content:
+        print(
+            "it has no progress estimator, as that was of the source: run `tendon policy train-progress` on the variant"
         )
     return 0
 

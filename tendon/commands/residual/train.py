@@ -45,7 +45,7 @@ def command(
     steps: Annotated[int, typer.Option(help="Actions, of 0.4 s each, that are tried at most.")] = 75_000,
     prefill: Annotated[int, typer.Option(help="Of these, before anything is learned.")] = 10_000,
     tool_mm: Annotated[float, typer.Option(help="Farthest that it leads the tool along each axis.")] = 30.0,
-    seed: Annotated[int, typer.Option(help="Of weights, batches and exploration.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of weights, batches and exploration.")] = 0,
     scenes: Annotated[int, typer.Option(help="First training scene; a run takes one after the other.")] = 0,
     workers: WorkersOption = 2,
 ) -> int:
@@ -74,7 +74,6 @@ def command(
         raise ConfigError(f"--reward is {reward!r}{closest(reward, REWARDS)}")
     if not 0 < prefill <= steps:
         raise ConfigError(f"--prefill is {prefill}, must be 1 to --steps, which is {steps}")
-    require_folder(out)
     profile = load_profile(robot)
     suites = tuple(dict.fromkeys(suite or ["tabletop_hard"]))
     for each in suites:
@@ -82,6 +81,7 @@ def command(
     policy = BundlePolicy(load_bundle(folder), profile)
     if reward == PROGRESS and not policy.estimates_progress:
         raise ConfigError(f"{folder} does not estimate its progress: `tendon policy train-progress` teaches it to")
+    require_folder(out)
     embedding, points = policy.feature_sizes()
     tools = Tools(profile).count
     space = ResidualSpace(tool_m=1e-3 * tool_mm, tools=tools, embedding=embedding, points=points)

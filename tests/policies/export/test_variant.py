@@ -21,6 +21,7 @@ from tendon.policies.export.convert.variant import make_variant
 from tendon.policies.inference.recorder import Recorder
 from tendon.policies.parity.bundle import repeat_parity
 from tendon.policies.parity.graph import BOUNDS, CASES_FILE, Case, difference, write_cases
+from tendon.policies.progress.estimator import ESTIMATOR_FILES
 from tests.policies.tiny_denoiser import build_denoised
 
 ROWS, TOKENS, FEATURES = 6, 8, 64
@@ -152,6 +153,13 @@ def test_the_outside_stays_as_the_manifest_says(make: Callable[..., Bundle], tmp
         assert (found.inputs, found.outputs) == (wanted.inputs, wanted.outputs)
         _, _, relative = difference(wanted.run(feeds)["actions"], found.run(feeds)["actions"])
         assert relative < BOUNDS["int8"]
+
+
+def test_an_estimator_of_the_source_is_left_out(make: Callable[..., Bundle], tmp_path: Path) -> None:
+    """It reads what the source made of an observation, and a bundle with one of another model does not load."""
+    source = make(**dict.fromkeys(ESTIMATOR_FILES, b"of the source"), **{"detector.yaml": b"kept"})
+    made = make_variant(source, tmp_path / "made", "fp16", inputs(4)).bundle
+    assert not set(ESTIMATOR_FILES) & set(made.content) and "detector.yaml" in made.content
 
 
 def test_what_overflows_half_precision_stays_in_float32(make: Callable[..., Bundle], tmp_path: Path) -> None:

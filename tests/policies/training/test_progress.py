@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from tendon.cli import main
 from tendon.core.errors import ConfigError
-from tendon.policies.bundle.bundle import write_bundle
+from tendon.data.lerobot.layout import Camera, Shape
+from tendon.data.lerobot.writer import DatasetWriter, Frame
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.progress.estimator import ProgressEstimator, estimator_files, load_estimator
 from tendon.policies.training.progress import Looked, look, moving_time, train_estimator
@@ -76,6 +79,42 @@ def test_a_policy_looks_at_frames_and_tells_in_its_bundle(tmp_path: Path) -> Non
     assert estimator is not None
     told = [estimator.estimate(row[:7], row[7:13], row[13:]) for row in seen[0].seen]
     assert told[0] < 0.3 and told[-1] > 0.7 and (np.diff(told) > -0.1).all()
+
+
+def written(folder: Path, episodes: list[list[Frame]]) -> Path:
+    cameras = tuple(Camera(name=each.name, width=each.width, height=each.height) for each in PROFILE.cameras)
+    shape = Shape(robot=PROFILE.name, fps=FPS, joints=PROFILE.joint_names, cameras=cameras, codec="png")
+    with DatasetWriter(folder, shape) as dataset:
+        for frames in episodes:
+            appender = dataset.begin()
+            for frame in frames:
+                appender.add(frame)
+            appender.finish(source="made up")
+    return folder
+
+
+def test_the_command_replaces_what_does_not_fit_and_counts_each_episode_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = [moving(FPS + 3 * number) for number in range(8)]
+    data = written(tmp_path / "data", [*good, moving(FPS, task="juggle the banana"), moving(1)])
+    stale = estimator_files(BUNDLE, b"no graph", 9, {})
+    folder = tmp_path / "bundle"
+    write_bundle(folder, BUNDLE.manifest, {**BUNDLE.content, **stale})
+    assert main(["policy", "train-progress", str(folder), "--data", str(data), "--data", str(data)]) == 0
+    said = capsys.readouterr().out
+    assert "8 episodes: off by" in said
+    for reason in ("8 episodes: the same as another", "2 episodes: the robot never moves"):
+        assert f"left out: {reason}" in said
+    assert "left out: 2 episodes: instruction 'juggle the banana'" in said
+    assert BundlePolicy(load_bundle(folder), PROFILE).estimates_progress
+
+
+def test_a_seed_below_0_is_refused_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the bundle is looked for."""
+    for command in ("policy train-progress nowhere --data x", f"residual train nowhere --out {tmp_path / 'run'}"):
+        assert main([*command.split(), "--seed", "-1"]) == 2
+        assert "--seed" in capsys.readouterr().err
 
 
 def test_too_few_episodes_are_refused() -> None:

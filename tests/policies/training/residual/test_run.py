@@ -12,13 +12,16 @@ import pytest
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.evaluation.evaluate import FIRST_SEED
-from tendon.evaluation.residual_rollouts import Experience, Task
+from tendon.evaluation.residual_rollouts import PROGRESS, SUCCESS, Experience, Task
 from tendon.evaluation.residual_training import EPISODES, Recipe, ResidualRun, training_scenes
-from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.inference.identity import policy_digest
+from tendon.policies.progress.estimator import PROGRESS as TOLD
+from tendon.policies.progress.estimator import SEEN, estimator_files
 from tendon.policies.residual.bundle import load_residual
 from tendon.policies.training.residual.learner import Settings
 from tendon.robots.profile import load_profile
+from tests.policies.constant_network import constant_network
 from tests.policies.residual.tiny import write_imported
 
 TASK = Task(bundle=Path("bundles/tabletop"), robot="panda", suites=("tabletop",), space=ResidualSpace())
@@ -85,6 +88,25 @@ def test_nor_does_one_in_a_suite_whose_file_was_changed(tmp_path: Path) -> None:
     file.write_text("suite: tabletop\nfamilies: [stack]\n")
     with pytest.raises(ConfigError, match=r"begun with suites .*arm.yaml \([0-9a-f]{12}\)"):
         ResidualRun(tmp_path / "run", task, AT_ONCE, Settings())
+
+
+def test_a_reward_by_another_estimator_is_another_run(tmp_path: Path) -> None:
+    """What success and progress mean has changed, which is no damage."""
+    shipped, folder = load_bundle(TASK.bundle), tmp_path / "taught"
+
+    def taught(answer: float) -> None:
+        files = estimator_files(shipped, constant_network((SEEN, 525), (TOLD, [answer])), 525, {})
+        write_bundle(folder, shipped.manifest, {**shipped.content, **files})
+
+    taught(0.25)
+    task = replace(TASK, bundle=folder, reward=PROGRESS)
+    assert not ResidualRun(tmp_path / "run", task, AT_ONCE, Settings()).train(1)
+    ResidualRun(tmp_path / "run", task, AT_ONCE, Settings())
+    for changed in (replace(task, reward=SUCCESS), task):
+        taught(0.75)
+        with pytest.raises(ConfigError, match=r"was begun with reward progress \(\w{12}\), and is to go on") as error:
+            ResidualRun(tmp_path / "run", changed, AT_ONCE, Settings())
+        assert "damaged" not in str(error.value)
 
 
 def test_what_is_damaged_is_named(tmp_path: Path) -> None:
