@@ -40,19 +40,20 @@ def command(
         MismatchError: data are of another robot, or the policy tells no embedding.
         MissingDependencyError: torch, or the extra `data`, is not installed.
     """
+    from tendon.policies.bundle.bundle import load_bundle, write_bundle
+    from tendon.policies.bundle.places import find_bundle
+    from tendon.robots.profile import load_profile
+
+    source, profile = load_bundle(find_bundle(bundle)), load_profile(robot)
     try:
         from tendon.policies.training.progress import Looked, look, train_estimator
     except ImportError as error:
         raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
     from tendon.data.episodes import open_episodes
-    from tendon.policies.bundle.bundle import load_bundle, write_bundle
-    from tendon.policies.bundle.places import find_bundle
     from tendon.policies.inference.policy import BundlePolicy
     from tendon.policies.progress.estimator import ESTIMATOR_FILE, ESTIMATOR_GRAPH, estimator_files, without_estimator
     from tendon.policies.training.recorded import check_episodes
-    from tendon.robots.profile import load_profile
 
-    source, profile = load_bundle(find_bundle(bundle)), load_profile(robot)
     policy = BundlePolicy(without_estimator(source), profile.uncalibrated)  # episodes have joints as they are
     if not policy.feature_sizes()[0]:
         raise MismatchError(f"bundle {source.manifest.name} tells no embedding, which is what an estimator reads")
