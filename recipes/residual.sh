@@ -9,7 +9,7 @@ seed=${2:-0}
 
 # 1. The policy acts with offsets, at random at first; a small network learns which of them end in success. It tries a
 #    calibrated arm as often, so that it does no harm there.
-tendon residual train bundles/tabletop --out "$work/seed$seed" --seed "$seed" --suite tabletop_hard --suite tabletop \
+tendon residual train bundles/tabletop --out "$work/seed$seed" --seed "$seed" --suite tabletop_hard --keep tabletop \
   --steps 28000 --minutes 150
 
 # 2. The policy alone, the residual, and residuals that know nothing, on the same scenes; then where the arm is calibrated.

@@ -60,6 +60,7 @@ class Task:
 
     Attributes:
         suites: each has its share of episodes; the scene of a seed is of the same one each time.
+        kept: those of them in which the base is to be left as it is.
         reward: one of `REWARDS`: the simulator says what is done, or the base's own estimate of its progress does.
     """
 
@@ -69,6 +70,7 @@ class Task:
     space: ResidualSpace
     simulator: str = AUTO
     reward: str = SUCCESS
+    kept: tuple[str, ...] = ()
 
     def suite_of(self, seed: int) -> str:
         """Returns of which suite the scene of a training seed is.

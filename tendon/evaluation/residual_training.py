@@ -143,8 +143,13 @@ class ResidualRun:
                 observations = np.concatenate([each.observations for each in held])
                 find_projection(observations, space.embedding, recipe.components).save(place)
             projection = load_projection(place)
+
+            def remember(episode: Experience) -> None:
+                seen, kept = projection(episode.observations), self._task.suite_of(episode.seed) in self._task.kept
+                replay.add(seen, episode.facts, episode.actions, episode.rewards, episode.success, kept)
+
             for each in held:
-                replay.add(projection(each.observations), each.facts, each.actions, each.rewards, each.success)
+                remember(each)
             seen, facts = projection.matrix.shape[1], held[0].facts.shape[1]
             learner = Learner(replay, seen, facts, space.actions, self._settings, recipe.seed, threads)
             self._resume(learner)
@@ -155,14 +160,7 @@ class ResidualRun:
                 allowed = recipe.updates_per_step * (self.steps - recipe.prefill_steps)
                 due = warming or learner.updates - recipe.warm_up < allowed
                 for episode in running.ended(0.0 if due else 1.0):
-                    self._keep(episode)
-                    replay.add(
-                        projection(episode.observations),
-                        episode.facts,
-                        episode.actions,
-                        episode.rewards,
-                        episode.success,
-                    )
+                    remember(self._keep(episode))
                 if not due:
                     continue
                 for name, value in learner.update(actor=not warming).items():
@@ -205,13 +203,13 @@ class ResidualRun:
         try:
             before = json.loads(path.read_text(encoding="utf-8"))
             changed = [
-                (name, before[part][name], value)
+                (name, before[part].get(name), value)
                 for part, values in self._about().items()
                 for name, value in values.items()
-                if (part, name) not in FREE and before[part][name] != value
+                if (part, name) not in FREE and before[part].get(name) != value
             ]
             passed_s = float(before["passed_s"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(f"{path} is damaged ({error!r}): name another folder") from error
         for name, begun, value in changed:
             raise ConfigError(

@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 from torch.nn import functional
 
 from tendon.policies.training.residual.networks import Actor, Critics
-from tendon.policies.training.residual.replay import Replay
+from tendon.policies.training.residual.replay import Batch, Replay
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +39,7 @@ class Settings:
         delay: critic updates for one of the actor.
         doubt: weight of the critics' disagreement, which keeps an actor where they know something.
         small: weight of the squared action, which keeps an actor that gains nothing at the base.
+        keep: the same where the base is to be left as it is.
         lowest: value that there can be; the highest is 1.
     """
 
@@ -58,6 +58,7 @@ class Settings:
     delay: int = 2
     doubt: float = 1.0
     small: float = 0.05
+    keep: float = 1.0
     lowest: float = 0.0
 
 
@@ -117,7 +118,7 @@ class Learner:
         log = {"critic_loss": float(loss.detach()) / len(found), "value": float(found.detach().mean())}
         self.updates += 1
         if actor and self.updates % settings.delay == 0:
-            log |= self._improve(batch.seen, batch.facts)
+            log |= self._improve(batch)
             _follow(self._actor_target, self.actor, settings.average)
         _follow(self._critics_target, self.critics, settings.average)
         return log
@@ -147,23 +148,24 @@ class Learner:
             "critics_target": self._critics_target,
         }
 
-    def _improve(self, seen: Tensor, facts: Tensor) -> dict[str, float]:
-        action = self.actor(seen)
+    def _improve(self, batch: Batch) -> dict[str, float]:
+        action = self.actor(batch.seen)
         for parameter in self.critics.parameters():
             parameter.requires_grad_(False)
-        values = self.critics(torch.cat([seen, facts, action], dim=-1))
+        values = self.critics(torch.cat([batch.seen, batch.facts, action], dim=-1))
         value, doubt = values.mean(), values.std(dim=0).mean()
         for parameter in self.critics.parameters():
             parameter.requires_grad_(True)
-        size = (action * action).mean()
-        loss = self.settings.small * size + self.settings.doubt * doubt - value
+        size = (action * action).mean(dim=-1)
+        weight = torch.where(batch.kept > 0, self.settings.keep, self.settings.small)
+        loss = (weight * size).mean() + self.settings.doubt * doubt - value
         self._actor_steps.zero_grad()
         loss.backward()
         self._actor_steps.step()
         return {
             "actor_value": float(value.detach()),
             "doubt": float(doubt.detach()),
-            "action_rms": float(size.detach()) ** 0.5,
+            "action_rms": float(size.detach().mean()) ** 0.5,
         }
 
 

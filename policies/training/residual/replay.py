@@ -22,6 +22,7 @@ class Batch:
         reward: (B,) discounted sum until the last step.
         seen_after, facts_after: after the last step.
         discount: (B,) of the value after the last step; 0 where the episode is over.
+        kept: (B,) 1 where the base is to be left as it is, else 0.
     """
 
     seen: Tensor
@@ -31,6 +32,7 @@ class Batch:
     seen_after: Tensor
     facts_after: Tensor
     discount: Tensor
+    kept: Tensor
 
 
 class Replay:
@@ -49,11 +51,12 @@ class Replay:
         self._counts = {True: 0, False: 0}
         self.size = 0
 
-    def add(self, seen: Rows, facts: Rows, actions: Rows, rewards: Rows, success: bool) -> None:
+    def add(self, seen: Rows, facts: Rows, actions: Rows, rewards: Rows, success: bool, kept: bool = False) -> None:
         """Takes an episode: (T + 1, Z), (T + 1, F), (T, A) and (T,)."""
         length, first = len(actions), self.size
         rows = {"seen": seen, "facts": facts, "actions": np.concatenate([actions, actions[-1:]])}
         rows["rewards"] = np.append(rewards, 0.0)[:, None]
+        rows["kept"] = np.full((length + 1, 1), float(kept))
         while first + length + 1 > len(self._left):
             self._left = np.append(self._left, 0 * self._left)
             self._columns = {name: np.append(column, 0 * column, axis=0) for name, column in self._columns.items()}
@@ -98,6 +101,7 @@ class Replay:
             seen_after=column("seen", at + steps),
             facts_after=column("facts", at + steps),
             discount=vector(np.where(ends, 0.0, self._discount**steps)),
+            kept=column("kept", at)[:, 0],
         )
 
     def _pick(self, success: bool, count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -6,7 +6,7 @@ and learns by reinforcement which corrections end in success. Two CPU cores are 
 Examples:
   tendon residual train bundles/tabletop --out outputs/residual/seed0
   tendon residual train bundles/tabletop --out outputs/residual/seed1 --seed 1 --minutes 60
-  tendon residual train bundles/tabletop --out outputs/residual/both --suite tabletop_hard --suite tabletop
+  tendon residual train bundles/tabletop --out outputs/residual/both --suite tabletop_hard --keep tabletop
   tendon residual train bundles/tabletop --out outputs/residual/small --tool-mm 10 --suite tabletop
 """
 
@@ -30,7 +30,11 @@ def command(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run; a cut run goes on from there.")],
     suite: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Whose tasks are tried: tabletop_hard. Give it twice to try both."),
+        typer.Option(metavar="NAME", help="Whose tasks are tried: tabletop_hard. Give it twice to try two."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Tried too, and where the policy does well: it learns to do nothing there."),
     ] = None,
     robot: RobotOption = "panda",
     simulator: Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")] = "auto",
@@ -75,9 +79,11 @@ def command(
     if not 0 < prefill <= steps:
         raise ConfigError(f"--prefill is {prefill}, must be 1 to --steps, which is {steps}")
     profile = load_profile(robot)
-    suites = tuple(dict.fromkeys(suite or ["tabletop_hard"]))
-    for each in suites:
+    improved, kept = (tuple(dict.fromkeys(each)) for each in (suite or ["tabletop_hard"], keep or []))
+    for each in (*improved, *kept):
         load_suite(each)
+    if both := set(improved) & set(kept):
+        raise ConfigError(f"suite {both.pop()} is to be improved (--suite) and left as it is (--keep): name it once")
     policy = BundlePolicy(load_bundle(folder), profile)
     if reward == PROGRESS and not policy.estimates_progress:
         raise ConfigError(f"{folder} does not estimate its progress: `tendon policy train-progress` teaches it to")
@@ -88,7 +94,8 @@ def command(
     task = Task(
         bundle=folder,
         robot=robot,
-        suites=suites,
+        suites=(*improved, *kept),
+        kept=kept,
         space=space,
         simulator=choose(simulator),
         reward=reward,

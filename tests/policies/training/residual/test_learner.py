@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,25 @@ def test_it_begins_as_nothing_and_learns_what_succeeds() -> None:
     for k in range(1200):
         learner.update(actor=k >= 300)
     assert away() < 0.6 * before
+
+
+def test_where_the_base_is_to_be_kept_it_stays_at_nothing() -> None:
+    """Though the same would be gained there; where it is, the last number that is seen tells."""
+    replay = Replay(2, QUICK.discount)
+    for number in range(3000):
+        kept = number % 2 == 1
+        seen = RNG.uniform(-0.5, 0.5, (4, SEEN)).astype(np.float32)
+        seen[:, -1] = 1.0 if kept else -1.0
+        actions = RNG.uniform(-1, 1, (3, ACTIONS)).astype(np.float32)
+        success = bool(np.abs(actions - 0.7).mean() < 0.45)
+        replay.add(seen, np.zeros((4, 1), np.float32), actions, sparse(3, success), success, kept)
+    learner = Learner(replay, SEEN, 1, ACTIONS, replace(QUICK, keep=10.0), seed=0)
+    for k in range(1200):
+        learner.update(actor=k >= 300)
+    seen = torch.tensor(RNG.uniform(-0.5, 0.5, (200, SEEN)), dtype=torch.float32)
+    with torch.no_grad():
+        found = {last: learner.actor(seen.index_fill(1, torch.tensor(SEEN - 1), last)) for last in (-1.0, 1.0)}
+    assert found[-1.0].mean() > 0.4 and found[1.0].abs().mean() < 0.1
 
 
 def test_what_is_saved_goes_on_and_what_is_exported_answers_alike(tmp_path: Path) -> None:
