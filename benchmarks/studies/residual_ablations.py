@@ -35,6 +35,7 @@ from tendon.policies.training.residual.learner import Settings
 
 SUITES = {"tabletop_hard": "200000:200300", "tabletop": "200000:200120"}
 """Those that are tried in training, and the scenes of each to compare on."""
+KEPT = ("tabletop",)
 SHIPPED = Path("bundles/residuals/tabletop")
 STEPS = 28_000
 """As `recipes/residual.sh` says."""
@@ -54,13 +55,14 @@ CHANGES: dict[str, Callable[[Parts], Parts]] = {
     "60 mm": lambda parts: replace(parts, space=replace(parts.space, tool_m=0.06)),
     "no prior data": lambda parts: replace(parts, recipe=replace(parts.recipe, prefill_steps=1000)),
     "no layer norm": lambda parts: replace(parts, settings=replace(parts.settings, norm=False)),
+    "nothing kept": lambda parts: replace(parts, settings=replace(parts.settings, keep=parts.settings.small)),
     "no plan": lambda parts: replace(parts, space=replace(parts.space, rows=0)),
 }
 
 
 def train(folder: Path, bundle: Path, parts: Parts, workers: int) -> Path:
     """Trains a residual, or goes on, and returns its folder."""
-    task = Task(bundle=bundle, robot="panda", suites=tuple(SUITES), space=parts.space)
+    task = Task(bundle=bundle, robot="panda", suites=tuple(SUITES), kept=KEPT, space=parts.space)
     run = ResidualRun(folder, task, parts.recipe, parts.settings)
     with CountingBar(folder.name, parts.recipe.steps) as bar:
         run.train(workers, bar.reach)
