@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -26,22 +28,31 @@ def tendon(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
-@pytest.fixture
-def read_only(tmp_path: Path) -> Iterator[Path]:
-    """A folder that nobody may write in; for root, whom permissions do not stop, a file system mounted so."""
-    folder = tmp_path / "read_only"
-    folder.mkdir()
+@contextlib.contextmanager
+def sealed(folder: Path) -> Iterator[Path]:
+    """Lets nobody write in a folder; for root, whom permissions do not stop, it is mounted onto itself so."""
     if ROOT:
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(folder)], capture_output=True)
-        if mounted.returncode:
+        if subprocess.run(["mount", "--bind", str(folder), str(folder)], capture_output=True).returncode:
             pytest.skip("root without the right to mount: nothing is read-only here")
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
     else:
         folder.chmod(0o555)
-    yield folder
-    if ROOT:
-        subprocess.run(["umount", str(folder)], check=True)
-    else:
-        folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        if ROOT:
+            subprocess.run(["umount", str(folder)], check=True)
+        else:
+            folder.chmod(0o755)
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """An empty folder that nobody may write in."""
+    folder = tmp_path / "read_only"
+    folder.mkdir()
+    with sealed(folder):
+        yield folder
 
 
 @pytest.fixture
@@ -106,6 +117,17 @@ class TestBeforeTheWork:
         result = tendon(*arguments, str(tmp_path / "file" / "x"))
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr.count("\n") == 1 and "cannot be written: " in result.stderr
+
+    @pytest.mark.parametrize(
+        "command", [("train-progress", "--data", "nowhere"), ("calibrate-detector",)], ids=lambda c: c[0]
+    )
+    def test_so_do_those_that_write_into_a_bundle(self, tmp_path: Path, command: tuple[str, ...]) -> None:
+        bundle = tmp_path / "bundle"
+        shutil.copytree("bundles/tabletop", bundle)
+        with sealed(bundle):
+            result = tendon("policy", command[0], str(bundle), *command[1:])
+            assert (result.returncode, result.stdout) == (2, "")
+            assert result.stderr.count("\n") == 1 and f"bundle {bundle} cannot be written: " in result.stderr
 
 
 class TestWhatTheSystemRefuses:

@@ -20,6 +20,7 @@ import typer
 
 from tendon.cli.eval_options import SuiteOption
 from tendon.cli.options import BundleArgument, RobotOption, WorkersOption, check_delay
+from tendon.cli.outputs import require_folder
 from tendon.cli.progress import CountingBar
 from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import ConfigError
@@ -70,6 +71,8 @@ def command(
     if not 0 < alpha < 1:
         raise ConfigError(f"--alpha is {alpha}, must be between 0 and 1")
     source = load_bundle(find_bundle(bundle))
+    if not dry_run:
+        require_folder(source.folder, "bundle")
     profile = load_profile(robot)  # what is wrong is one line here, not one a process
     named = suite_for(profile, suite)
     own_ms = 1e3 * load_suite(named).difficulty.delay_s

@@ -21,6 +21,7 @@ from typing import Annotated
 import typer
 
 from tendon.cli.options import BundleArgument, RobotOption
+from tendon.cli.outputs import require_folder
 from tendon.cli.progress import CountingBar
 from tendon.core.distribution import pip_install
 from tendon.core.errors import InstructionError, MismatchError, MissingDependencyError
@@ -45,6 +46,8 @@ def command(
     from tendon.robots.profile import load_profile
 
     source, profile = load_bundle(find_bundle(bundle)), load_profile(robot)
+    if not dry_run:
+        require_folder(source.folder, "bundle")
     try:
         from tendon.policies.training.progress import Looked, look, train_estimator
     except ImportError as error:
