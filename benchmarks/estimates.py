@@ -1,7 +1,8 @@
-"""What a policy's own estimate of its progress is worth, beside what the simulator knows, on scenes that nothing saw.
+"""What a policy's own estimate of its progress is worth, on scenes that nothing saw: as an outcome, and as an alarm.
 
 Of each episode the estimate that came with the last chunk is compared with the outcome, and of those that failed with
-how much of the task the simulator counts as done.
+how much of the task the simulator counts as done. Of episodes that still run after a while, how well a stall (for how
+long the estimate has not grown) tells those that will fail is compared with the scores of the failure detector.
 
 Examples:
   tendon policy train-progress outputs/distil/telling --data outputs/distil/set    # a copy of the bundle
@@ -11,6 +12,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import harness
@@ -20,20 +22,29 @@ from rich.progress import track
 from scipy.stats import spearmanr
 
 from tendon.cli.seeds import parse_seeds
-from tendon.evaluation.detection.scores import roc
-from tendon.evaluation.episode import Episode
+from tendon.core.types import Array
+from tendon.evaluation.detection.scores import area_interval, judge, roc
+from tendon.evaluation.detection.tracing import Traced, TraceJob, run_traces
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
-from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.residual_env import DONE
 from tendon.evaluation.residual_rollouts import usual_setting
 from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.detector.detector import Calibration
+from tendon.policies.detector.file import load_detector
 
+CLAIMS = ("evaluation/estimates", "detector/stall")
 SUITES = ("tabletop_hard", "tabletop")
+AFTER_S = (4.0, 6.0, 8.0)
+"""When alarms are compared, of episodes that still run then."""
+GROWN = 0.02
+"""An estimate that is higher than all before by less has not grown."""
 
 
-def values(episodes: list[Episode]) -> dict[str, harness.Value]:
-    """Returns how far estimates tell successes from failures, and failures from each other."""
+def outcomes(traced: Sequence[Traced]) -> dict[str, harness.Value]:
+    """Returns how far last estimates tell successes from failures, and failures from each other."""
+    episodes = [each.episode for each in traced]
     told = np.array([each.estimate for each in episodes], np.float64)
     won = np.array([each.success for each in episodes])
     found: dict[str, harness.Value] = {
@@ -48,26 +59,64 @@ def values(episodes: list[Episode]) -> dict[str, harness.Value]:
     return found
 
 
+def stalled_s(estimates: Array, observed_ns: Array) -> float:
+    """Returns for how long the last of (N,) estimates has not been above all that were before it [s]."""
+    best, since_ns = -np.inf, observed_ns[0]
+    for estimate, now_ns in zip(estimates, observed_ns, strict=True):
+        if estimate > best + GROWN:
+            best, since_ns = estimate, now_ns
+    return float(observed_ns[-1] - since_ns) * 1e-9
+
+
+def alarms(traced: Sequence[Traced], calibration: Calibration, after_s: float) -> dict[str, harness.Value]:
+    """Returns how well each score tells, after a while, which of the episodes that still run will fail."""
+    scores: dict[str, dict[bool, list[float]]] = {}
+    for each in traced:
+        seen = int(np.searchsorted(each.observed_ns, 1e9 * after_s))
+        if seen == len(each.observed_ns):
+            continue  # it is over
+        judged = judge(each, calibration)
+        told = {name: judged.largest(name, seen) for name in judged.scores}
+        told["stall"] = stalled_s(each.estimates[:seen], each.observed_ns[:seen])
+        for name, value in told.items():
+            scores.setdefault(name, {True: [], False: []})[each.episode.success].append(value)
+    found: dict[str, harness.Value] = {}
+    for name, by in scores.items():
+        found |= {"still run": f"{len(by[True])} will succeed, {len(by[False])} fail"}
+        if by[True] and by[False]:
+            lower, upper = area_interval(by[False], by[True])
+            found[name] = Number(roc(by[False], by[True])[2], lower=lower, upper=upper)
+    return found
+
+
 def main() -> None:
     """Runs the scenes and prints what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path, help="with a progress estimator")
+    parser.add_argument("bundle", type=Path, help="with a progress estimator and a failure detector")
     parser.add_argument("--robot", default="panda", help="profile (%(default)s)")
     parser.add_argument("--seeds", default="200000:200180", help="of each suite (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "evaluation/estimates")
+    calibration = load_detector(load_bundle(args.bundle))
+    if calibration is None:
+        parser.error(f"{args.bundle} has no failure detector to compare with: tendon policy calibrate-detector")
+    bench = harness.begin(args, *CLAIMS)
     for suite in SUITES:
-        setting = usual_setting(load_suite(suite))
+        delay_ns = usual_setting(load_suite(suite)).delay_ns
         jobs = [
-            Job(bundle=args.bundle, robot=args.robot, seed=seed, setting=setting, suite=suite)
+            TraceJob(bundle=args.bundle, robot=args.robot, seed=seed, delay_ns=delay_ns, suite=suite)
             for seed in parse_seeds(args.seeds, FIRST_SEED, END_SEED)
         ]
-        runs = track(run_jobs(jobs, args.workers), suite, total=len(jobs))
-        found = values([episode for _, episode in runs])
+        traced = list(track(run_traces(jobs, args.workers), suite, total=len(jobs)))
+        found = outcomes(traced)
         print(f"{suite}: {found}")
-        bench.add({"suite": suite}, found, note=f"scenes {args.seeds}")
+        bench.add({"suite": suite}, found, claim=CLAIMS[0], note=f"scenes {args.seeds}")
+        for after_s in AFTER_S:
+            areas = alarms(traced, calibration, after_s)
+            print(f"{suite}, after {after_s:g} s: {areas}")
+            case = {"suite": suite, "after [s]": f"{after_s:g}"}
+            bench.add(case, areas, claim=CLAIMS[1], note=f"scenes {args.seeds}")
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ class Traced:
         episode: what came of it.
         trace: what the detector sees.
         observed_ns: (N,) when each inference looked, from the episode's start.
+        estimates: (N,) of the policy's progress; NaN where its bundle has no estimator.
         final_state: everything that moves, at the end, as the world of its suite tells it.
     """
 
@@ -67,6 +68,7 @@ class Traced:
     episode: Episode
     trace: Trace
     observed_ns: Array
+    estimates: Array
     final_state: Any
 
 
@@ -92,6 +94,7 @@ class TracingPolicy(PerturbedPolicy):
     def _forget(self) -> None:
         self._rows: list[tuple[int, int, Array, Array]] = []
         self._observed_ns: list[int] = []
+        self._estimates: list[float] = []
         self._step_ns, self._instruction = 1, ""
 
     def infer(
@@ -107,11 +110,12 @@ class TracingPolicy(PerturbedPolicy):
             )
         self._rows.append((chunk.start_ns, last.given_rows, last.targets, last.embedding))
         self._observed_ns.append(observation.stamp_ns)
+        self._estimates.append(np.nan if last.progress is None else last.progress)
         self._step_ns, self._instruction = chunk.step_ns, observation.instruction
         return chunk
 
-    def trace(self) -> tuple[Trace, Array]:
-        """Returns the trace of the episode, and when each inference looked [ns]."""
+    def trace(self) -> tuple[Trace, Array, Array]:
+        """Returns the trace of the episode, when each inference looked [ns], and the progress that it estimated."""
         start_ns, given, targets, embeddings = zip(*self._rows, strict=True)
         trace = Trace(
             start_ns=np.array(start_ns),
@@ -121,7 +125,7 @@ class TracingPolicy(PerturbedPolicy):
             embeddings=np.array(embeddings),
             instruction=self._instruction,
         )
-        return trace, np.array(self._observed_ns)
+        return trace, np.array(self._observed_ns), np.array(self._estimates)
 
 
 @functools.lru_cache(maxsize=1)
@@ -143,8 +147,15 @@ def trace_episode(job: TraceJob) -> Traced:
     scene = policy.begin(perturbation, suite.scene(runner.profile, job.seed))
     backend.joint_zero = policy.joint_zero
     episode = runner.run(scene, Setting(delay_ns=job.delay_ns).under(perturbation))
-    trace, observed_ns = policy.trace()
-    return Traced(job=job, episode=episode, trace=trace, observed_ns=observed_ns, final_state=backend.world.state())
+    trace, observed_ns, estimates = policy.trace()
+    return Traced(
+        job=job,
+        episode=episode,
+        trace=trace,
+        observed_ns=observed_ns,
+        estimates=estimates,
+        final_state=backend.world.state(),
+    )
 
 
 def run_traces(jobs: Sequence[TraceJob], workers: int) -> Iterator[Traced]:
