@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the residual of the tabletop policy for an arm that nobody calibrated (suites/tabletop_hard.yaml), on two CPU cores in
-# about an hour, and measures it on 300 scenes that nothing saw. Every step resumes: a cut run goes on when this is
+# half an hour to an hour, and measures it on 300 scenes that nothing saw. Every step resumes: a cut run goes on when this is
 # started again. Seeds 0-99 999 train, 200 000 on are measured.
 #   make setup-dev setup-train && PATH=$PWD/.venv/bin:$PATH recipes/residual.sh outputs/residual
 set -euo pipefail
