@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def test_a_scene_that_was_under_way_when_the_run_was_cut_is_tried_and_no_other_t
         ),
         (replace(TASK, space=ResidualSpace(tool_m=0.01)), AT_ONCE, "space"),
         (TASK, replace(AT_ONCE, seed=7), "seed 0, and is to go on with 7"),
+        (replace(TASK, kept=("tabletop",)), AT_ONCE, r"begun with kept \[\], and is to go on with \['tabletop'\]"),
         (TASK, replace(AT_ONCE, minutes=2e-9, steps=20_000), ""),
     ],
 )
@@ -107,6 +109,16 @@ def test_a_reward_by_another_estimator_is_another_run(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"was begun with reward progress \(\w{12}\), and is to go on") as error:
             ResidualRun(tmp_path / "run", changed, AT_ONCE, Settings())
         assert "damaged" not in str(error.value)
+
+
+def test_a_run_of_a_version_that_knew_a_setting_less_is_another_run(tmp_path: Path) -> None:
+    """Which is no damage either."""
+    assert not ResidualRun(tmp_path, TASK, AT_ONCE, Settings()).train(1)
+    about = json.loads((tmp_path / "run.json").read_text())
+    del about["settings"]["keep"]
+    (tmp_path / "run.json").write_text(json.dumps(about))
+    with pytest.raises(ConfigError, match=r"begun with keep None, and is to go on with 1\.0"):
+        ResidualRun(tmp_path, TASK, AT_ONCE, Settings())
 
 
 def test_what_is_damaged_is_named(tmp_path: Path) -> None:
