@@ -23,7 +23,7 @@ from scipy.stats import spearmanr
 
 from tendon.cli.seeds import parse_seeds
 from tendon.core.types import Array
-from tendon.evaluation.detection.scores import area_interval, judge, roc
+from tendon.evaluation.detection.scores import Judged, area_interval, judge, roc
 from tendon.evaluation.detection.tracing import Traced, TraceJob, run_traces
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.residual_env import DONE
@@ -31,7 +31,6 @@ from tendon.evaluation.residual_rollouts import usual_setting
 from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
-from tendon.policies.detector.detector import Calibration
 from tendon.policies.detector.file import load_detector
 
 CLAIMS = ("evaluation/estimates", "detector/stall")
@@ -68,22 +67,24 @@ def stalled_s(estimates: Array, observed_ns: Array) -> float:
     return float(observed_ns[-1] - since_ns) * 1e-9
 
 
-def alarms(traced: Sequence[Traced], calibration: Calibration, after_s: float) -> dict[str, harness.Value]:
+def alarms(judged: Sequence[Judged], after_s: float) -> dict[str, harness.Value]:
     """Returns how well each score tells, after a while, which of the episodes that still run will fail."""
-    scores: dict[str, dict[bool, list[float]]] = {}
-    for each in traced:
-        seen = int(np.searchsorted(each.observed_ns, 1e9 * after_s))
-        if seen == len(each.observed_ns):
+    scores = dict[str, dict[bool, list[float]]]()
+    for each in judged:
+        traced = each.traced
+        seen = int(np.searchsorted(traced.observed_ns, 1e9 * after_s))
+        if seen == len(traced.observed_ns):
             continue  # it is over
-        judged = judge(each, calibration)
-        told = {name: judged.largest(name, seen) for name in judged.scores}
-        told["stall"] = stalled_s(each.estimates[:seen], each.observed_ns[:seen])
+        told = {name: each.largest(name, seen) for name in each.scores}
+        told["stall"] = stalled_s(traced.estimates[:seen], traced.observed_ns[:seen])
         for name, value in told.items():
-            scores.setdefault(name, {True: [], False: []})[each.episode.success].append(value)
-    found: dict[str, harness.Value] = {}
-    for name, by in scores.items():
-        found |= {"still run": f"{len(by[True])} will succeed, {len(by[False])} fail"}
-        if by[True] and by[False]:
+            scores.setdefault(name, {True: [], False: []})[traced.episode.success].append(value)
+    if not scores:
+        return {"still run": "none"}
+    by = scores["stall"]
+    found: dict[str, harness.Value] = {"still run": f"{len(by[True])} will succeed, {len(by[False])} fail"}
+    if by[True] and by[False]:
+        for name, by in scores.items():
             lower, upper = area_interval(by[False], by[True])
             found[name] = Number(roc(by[False], by[True])[2], lower=lower, upper=upper)
     return found
@@ -112,8 +113,9 @@ def main() -> None:
         found = outcomes(traced)
         print(f"{suite}: {found}")
         bench.add({"suite": suite}, found, claim=CLAIMS[0], note=f"scenes {args.seeds}")
+        judged = [judge(each, calibration) for each in traced]
         for after_s in AFTER_S:
-            areas = alarms(traced, calibration, after_s)
+            areas = alarms(judged, after_s)
             print(f"{suite}, after {after_s:g} s: {areas}")
             case = {"suite": suite, "after [s]": f"{after_s:g}"}
             bench.add(case, areas, claim=CLAIMS[1], note=f"scenes {args.seeds}")

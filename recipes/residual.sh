@@ -8,7 +8,7 @@ work=${1:-outputs/residual}
 seed=${2:-0}
 
 # 1. The policy acts with offsets, at random at first; a small network learns which of them end in success. It tries a
-#    calibrated arm as often, so that it does no harm there.
+#    calibrated arm as often, and learns to do nothing there.
 tendon residual train bundles/tabletop --out "$work/seed$seed" --seed "$seed" --suite tabletop_hard --keep tabletop \
   --steps 28000 --minutes 150
 

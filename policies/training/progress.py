@@ -53,6 +53,11 @@ class Looked:
     progress: Rows
     embedding: int
 
+    @property
+    def content(self) -> bytes:
+        """What tells it from another episode."""
+        return self.seen.tobytes() + self.progress.tobytes()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trained:

@@ -65,28 +65,23 @@ def command(
         check_episodes(place, source.manifest)
         for line in place.left_out:
             print(f"left out: {line}")
-    looked, known, left_out = list[Looked](), set[bytes](), Counter[str]()
+    looked, left_out = dict[bytes, Looked](), Counter[str]()
     with CountingBar("look", sum(map(len, places))) as bar:
         for place in places:
             for number in range(len(place)):
                 try:
                     found = look(policy, place, number)
+                    reason = "the robot never moves"
                 except InstructionError as error:
-                    left_out[str(error)] += 1
-                else:
-                    if found is None:
-                        left_out["the robot never moves"] += 1
-                    elif (
-                        content := found.seen.tobytes() + found.progress.tobytes()
-                    ) in known:  # it would be held back from itself
-                        left_out["the same as another"] += 1
-                    else:
-                        looked.append(found)
-                        known.add(content)
-                bar.advance(1, f"{sum(len(each.seen) for each in looked)} frames")
+                    found, reason = None, str(error)
+                if found is None:
+                    left_out[reason] += 1
+                elif looked.setdefault(found.content, found) is not found:
+                    left_out["the same as another"] += 1  # it would be held back from itself
+                bar.advance(1, f"{sum(len(each.seen) for each in looked.values())} frames")
     for reason, count in left_out.items():
         print(f"left out: {count} episodes: {reason}")
-    trained = train_estimator(looked, seed)
+    trained = train_estimator(list(looked.values()), seed)
     told = f"off by {trained.error:.3f} in the mean, rank correlation {trained.rank:.2f}, on episodes held back"
     print(f"{trained.episodes} episodes: {told}")
     if dry_run:
