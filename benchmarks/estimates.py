@@ -32,6 +32,7 @@ from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.detector.file import load_detector
+from tendon.policies.progress.estimator import load_estimator
 
 CLAIMS = ("evaluation/estimates", "detector/stall")
 SUITES = ("tabletop_hard", "tabletop")
@@ -54,7 +55,8 @@ def outcomes(traced: Sequence[Traced]) -> dict[str, harness.Value]:
         lost = np.array([each.progress for each in episodes if not each.success])
         found[f"failures at {DONE:g} or more"] = wilson(int((told[~won] >= DONE).sum()), int((~won).sum()))
         found["AUC"] = Number(roc(told[won], told[~won])[2])
-        found["rank correlation of failures"] = Number(float(spearmanr(told[~won], lost).statistic))
+        if np.ptp(lost) and np.ptp(told[~won]):
+            found["rank correlation of failures"] = Number(float(spearmanr(told[~won], lost).statistic))
     return found
 
 
@@ -99,9 +101,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    calibration = load_detector(load_bundle(args.bundle))
+    bundle = load_bundle(args.bundle)
+    calibration = load_detector(bundle)
     if calibration is None:
         parser.error(f"{args.bundle} has no failure detector to compare with: tendon policy calibrate-detector")
+    if load_estimator(bundle) is None:
+        parser.error(f"{args.bundle} has no progress estimator: tendon policy train-progress")
     bench = harness.begin(args, *CLAIMS)
     for suite in SUITES:
         delay_ns = usual_setting(load_suite(suite)).delay_ns
