@@ -37,7 +37,7 @@ def dense_graph(
         helper.make_node("Clip", ["projected", "least", "most"], ["hidden0"]),
     ]
     for k, layer in enumerate(layers):
-        weight, bias = layer.weight.detach().numpy(), layer.bias.detach().numpy()
+        weight, bias = (each.detach().cpu().numpy() for each in (layer.weight, layer.bias))
         tensors += [numpy_helper.from_array(weight, f"weight{k}"), numpy_helper.from_array(bias, f"bias{k}")]
         nodes.append(helper.make_node("Gemm", [f"hidden{k}", f"weight{k}", f"bias{k}"], [f"linear{k}"], transB=1))
         ends = k == len(layers) - 1

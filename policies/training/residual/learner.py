@@ -63,7 +63,7 @@ class Settings:
 
 
 class Learner:
-    """Learns from a replay.
+    """Learns from a replay, on a GPU where there is one.
 
     Args:
         replay: of what was experienced.
@@ -86,8 +86,10 @@ class Learner:
         torch.manual_seed(seed)
         torch.set_num_threads(threads)
         self.settings, self._replay, self._rng = settings, replay, np.random.default_rng(seed)
-        self.actor = Actor(seen, actions, settings.width)
-        self.critics = Critics(seen + facts + actions, settings.width, settings.critics, settings.norm)
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.actor = Actor(seen, actions, settings.width).to(self._device)
+        critics = Critics(seen + facts + actions, settings.width, settings.critics, settings.norm)
+        self.critics = critics.to(self._device)
         self._actor_target, self._critics_target = copy.deepcopy(self.actor), copy.deepcopy(self.critics)
         self._actor_steps = torch.optim.Adam(self.actor.parameters(), lr=settings.actor_rate)
         self._critic_steps = torch.optim.AdamW(self.critics.parameters(), lr=settings.rate, weight_decay=settings.decay)
@@ -100,7 +102,7 @@ class Learner:
             actor: whether the actor learns too; critics alone learn first.
         """
         settings = self.settings
-        batch = self._replay.sample(settings.batch, self._rng, settings.from_successes)
+        batch = self._replay.sample(settings.batch, self._rng, settings.from_successes).to(self._device)
         with torch.no_grad():
             after = self._actor_target(batch.seen_after)
             noise = (settings.smoothing * torch.randn_like(after)).clamp(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,10 @@ class Batch:
     facts_after: Tensor
     discount: Tensor
     kept: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """Returns it in the memory of a device."""
+        return Batch(**{each.name: getattr(self, each.name).to(device) for each in fields(self)})
 
 
 class Replay:
