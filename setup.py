@@ -34,7 +34,14 @@ TRAIN = ["torch==2.13.0", "onnx>=1.17", "onnxscript>=0.5", "tensorboard>=2.20"]
 OPENVINO = ["openvino>=2025.0"]
 # Both hold the same files, so that an environment has one of them: no other extra, and not the base, asks for either.
 CPU = ["onnxruntime>=1.21"]
-GPU = ["onnxruntime-gpu[cuda,cudnn]>=1.21", "tensorrt>=10"]
+# onnxruntime loads libnvinfer.so.10, TensorRT's next version has another, and both must be built for one CUDA: 12 where
+# Python is 3.10, 13 since.
+GPU = [
+    "onnxruntime-gpu[cuda,cudnn]>=1.27; python_version >= '3.11'",
+    "onnxruntime-gpu[cuda,cudnn]>=1.21; python_version < '3.11'",
+    "tensorrt>=10.14,<11; python_version >= '3.11'",
+    "tensorrt>=10,<10.13; python_version < '3.11'",
+]
 # MkDocs 2 is another program: no plugins, other configuration.
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.30"]
 DEV = [
