@@ -99,7 +99,7 @@ class Run:
         state = load_file(self.folder / "state.safetensors")
         self.step = int(state.pop("step"))
         self.model.load_state_dict({k[6:]: v for k, v in state.items() if k.startswith("model/")})
-        self.average = load_file(self.folder / "weights.safetensors")
+        self.average = load_file(self.folder / "weights.safetensors", device=str(self._device))
         moments: dict[int, dict[str, Tensor]] = {}
         for key, value in state.items():
             if key.startswith("optimiser/"):
