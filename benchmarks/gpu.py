@@ -12,6 +12,7 @@ an onnxruntime for it: nothing is measured then. `--rehearse` goes the same way 
 Examples:
   make setup-dev RUNTIME=gpu && .venv/bin/python benchmarks/gpu.py
   python benchmarks/gpu.py --bundle outputs/bundles/act --bundle bundles/tabletop --seconds 10
+  python benchmarks/gpu.py --engine cpu --engine cuda --engine cuda:tf32      # TensorRT is not installed
   python benchmarks/gpu.py --rehearse --seconds 0.2
 """
 
@@ -276,6 +277,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", type=Path, action="append", help="may be repeated (bundles/tabletop)")
     parser.add_argument("--robot", help="profile; by default each bundle's")
+    parser.add_argument("--engine", type=Engine.parse, action="append", help="may be repeated (all that are here)")
     parser.add_argument("--seconds", type=float, default=5.0, help="a way and an engine is timed (%(default)s)")
     parser.add_argument("--rehearse", action="store_true", help="the same on the CPU alone, without rows")
     harness.add_arguments(parser)
@@ -284,7 +286,9 @@ def main() -> int:
         print(f"nothing measured: {reason}", file=sys.stderr)
         return EXIT_NO_GPU
     report = Report(None if args.rehearse else harness.begin(args, *CLAIMS))
-    engines = [Engine("cpu")] if args.rehearse else [each for each in engines_here() if each.provider != "openvino"]
+    engines = args.engine or [each for each in engines_here() if each.provider != "openvino"]
+    if args.rehearse:
+        engines = [Engine("cpu")]
     for folder in args.bundle or [TABLETOP]:
         name = load_bundle(folder).manifest.name
         for engine in engines:
