@@ -61,9 +61,14 @@ class Run:
         data: what to learn from.
         recipe: see `Recipe`.
         initial: folder of an earlier run whose weights, vocabulary and statistics to start from.
+
+    Raises:
+        ConfigError: there is no run to start from.
     """
 
     def __init__(self, folder: Path, data: Sequence[Part], recipe: Recipe, initial: Path | None = None) -> None:
+        if initial is not None and not (initial / "run.json").is_file():
+            raise ConfigError(f"nothing to start from at {initial}: name a training run (with run.json) or a bundle")
         self.folder, self.recipe = folder, recipe
         self.folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(recipe.seed)

@@ -233,6 +233,16 @@ def test_a_run_with_frozen_norm_leaves_it_alone(shards: Path, run: Path, tmp_pat
     torch.testing.assert_close(child.model.trunks["scene"][1].running_mean, before)
 
 
+def test_a_run_from_nothing_is_not_taken_for_one_from_weights(
+    shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped folder: training would begin with random weights, and nothing would say so."""
+    given = ["--data", str(shards), "--from", str(tmp_path / "missing"), "--out", str(tmp_path / "run")]
+    assert main(["policy", "train", *given]) != 0
+    assert "nothing to start from at" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_bundle_is_gone_on_from_with_its_norm_frozen_from_run_to_run(
     shards: Path, run: Path, exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
