@@ -150,26 +150,44 @@ def ways(bundle: Bundle, engine: Engine, ort: onnxruntime.InferenceSession, feed
     return found
 
 
-def time_ways(folder: Path, engine: Engine, robot: str | None, seconds: float) -> dict[str, tuple[list[float], float]]:
-    """Times each way in this process, in turns; returns [ms] and how far its answers are from those of `run`."""
+def time_ways(
+    folder: Path, engine: Engine, robot: str | None, seconds: float
+) -> dict[str, tuple[list[float], float] | str]:
+    """Times each way in this process, in turns.
+
+    Returns:
+        [ms] and how far its answers are from those of `run`, or why there are none.
+    """
     bundle = load_bundle(folder)
     ort = session(bundle, engine)
     feeds = feeds_of(bundle, robot, [each.name for each in ort.get_inputs()])
     runs = ways(bundle, engine, ort, feeds[0])
-    times_ms: dict[str, list[float]] = {name: [] for name in runs}
-    wrong = dict.fromkeys(runs, 0.0)
+    wrong, failed = dict[str, float](), dict[str, str]()
     for name, run in runs.items():
-        for k in range(WARM_UP):  # another input in turn: a buffer that was not written would show
-            right, found = runs["run"](feeds[k % 2]), run(feeds[k % 2])
-            worst = max(float(np.max(np.abs(right[key].astype(np.float64) - found[key]))) for key in right)
-            wrong[name] = max(wrong[name], worst)
-    end_s = time.perf_counter() + seconds * len(runs)
-    while time.perf_counter() < end_s or len(times_ms["run"]) < MIN_RUNS:
-        for name, run in runs.items():
+        try:
+            # another input in turn: a buffer that was not written would show
+            wrong[name] = max(difference(runs["run"], run, feeds[k % 2]) for k in range(WARM_UP))
+        except Exception as error:  # of one way, such as what a CUDA graph cannot record: the others are to be measured
+            failed[name] = one_line(error)
+    times_ms: dict[str, list[float]] = {name: [] for name in wrong}
+    end_s = time.perf_counter() + seconds * len(times_ms)
+    while time.perf_counter() < end_s or any(len(each) < MIN_RUNS for each in times_ms.values()):
+        for name, times in times_ms.items():
             begin_ns = time.perf_counter_ns()
-            run(feeds[0])
-            times_ms[name].append((time.perf_counter_ns() - begin_ns) / 1e6)
-    return {name: (times_ms[name], wrong[name]) for name in runs}
+            runs[name](feeds[0])
+            times.append((time.perf_counter_ns() - begin_ns) / 1e6)
+    return {**{name: (times_ms[name], wrong[name]) for name in times_ms}, **failed}
+
+
+def difference(first: Run, second: Run, feeds: Feeds) -> float:
+    """Returns how far the answers of two ways are apart at most."""
+    right, found = first(feeds), second(feeds)
+    return max(float(np.max(np.abs(right[key].astype(np.float64) - found[key]))) for key in right)
+
+
+def one_line(error: Exception) -> str:
+    """Returns what an error says, in one line of some 300 characters."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 def load_seconds(folder: Path, engine: Engine, robot: str | None) -> float:
@@ -190,7 +208,7 @@ def alone(call: Callable[..., object], *arguments: object) -> tuple[object, str]
         except BrokenProcessPool:
             return None, "its process died"
         except Exception as error:  # of one engine: the others are still to be measured
-            return None, " ".join(str(error).split())[:300] or type(error).__name__
+            return None, one_line(error)
 
 
 class Report:
@@ -246,9 +264,13 @@ def report_ways(report: Report, name: str, job: Job) -> None:
     if not isinstance(found, dict):
         report.fail({"policy": name, "engine": str(job.engine), "way": "all"}, reason)
         return
-    for way, (times_ms, wrong) in found.items():
-        values = {**harness.spread_of(times_ms, "ms"), "differs from run": Number(wrong)}
-        report.add("gpu/ways", {"policy": name, "engine": str(job.engine), "way": way}, values)
+    for way, measured in found.items():
+        case = {"policy": name, "engine": str(job.engine), "way": way}
+        if isinstance(measured, str):
+            report.fail(case, measured)
+            continue
+        times_ms, wrong = measured
+        report.add("gpu/ways", case, {**harness.spread_of(times_ms, "ms"), "differs from run": Number(wrong)})
 
 
 def report_cache(report: Report, name: str, job: Job) -> None:
