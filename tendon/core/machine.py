@@ -16,6 +16,7 @@ PACKAGES = (
     "numpy",
     "pin",
     "onnxruntime",
+    "onnxruntime-gpu",
     "pybullet",
     "ros-jazzy-rclpy",
     "ros-jazzy-rmw-fastrtps-cpp",
