@@ -278,6 +278,8 @@ class ResidualRun:
             training={
                 **asdict(self._recipe),
                 "suite": " ".join(self._suites),
+                "kept": " ".join(self._task.kept),
+                "reward": self._task.reward,
                 "steps": self.steps,
                 "updates": learner.updates,
             },

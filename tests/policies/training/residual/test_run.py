@@ -69,12 +69,13 @@ def test_a_policy_without_an_embedding_gets_a_residual(tmp_path: Path) -> None:
     """As an imported one may be: what is learned runs with it, and is bound to it."""
     bundle, suite = write_imported(tmp_path / "imported"), tmp_path / "drawers.yaml"
     suite.write_text("suite: tabletop\nfamilies: [drawer]\n")
-    task = Task(bundle=bundle, robot="panda", suites=(str(suite),), space=ResidualSpace())
+    task = Task(bundle=bundle, robot="panda", suites=(str(suite),), kept=(str(suite),), space=ResidualSpace())
     recipe = Recipe(minutes=0, steps=40, prefill_steps=10, warm_up=2, publish_every=2, updates_per_step=0.2)
     assert ResidualRun(tmp_path / "run", task, recipe, Settings(width=16, critics=2, batch=32)).train(1)
     learned, base = load_residual(tmp_path / "run"), policy_digest(load_bundle(bundle).manifest)
     learned.open(load_profile("panda"), base)
     assert learned.manifest.space == ResidualSpace() and learned.manifest.training["steps"] >= 40
+    assert learned.manifest.training["kept"] == str(suite) and learned.manifest.training["reward"] == SUCCESS
     told = [str(np.load(path)["family"]) for path in (tmp_path / "run" / EPISODES).iterdir()]
     assert set(told) == {"drawer"}
     with pytest.raises(MismatchError, match="corrects policy imported"):
