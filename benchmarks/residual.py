@@ -83,7 +83,7 @@ def play_gate(base: float, both: float, known: Evidence, seed: int) -> tuple[int
 
 def measure_gate(arguments: argparse.Namespace) -> None:
     """Plays the gate many times for each pair of true rates."""
-    bench = harness.begin(arguments, "residual/gate")
+    bench = harness.begin(arguments, "residual-bounds/gate")
     for name, known in KNOWN.items():
         for base, both in RATES:
             played = [play_gate(base, both, known, seed) for seed in range(RUNS)]
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--robot", default="panda", help="profile (%(default)s)")
     harness.add_arguments(parser)
     arguments = parser.parse_args()
-    bench = harness.begin(arguments, "residual/step")
+    bench = harness.begin(arguments, "residual-bounds/step")
     profile = load_profile(arguments.robot)
     tools = Tools(profile)
     space = ResidualSpace(embedding=512, points=2, tools=tools.count)
@@ -152,7 +152,7 @@ def main() -> None:
         bench.add({"robot": arguments.robot, "what": name}, spread)
     print(f"farthest, of its bound: a joint {farthest_joint:.3f}, a tool {farthest_tool:.3f}")
     led = {"joint": harness.Number(farthest_joint), "tool": harness.Number(farthest_tool)}
-    bound = harness.begin(arguments, "residual/bound")
+    bound = harness.begin(arguments, "residual-bounds/bound")
     bound.add({"robot": arguments.robot, "what": "farthest that random weights led, of the bound"}, led)
     measure_gate(arguments)
 
