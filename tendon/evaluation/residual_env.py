@@ -148,10 +148,15 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         self._backend.close()
 
     @property
+    def done(self) -> bool:
+        """Whether the task is done, as only a simulator knows."""
+        return self._rollout is not None and self._rollout.success
+
+    @property
     def _success(self) -> bool:
         """Whether the task is done, as far as may be known."""
         if self._oracle:
-            return self._rollout is not None and self._rollout.success
+            return self.done
         return len(self._estimates) > CHECKS and min(self._estimates[-CHECKS:]) >= DONE
 
     @property
