@@ -38,6 +38,8 @@ CLAIMS = ("evaluation/estimates", "detector/stall")
 SUITES = ("tabletop_hard", "tabletop")
 AFTER_S = (4.0, 6.0, 8.0)
 """When alarms are compared, of episodes that still run then."""
+FEWEST = 10
+"""Failures that are ranked."""
 GROWN = 0.02
 """An estimate that is higher than all before by less has not grown."""
 
@@ -55,7 +57,7 @@ def outcomes(traced: Sequence[Traced]) -> dict[str, harness.Value]:
         lost = np.array([each.progress for each in episodes if not each.success])
         found[f"failures at {DONE:g} or more"] = wilson(int((told[~won] >= DONE).sum()), int((~won).sum()))
         found["AUC"] = Number(roc(told[won], told[~won])[2])
-        if np.ptp(lost) and np.ptp(told[~won]):
+        if len(lost) >= FEWEST and np.ptp(lost) and np.ptp(told[~won]):
             found["rank correlation of failures"] = Number(float(spearmanr(told[~won], lost).statistic))
     return found
 

@@ -18,7 +18,13 @@ from tendon.policies.bundle.bundle import Bundle, load_bundle, write_bundle
 from tendon.policies.bundle.places import find_bundle
 from tendon.policies.inference.identity import policy_digest
 from tendon.policies.inference.policy import BundlePolicy
-from tendon.policies.progress.estimator import ESTIMATOR_FILE, ESTIMATOR_GRAPH, estimator_files, load_estimator
+from tendon.policies.progress.estimator import (
+    ESTIMATOR_FILE,
+    ESTIMATOR_GRAPH,
+    estimator_files,
+    load_estimator,
+    without_estimator,
+)
 from tendon.policies.progress.estimator import PROGRESS as TOLD
 from tendon.policies.progress.estimator import SEEN as SEEN_BY_IT
 from tendon.robots.profile import load_profile
@@ -36,6 +42,11 @@ def telling(folder: Path, answer: float, seen: int = SEEN) -> Bundle:
     return write_bundle(folder, SHIPPED.manifest, {**SHIPPED.content, **files})
 
 
+def silent(folder: Path) -> Bundle:
+    """The shipped bundle without its estimator."""
+    return write_bundle(folder, SHIPPED.manifest, without_estimator(SHIPPED).content)
+
+
 def view() -> Observation:
     pictures = {
         camera.name: Image(stamp_ns=0, pixels=np.full((camera.height, camera.width, 3), 90, np.uint8))
@@ -49,9 +60,9 @@ def view() -> Observation:
 
 @pytest.mark.parametrize(("answer", "told"), [(0.25, 0.25), (7.0, 1.0), (-1.0, 0.0)])
 def test_it_is_told_with_each_answer_and_changes_none(answer: float, told: float, tmp_path: Path) -> None:
-    bundle = telling(tmp_path, answer)
-    assert policy_digest(bundle.manifest) == policy_digest(SHIPPED.manifest)
-    with_it, without = BundlePolicy(bundle, PROFILE), BundlePolicy(SHIPPED, PROFILE)
+    bundle, plain_bundle = telling(tmp_path / "telling", answer), silent(tmp_path / "silent")
+    assert policy_digest(bundle.manifest) == policy_digest(SHIPPED.manifest) == policy_digest(plain_bundle.manifest)
+    with_it, without = BundlePolicy(bundle, PROFILE), BundlePolicy(plain_bundle, PROFILE)
     chunk, plain = with_it.infer(view()), without.infer(view())
     assert (chunk.actions == plain.actions).all()
     assert with_it.estimates_progress and not without.estimates_progress
@@ -89,11 +100,11 @@ def test_an_evaluation_writes_what_it_told_last(tmp_path: Path) -> None:
     setting = Setting(delay_ns=50_000_000, limit_s=1.0)
     jobs = [
         Job(bundle=folder, robot="panda", seed=SCENE, setting=setting)
-        for folder in (telling(tmp_path, 0.5).folder, SHIPPED.folder)
+        for folder in (telling(tmp_path / "telling", 0.5).folder, silent(tmp_path / "silent").folder)
     ]
-    told, silent = (run_job(job)[1] for job in jobs)
-    assert (told.estimate, silent.estimate) == (0.5, None)
-    assert replace(told, estimate=None) == silent
+    told, untold = (run_job(job)[1] for job in jobs)
+    assert (told.estimate, untold.estimate) == (0.5, None)
+    assert replace(told, estimate=None) == untold
 
 
 def reward_of(folder: Path) -> ResidualEnv:
@@ -113,6 +124,17 @@ def test_a_reward_without_an_oracle_is_what_the_estimate_gains(tmp_path: Path) -
     env.close()
 
 
-def test_a_policy_that_makes_no_estimate_gives_no_such_reward() -> None:
+def test_a_policy_that_makes_no_estimate_gives_no_such_reward(tmp_path: Path) -> None:
     with pytest.raises(TendonError, match="does not estimate its progress"):
-        reward_of(SHIPPED.folder)
+        reward_of(silent(tmp_path).folder)
+
+
+def test_the_shipped_policy_tells_its_progress() -> None:
+    setting = Setting(delay_ns=50_000_000)
+    begun, done = (
+        run_job(Job(bundle=SHIPPED.folder, robot="panda", seed=SCENE, setting=each))[1]
+        for each in (replace(setting, limit_s=1.0), setting)
+    )
+    assert done.success and not begun.success
+    assert begun.estimate is not None and done.estimate is not None
+    assert begun.estimate < 0.4 < 0.6 < done.estimate
