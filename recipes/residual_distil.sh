@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Distils the shipped policy and its residual into a policy that needs none (the last step of probe, learn, distill), on two CPU
-# cores: 15 minutes of scenes, 5 of demonstrations, 35 of training and 30 of evaluation, estimated from small runs. Every step
+# cores: 15 minutes of scenes, 3 of demonstrations, 9 of training and 16 of evaluation, the last beside other work. Every step
 # resumes: a cut run goes on when this is started again. Seeds 0-99 999 train, 200 000 on are measured.
 #   make setup-dev setup-train && PATH=$PWD/.venv/bin:$PATH recipes/residual_distil.sh outputs/distil
 #   python benchmarks/distilled.py outputs/distil
