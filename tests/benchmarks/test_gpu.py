@@ -65,3 +65,17 @@ def test_a_dead_process_and_an_error_are_reasons_not_the_end() -> None:
     found, reason = gpu.alone(load_bundle, "nowhere")
     assert found is None
     assert "nowhere" in reason
+
+
+def test_one_way_that_cannot_run_leaves_the_others_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As onnxruntime cannot record every network as a CUDA graph."""
+    possible = ways
+
+    def impossible(feeds: object) -> dict[str, np.ndarray]:
+        raise RuntimeError("no such\nrecording")
+
+    monkeypatch.setattr(gpu, "ways", lambda *given: {**possible(*given), "CUDA graph": impossible})
+    found = gpu.time_ways(TABLETOP, Engine("cpu"), None, 0.01)
+    assert found.pop("CUDA graph") == "no such recording"
+    assert set(found) == {"run", "IO binding, outputs", "IO binding, buffers on the device"}
+    assert all(len(times_ms) >= gpu.MIN_RUNS and not wrong for times_ms, wrong in found.values())
