@@ -30,7 +30,7 @@ from tendon.evaluation.residual_env import DONE
 from tendon.evaluation.residual_rollouts import usual_setting
 from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
-from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.detector.file import load_detector
 from tendon.policies.progress.estimator import load_estimator
 
@@ -94,21 +94,32 @@ def alarms(judged: Sequence[Judged], after_s: float) -> dict[str, harness.Value]
     return found
 
 
-def main() -> None:
-    """Runs the scenes and prints what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path, help="with a progress estimator and a failure detector")
+def asked(description: str | None, seeds: str) -> tuple[argparse.Namespace, Bundle]:
+    """Returns what the command line says, and its bundle, which has an estimator; ends the process where it has none.
+
+    Args:
+        description: of the command.
+        seeds: of each suite, by default.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", type=Path, help="with a progress estimator")
     parser.add_argument("--robot", default="panda", help="profile (%(default)s)")
-    parser.add_argument("--seeds", default="200000:200180", help="of each suite (%(default)s)")
+    parser.add_argument("--seeds", default=seeds, help="of each suite (%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
     bundle = load_bundle(args.bundle)
-    calibration = load_detector(bundle)
-    if calibration is None:
-        parser.error(f"{args.bundle} has no failure detector to compare with: tendon policy calibrate-detector")
     if load_estimator(bundle) is None:
         parser.error(f"{args.bundle} has no progress estimator: tendon policy train-progress")
+    return args, bundle
+
+
+def main() -> None:
+    """Runs the scenes and prints what was found."""
+    args, bundle = asked(__doc__, "200000:200180")
+    calibration = load_detector(bundle)
+    if calibration is None:
+        raise SystemExit(f"{args.bundle} has no failure detector to compare with: tendon policy calibrate-detector")
     bench = harness.begin(args, *CLAIMS)
     for suite in SUITES:
         delay_ns = usual_setting(load_suite(suite)).delay_ns

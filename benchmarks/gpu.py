@@ -43,6 +43,7 @@ from tendon.policies.engines.graph import Tensor
 from tendon.policies.engines.ort_graph import OrtGraph, provider_options
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.inference.recorder import Recorder
+from tendon.policies.parity.graph import difference
 from tendon.robots.profile import load_profile
 
 TABLETOP = Path(__file__).resolve().parents[1] / "bundles" / "tabletop"
@@ -166,7 +167,7 @@ def time_ways(
     for name, run in runs.items():
         try:
             # another input in turn: a buffer that was not written would show
-            wrong[name] = max(difference(runs["run"], run, feeds[k % 2]) for k in range(WARM_UP))
+            wrong[name] = max(apart(runs["run"], run, feeds[k % 2]) for k in range(WARM_UP))
         except Exception as error:  # of one way, such as what a CUDA graph cannot record: the others are to be measured
             failed[name] = one_line(error)
     times_ms: dict[str, list[float]] = {name: [] for name in wrong}
@@ -179,10 +180,10 @@ def time_ways(
     return {**{name: (times_ms[name], wrong[name]) for name in times_ms}, **failed}
 
 
-def difference(first: Run, second: Run, feeds: Feeds) -> float:
+def apart(first: Run, second: Run, feeds: Feeds) -> float:
     """Returns how far the answers of two ways are apart at most."""
     right, found = first(feeds), second(feeds)
-    return max(float(np.max(np.abs(right[key].astype(np.float64) - found[key]))) for key in right)
+    return max(difference(right[key], found[key])[0] for key in right)
 
 
 def one_line(error: Exception) -> str:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Teaches the shipped policy to tell how much of its task is done, from what it and its residual do with success, on two CPU
-# cores: 15 minutes of scenes, 3 of training, 6 of measuring on scenes that nobody trained on. Every step resumes. The scenes are
+# cores: 15 minutes of scenes, 3 of training, 12 of measuring on scenes that nobody trained on. Every step resumes. The scenes are
 # those of recipes/residual_distil.sh: in the same folder they are recorded once.
 #   make setup-dev setup-train && PATH=$PWD/.venv/bin:$PATH recipes/progress.sh outputs/distil
 set -euo pipefail
@@ -17,5 +17,6 @@ if [ ! -d "$work/telling" ]; then
   mv "$work/telling.part" "$work/telling"
 fi
 
-# 3. How well it tells successes from failures, and what is stuck from what is not.
+# 3. How well it tells successes from failures and what is stuck from what is not, and how rightly it judges what is done.
 python benchmarks/estimates.py "$work/telling" --busy
+python benchmarks/judged.py "$work/telling" --busy

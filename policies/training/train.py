@@ -73,7 +73,7 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(recipe.seed)
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        parent = next((p for p in (folder, initial) if p and (p / "run.json").is_file()), None)
+        parent = folder if (folder / "run.json").is_file() else initial
         known = json.loads((parent / "run.json").read_text()) if parent else {}
         if known.get("recipe", {}).get("freeze_norm"):
             self.recipe = replace(recipe, freeze_norm=True)
