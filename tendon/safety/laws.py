@@ -23,7 +23,8 @@ COMMITTED_PERIODS = 4
 """So long after its stamp a command is the motion itself, and later its stop: what a command that was lost does before
 that is known."""
 LONGEST_PERIODS = 15
-"""What a command may last beyond one and a half times the robot's braking time and its way back, in control periods."""
+"""What a command may last beyond one and a half times the robot's braking time and its way back, or beyond the time to
+settle, in control periods."""
 BELIEVED_TOLERANCES = 2.0
 """Tracking tolerances from which a robot is led back to where it is measured after contact; more is not believed."""
 
@@ -86,11 +87,12 @@ class CommandLaws:
         self._acceleration = profile.vector("acceleration")[columns]
         self._jerk = profile.vector("jerk")[columns]
         self._period_ns = round(1e9 / profile.control_hz)
-        self._longest_ns = longest_stop_ns(profile)
+        self._longest_ns, self._settled_ns = longest_stop_ns(profile), longest_settling_ns(profile)
         self._follows, self._start = profile.tracking_tolerance[columns], start_allowance(profile)[columns]
         self._silence_ns, self._oldest_ns, self._ahead_ns = map(
             nanoseconds, (settings.joint_state_silence_s, settings.command_age_s, settings.state_ahead_s)
         )
+        self._ceased_ns = nanoseconds(settings.command_silence_s)
         self._last: SentTrajectory | None = None
         self._unmet = False
 
@@ -148,9 +150,12 @@ class CommandLaws:
             return self._breach(
                 "end", f"{self._names[joint]} ends with velocity {velocity[-1, joint]:.4g}, not at rest"
             ), ordered
-        if times[-1] > self._longest_ns and len(times) > 1:
-            lasts, most = times[-1] * 1e-6, self._longest_ns * 1e-6
+        longest_ns = self._longest_ns if len(times) > 1 else self._settled_ns
+        if times[-1] > longest_ns:
+            lasts, most = times[-1] * 1e-6, longest_ns * 1e-6
             return self._breach("duration", f"it comes to rest after {lasts:.0f} ms, allowed {most:.0f} ms"), ordered
+        if times[0] > 0 and len(times) > 1:  # until then a robot side plays what it likes, from where it is
+            return self._breach("form", f"its first point is due {times[0] * 1e-6:.0f} ms after its stamp"), ordered
         return None, ordered
 
     def _order(self, command: SentTrajectory) -> Breach | None:
@@ -173,7 +178,7 @@ class CommandLaws:
     def _settles(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
         goal, last = command.position[0], self._last
         end_ns = command.stamp_ns + command.times_ns[0]
-        if last is not None and last.stamp_ns + last.times_ns[-1] == end_ns and (last.position[-1] == goal).all():
+        if last is not None and _end_ns(last) == end_ns and (last.position[-1] == goal).all():
             return self._starts(goal, command, delivery) if self._unmet else None  # the rest of the same motion
         outside = np.flatnonzero(~((goal >= self._found_lower) & (goal <= self._found_upper)))
         if len(outside):
@@ -229,12 +234,13 @@ class CommandLaws:
         return self._breach("start", words)
 
     def _moves(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
-        if self._last is None:
+        last = self._last
+        if last is None or (delivery.lost and command.stamp_ns > _end_ns(last) + self._ceased_ns):
             return self._inside(command) or self._begins(command, delivery)
-        return self._agrees(command, self._last, delivery) or self._inside(command)
+        return self._agrees(command, last, delivery) or self._inside(command)
 
     def _begins(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
-        """Checks a first command: the robot stands, so it begins there and at rest."""
+        """Checks a first command, or one after a silence: the robot stands, so it begins there and at rest."""
         speed = np.abs(command.velocity[0])
         if not (speed <= self._jump[1]).all():
             i = int(speed.argmax())
@@ -242,13 +248,17 @@ class CommandLaws:
         return self._starts(command.position[0], command, delivery)
 
     def _agrees(self, command: SentTrajectory, last: SentTrajectory, delivery: Delivery) -> Breach | None:
-        """Checks the part that the robot may still play from the command before, until this one arrived."""
+        """Checks the part that the robot may still play from the command before, until this one arrived.
+
+        Two cubics with the same positions and velocities at both ends are one, so they are compared where a piece of
+        either of them ends.
+        """
         until_ns = AGREED_PERIODS * self._period_ns
-        for k, time_ns in enumerate(command.times_ns):
-            if time_ns > until_ns:
-                break
+        shift_ns = command.stamp_ns - last.stamp_ns
+        ends_ns = {0, until_ns, *command.times_ns, *(time_ns - shift_ns for time_ns in last.times_ns)}
+        for time_ns in sorted(end_ns for end_ns in ends_ns if 0 <= end_ns <= until_ns):
             at_ns = command.stamp_ns + time_ns
-            jumps = self._jumps(last, at_ns, command.position[k], command.velocity[k], delivery.lost)
+            jumps = self._jumps(last, at_ns, *sample(command, at_ns), delivery.lost)
             if jumps:
                 return self._breach("agree", f"{jumps} at {time_ns * 1e-6:.0f} ms from the command before it")
         late_ns = (delivery.arrived_ns or 0) - command.stamp_ns
@@ -256,7 +266,7 @@ class CommandLaws:
             jumps = self._jumps(last, command.stamp_ns + late_ns, *sample(command, command.stamp_ns + late_ns), False)
             if jumps and not delivery.lost:
                 return self._breach("late", f"{jumps} where the robot plays, as it came {late_ns * 1e-6:.0f} ms late")
-        rested = command.stamp_ns > last.stamp_ns + last.times_ns[-1]
+        rested = command.stamp_ns > _end_ns(last)
         return self._meets(command, delivery) if delivery.lost or rested else None
 
     def _jumps(self, last: SentTrajectory, at_ns: int, position: Array, velocity: Array, lost: bool) -> str:
@@ -340,6 +350,11 @@ class CommandLaws:
         return Breach(law=law, reason=f"command breaks the law of {law}: {reason}")
 
 
+def _end_ns(command: SentTrajectory) -> int:
+    """Returns when a command comes to rest."""
+    return command.stamp_ns + command.times_ns[-1]
+
+
 def start_allowance(profile: RobotProfile) -> Array:
     """Returns (n,) how far from where a joint is measured a motion may start, rad or m.
 
@@ -357,10 +372,28 @@ def longest_stop_ns(profile: RobotProfile) -> int:
     That way is at most what a measurement is believed of, and the way of braking. Its jerk is constant in four phases
     of `T`, so it covers `2 j T^3`, accelerates by `j T` and comes to `j T^2`.
     """
-    velocity, acceleration, jerk = map(profile.vector, ("velocity", "acceleration", "jerk"))
+    velocity, acceleration, jerk = _limits(profile)
     braking_s = velocity / acceleration + acceleration / jerk
     tolerance = np.where(np.isfinite(profile.tracking_tolerance), profile.tracking_tolerance, 0.0)
     way = BELIEVED_TOLERANCES * tolerance + velocity * braking_s
     back_s = 4.0 * np.max([way / (2.0 * velocity), np.sqrt(way / (2.0 * acceleration)), np.cbrt(way / (2.0 * jerk))])
     longest_s = 1.5 * float(braking_s.max()) + float(back_s)
     return round(1e9 * longest_s) + LONGEST_PERIODS * round(1e9 / profile.control_hz)
+
+
+def longest_settling_ns(profile: RobotProfile) -> int:
+    """Returns how long a command of one point may last: to come from one end of each joint's range to the other.
+
+    On that cubic the speed peaks at 3/2 of the mean, the acceleration is `6 d / T^2` at both ends, the jerk
+    `12 d / T^3`.
+    """
+    velocity, acceleration, jerk = _limits(profile)
+    way = profile.vector("upper") - profile.vector("lower")
+    way_s = np.max([1.5 * way / velocity, np.sqrt(6.0 * way / acceleration), np.cbrt(12.0 * way / jerk)])
+    longest_s = profile.safety.arm_settle_s + float(way_s)
+    return round(1e9 * longest_s) + LONGEST_PERIODS * round(1e9 / profile.control_hz)
+
+
+def _limits(profile: RobotProfile) -> tuple[Array, Array, Array]:
+    """Returns (n,) limits of velocity, acceleration and jerk."""
+    return profile.vector("velocity"), profile.vector("acceleration"), profile.vector("jerk")

@@ -198,3 +198,28 @@ def test_a_point_that_is_moved_is_found_whichever_it_is(joint: int, point: int, 
     position, velocity = good.position.copy(), good.velocity.copy()
     (velocity if rate else position)[point, joint] += 2.0 * by
     assert laws.check(replace(good, position=position, velocity=velocity), AT_HOME) is not None
+
+
+def test_a_motion_begins_at_its_stamp() -> None:
+    """Until a first point that comes later the robot's own spline would lead there: at 40 rad/s in 20 ms."""
+    late = rest_to_rest(0.05)
+    breach = laws_of().check(replace(late, times_ns=[t + 21 * MS for t in late.times_ns]), AT_HOME)
+    assert breach is not None and breach.law == "form" and "21 ms after its stamp" in breach.reason
+
+
+@pytest.mark.parametrize("knot_ms", [71.0, 200.0])
+def test_a_command_agrees_between_its_points_too(knot_ms: float) -> None:
+    """Position and velocity are as before at its stamp, and its next point lies behind what may still be played."""
+    laws, sent = laws_of(), rest_to_rest(0.05)
+    assert laws.check(sent, AT_HOME) is None
+    stamp_ns = 60 * MS
+    here, speed = sample(sent, stamp_ns)
+    end = here + 0.5 * speed * knot_ms * 1e-3
+    parts = command([here, end], [speed, np.zeros(7)], (0.0, knot_ms), stamp_ns)
+    breach = laws.check(parts, Delivery(arrived_ns=stamp_ns + 5 * MS, measured=here, measured_ns=stamp_ns))
+    assert breach is not None and breach.law == "agree"
+
+
+def test_nobody_settles_for_years() -> None:
+    breach = laws_of().check(command([HOME[:7]], np.zeros((1, 7)), (2e12,)), AT_HOME)
+    assert breach is not None and breach.law == "duration"

@@ -194,6 +194,17 @@ def test_after_half_a_second_of_lost_commands_the_robot_has_to_be_where_the_next
     assert heard(laws, sent, measured + 0.9 * TOLERANCE, lost=True) == ""
 
 
+def test_after_a_silence_the_robot_rests_whatever_was_lost() -> None:
+    """A control node that starts again counts its messages anew: its first command is no more than a first one."""
+    laws = laws_of()
+    following(laws, 150)
+    last, sent = laws.last, SWING[160][0]
+    assert last is not None and sent.velocity[0].any()
+    measured = last.position[-1]
+    late = command(sent.position + measured - sent.position[0], sent.velocity, [t / MS for t in sent.times_ns], 10**14)
+    assert heard(laws, late, measured, lost=True) == "start"
+
+
 @pytest.mark.parametrize("off_s", [3600.0, -3600.0, 0.2])
 def test_a_stamp_far_from_the_arrival_is_a_breach_and_spoils_nothing(off_s: float) -> None:
     laws = laws_of()
