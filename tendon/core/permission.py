@@ -111,7 +111,8 @@ class PermissionFollower:
     """Turns permissions into demands. `receive` and `demand` may be called from different threads.
 
     Only a later event is followed, and the first one seen is taken as known: neither a restart of the monitor
-    (which begins at 0 again) nor one of this process arms or resets anything.
+    (which begins at 0 again) nor one of this process arms or resets anything. After it demanded to arm, a permission
+    that does not arm demands a stop: its monitor is another one, or what it latched for went by unheard.
 
     Args:
         now_ns: the time in which a permission grows old.
@@ -123,15 +124,18 @@ class PermissionFollower:
         self._now_ns, self._fresh_ns, self._wall_ns = now_ns, fresh_ns, wall_ns
         self._received: tuple[Permission, int] | None = None
         self._event: int | None = None
+        self._arms = False
 
     def receive(self, permission: Permission) -> None:
         """Takes a permission that has just arrived.
 
         Raises:
-            InvalidDataError: its event is out of reach; it is not followed.
+            InvalidDataError: its event is out of reach, or it arms by one that is over; it is not followed.
         """
         if not is_reachable(permission.event, self._event, self._wall_ns()):
             raise InvalidDataError("a permission has an event that no monitor can have come to: it is not followed")
+        if permission.armed and permission.event < (self._event or 0):
+            raise InvalidDataError("a permission arms by an event before the one that is followed: it is not followed")
         self._received = (permission, self._now_ns())
 
     @property
@@ -141,6 +145,11 @@ class PermissionFollower:
 
     def demand(self) -> Demand:
         """Returns what to do now."""
+        demand = self._demand()
+        self._arms = demand.stop is None and (self._arms or demand.arm)
+        return demand
+
+    def _demand(self) -> Demand:
         if self._received is None:
             return Demand()
         permission, arrived_ns = self._received
@@ -155,6 +164,9 @@ class PermissionFollower:
             return Demand(stop=permission.latch, event=self._event or 0)
         changed = known is not None and permission.event > known
         self._event = max(permission.event, known or 0)
+        if self._arms and not permission.armed:
+            text = "the safety monitor permits no motion any more"
+            return Demand(stop=Reason(Cause.CONTROLLER, text), event=self._event)
         return Demand(
             reset=changed and permission.state is PermissionState.STANDBY,
             arm=changed and permission.state is PermissionState.ARMED,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,10 @@ from tendon.robots.profile import RobotProfile
 STILL_SPEED = 0.02
 """Speed [rad/s or m/s] below which a robot counts as standing where no profile's `rest_share` is known, or where the
 speed is a commanded one, without noise: what a stand-in plays, and what an evaluation or an operator waits for."""
+
+LOOK_BACK_NS = 200_000_000
+"""For how long positions tell whether a robot stands. Encoders that are read coarsely, such as 4096 steps a turn, step
+by less than what may be crept in this time."""
 
 
 class Rest:
@@ -26,3 +32,30 @@ class Rest:
     def moving(self, velocity: Array) -> npt.NDArray[np.bool_]:
         """Returns (n,) whether each joint moves, from (n,) measured velocities; one that is not a number does."""
         return np.asarray(~(np.abs(velocity) <= self._speed))
+
+    def moved(self, way: Array, seconds: float) -> npt.NDArray[np.bool_]:
+        """Returns (n,) whether each joint has come further in a time than one at rest may creep."""
+        return np.asarray(~(np.abs(way) <= seconds * self._speed))
+
+
+class MeasuredRest:
+    """Whether a robot stands, by measured velocities and by where it was measured: a driver may say 0 of each speed.
+
+    Args:
+        profile: see `Rest`.
+    """
+
+    def __init__(self, profile: RobotProfile) -> None:
+        self._rest = Rest(profile)
+        self._seen: deque[tuple[int, Array]] = deque()
+
+    def stands(self, position: Array, velocity: Array, now_ns: int) -> bool:
+        """Takes a joint state, (n,) each, and returns whether the robot stands, and has stood for `LOOK_BACK_NS`."""
+        seen = self._seen
+        if seen and now_ns < seen[-1][0]:
+            seen.clear()
+        seen.append((now_ns, position))
+        while now_ns - seen[0][0] > LOOK_BACK_NS:
+            seen.popleft()
+        way = position - seen[0][1]
+        return not (self._rest.moving(velocity).any() or self._rest.moved(way, LOOK_BACK_NS * 1e-9).any())

@@ -17,7 +17,7 @@ from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.robots.rest import Rest
+from tendon.robots.rest import MeasuredRest
 from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, GradedResponse, Response, Watch
 
@@ -65,7 +65,7 @@ class SafetyMonitor:
                 settings.velocity_lasts_s,
             ),
         )
-        self._names, self._rest = profile.joint_names, Rest(profile)
+        self._names, self._rest = profile.joint_names, MeasuredRest(profile)
         span = position_slack(profile)
         self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
         followed = np.isfinite(profile.tracking_tolerance)
@@ -98,7 +98,7 @@ class SafetyMonitor:
 
     @property
     def at_rest(self) -> bool:
-        """Whether no joint was measured to move."""
+        """Whether no joint was measured to move, by its velocity or by where it was."""
         return self._at_rest
 
     def beat(self, node: str, instance: str, now_ns: int, clock_ns: int | None = None) -> None:
@@ -123,7 +123,7 @@ class SafetyMonitor:
     def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
         """Takes a joint state, (n,) each in the profile's joint order."""
         self._joints_ns = now_ns
-        self._at_rest = not self._rest.moving(velocity).any()
+        self._at_rest = self._rest.stands(position, velocity, now_ns)
         outside = np.flatnonzero(~((position >= self._lower) & (position <= self._upper)))
         fast = np.flatnonzero(~(np.abs(velocity) <= self._fastest))
         self._breach = None
@@ -186,6 +186,8 @@ class SafetyMonitor:
             mode, event, said = self._report
             if event == self._event and mode is not None and mode.stopped:
                 self._latch(_stopped(said))
+        elif self._breach is not None and self._latched is not None and self._latched.cause is Cause.REQUESTED:
+            self._latched = self._breach  # of a stop that was asked for nothing is left to look at, of this there is
         restriction = self._restriction
         speed = 1.0 if restriction is None else restriction.response.speed(self._settings)
         if self._latched is not None:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tendon.core.causes import Cause, Reason
-from tendon.core.errors import StoppedError
+from tendon.core.errors import InvalidDataError, StoppedError
 from tendon.core.modes import Mode, PermissionState
-from tendon.core.permission import PermissionFollower
+from tendon.core.permission import Permission, PermissionFollower
 from tendon.robots.profile import load_profile
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
@@ -149,6 +149,28 @@ def test_reset_is_refused_while_the_robot_moves() -> None:
         bench.monitor.reset(bench.now_ns)
 
 
+def test_a_driver_that_says_no_speed_makes_no_moving_robot_stand() -> None:
+    bench = Bench()
+    bench.pass_ms(50)
+    for k in range(50):
+        bench.pass_ms(10, position=HOME + 0.02 * k)
+    assert not bench.monitor.at_rest
+    with pytest.raises(StoppedError, match="not at rest"):
+        bench.monitor.arm(bench.now_ns)
+    bench.pass_ms(300, position=HOME + 1.0)
+    assert bench.monitor.at_rest
+
+
+def test_what_is_found_after_a_stop_that_was_asked_for_has_to_be_looked_at() -> None:
+    bench = Bench().armed()
+    bench.monitor.stop(Reason(Cause.REQUESTED, "stop was requested"))
+    assert bench.monitor.permission(bench.now_ns).cause is Cause.REQUESTED
+    bench.pass_ms(20, position=HOME + 10.0)
+    assert bench.monitor.permission(bench.now_ns).cause is Cause.LIMITS
+    bench.pass_ms(20)
+    assert bench.monitor.permission(bench.now_ns).cause is Cause.LIMITS, "it stays"
+
+
 def test_arming_needs_a_reset_after_a_stop() -> None:
     bench = Bench().armed()
     bench.monitor.stop(Reason(Cause.REQUESTED, "asked"))
@@ -223,6 +245,29 @@ def test_a_follower_arms_once_on_an_event_and_not_on_a_state_it_finds() -> None:
     restarted = PermissionFollower(lambda: follow.bench.now_ns, FRESH_NS, lambda: follow.bench.now_ns)
     restarted.receive(follow.bench.monitor.permission(follow.bench.now_ns))
     assert not restarted.demand().arm
+
+
+@pytest.mark.parametrize("event", [0, None])
+def test_after_arming_a_permission_that_does_not_arm_is_a_stop(event: int | None) -> None:
+    follow = Following()
+    follow.demand()
+    follow.bench.armed()
+    demand = follow.demand()
+    assert demand.arm
+    other = Permission(state=PermissionState.STANDBY, event=demand.event if event is None else event, reason="")
+    follow.follower.receive(other)
+    stop = follow.follower.demand().stop
+    assert stop is not None and "permits no motion" in stop.text
+    assert follow.follower.demand().stop is None, "a robot that was stopped may stand by"
+
+
+def test_a_permission_by_an_event_that_is_over_does_not_keep_a_robot_moving() -> None:
+    follow = Following()
+    follow.demand()
+    follow.bench.armed()
+    event = follow.demand().event
+    with pytest.raises(InvalidDataError, match="before the one that is followed"):
+        follow.follower.receive(Permission(state=PermissionState.ARMED, event=event - 1, reason=""))
 
 
 def test_a_silent_monitor_is_a_stop_and_a_new_monitor_resets_nothing() -> None:
