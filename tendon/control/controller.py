@@ -130,7 +130,7 @@ class Controller:
             raise StoppedError(f"home needs an armed robot, mode is {self.mode.value}")
         self._source = Source.HOME
         self._executor.clear()
-        self._homeward.forget()
+        self._homeward.ask()
         self._settling.leave()
         return np.array(self._reference.newest.stop.position[-1])
 
@@ -138,7 +138,7 @@ class Controller:
         """Moves along a (k, n) way home from `begin_home`, slowly, once it rests; after a hold it goes on.
 
         Raises:
-            StoppedError: since then the robot was stopped, moved or given to another source.
+            StoppedError: since then the robot was stopped, armed anew, moved or given to another source.
         """
         if not self.mode.moving or self._source is not Source.HOME:
             raise StoppedError(f"not going home: mode is {self.mode.value}, source is {self._source.value}")
@@ -166,7 +166,7 @@ class Controller:
             hold_ns: of a chunk of `TELEOP`, when the deadman was pressed that is held since; see `Deadman`.
 
         Raises:
-            InvalidDataError: the rows have another length; it counts as `reject` does.
+            InvalidDataError: the rows have another length, or it lasts too long; it counts as `reject` does.
         """
         placement, follows = Placement.IDLE, self.mode.moving and source is self._source
         if source is Source.TELEOP and not self._held(chunk, now_ns, hold_ns):
@@ -174,6 +174,8 @@ class Controller:
         if follows:
             from_ns = max(self._reference.time_ns(self._reference.committed), now_ns)
             try:
+                if source is not Source.HOME:  # that way is planned here
+                    self._rejections.check(chunk)
                 placement = self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
             except InvalidDataError as error:
                 self.reject(str(error), source)

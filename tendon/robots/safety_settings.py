@@ -167,6 +167,9 @@ class SafetySettings:
     to where the joint is."""
     chunk_ahead_s: float = field(default=1.0, metadata=bounds("s", tightest=0.2, loosest=1.0))
     """How far ahead of now a chunk may begin. One that begins later has a wrong clock, and is not followed."""
+    chunk_lasts_s: float = field(default=10.0, metadata=bounds("s", tightest=1.0, loosest=10.0))
+    """How long a chunk may last; a longer one is invalid. 100 rows of a policy that answers ten times a second. While a
+    policy is silent the robot moves to the end of what it said last, unseen."""
     invalid_chunks: int = field(default=3, metadata=bounds("chunks", tightest=1, loosest=3))
     """Invalid chunks in a row that latch a stop. One may be a policy's slip; three are a policy that is broken."""
     invalid_s: float = field(default=1.0, metadata=bounds("s", tightest=10.0, loosest=1.0))

@@ -265,6 +265,21 @@ def chunk_ahead_ms(profile: RobotProfile) -> int:
     return NEVER
 
 
+def chunk_lasts_s(profile: RobotProfile) -> int:
+    """Returns how long a chunk may last."""
+    robot, rows = armed(profile), np.tile(HOME, (4, 1))
+    for _ in range(40):  # until it has settled
+        robot.tick()
+    for seconds in range(1, NEVER):
+        times = {"start_ns": robot.now_ns, "observation_stamp_ns": robot.now_ns}
+        try:
+            robot.controller.submit(ActionChunk(actions=rows, step_ns=seconds * 333 * MS, **times), robot.now_ns)
+        except InvalidDataError:
+            return seconds
+        robot.tick()
+    return NEVER
+
+
 def people_ms(profile: RobotProfile) -> int:
     """Returns how old the position of people is when it counts as none."""
     zone = HumanZone(Clearance(profile), Human(topic="people"), "base", 0, profile.safety)
@@ -405,6 +420,7 @@ EARLIER = [
     ("late_ticks", 1, late_ticks),
     ("gap_ticks", 5, lambda p: not gap_holds(p)),
     ("chunk_ahead_s", 0.2, chunk_ahead_ms),
+    ("chunk_lasts_s", 1.0, chunk_lasts_s),
     ("invalid_chunks", 1, invalid_chunks),
     ("invalid_s", 10.0, lambda p: not arm_is_refused(p)),
     ("held_share", 0.01, lambda p: -starts_off(p)),

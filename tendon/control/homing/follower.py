@@ -24,13 +24,21 @@ class HomeFollower:
         self._home = profile.vector("home")
         self._chunks = HomingChunks(profile)
         self._way: Array | None = None
+        self._asked = False
+
+    def ask(self) -> None:
+        """Waits for a way, and forgets the one before."""
+        self._way, self._asked = None, True
 
     def follow(self, way: Array, position: Array) -> None:
         """Takes a (k, n) way.
 
         Raises:
-            StoppedError: (n,) `position`, where the reference comes to rest, is not where it begins.
+            StoppedError: nobody waits for it, or (n,) `position`, where the reference comes to rest, is not where it
+                begins.
         """
+        if not self._asked:
+            raise StoppedError("not going home: the robot was stopped, or armed anew, while its way home was planned")
         if (np.abs(position - way[0]) > TOLERANCE).any():
             raise StoppedError("not going home: the robot was moved while its way home was planned")
         self._way = way
@@ -40,8 +48,8 @@ class HomeFollower:
         return bool((np.abs(position - self._home) < TOLERANCE).all())
 
     def forget(self) -> None:
-        """Forgets it."""
-        self._way = None
+        """Forgets it, and takes none until it is asked for."""
+        self._way, self._asked = None, False
 
     def idle(self, position: Array) -> str:
         """Returns why a reference that rests at (n,) `position` is not under way, in words."""
