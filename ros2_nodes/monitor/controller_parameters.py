@@ -40,7 +40,7 @@ PATIENCE_S = 5.0
 
 
 class ControllerParameters:
-    """Reads each controller's parameters once it is there, and again only while they are wrong.
+    """Reads each controller's parameters while the robot may not move: somebody may change them, or restart it.
 
     Everything in the executor's thread.
 
@@ -108,7 +108,7 @@ class _Reading:
             self._receive()
         elif not self._client.ready:
             self._said, self._method, self._nonsense, self._final = None, SPLINES, "", False  # it may come back another
-        elif not self._final:
+        else:
             # One name at a time: of several, rclcpp answers with none when it does not know one.
             self._requests = {name: self._client.ask(GetParameters.Request(names=[name]), ANSWER_S) for name in TYPES}
         self._judge(now_s)

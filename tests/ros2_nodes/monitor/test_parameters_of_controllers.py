@@ -148,3 +148,12 @@ def test_nothing_is_asked_or_taken_while_the_robot_may_move() -> None:
     moves = True
     played.look()
     assert played.asked == 3 and "was not read yet" in parameters.obstacles()[0]
+
+
+def test_a_parameter_that_is_changed_before_arming_is_noticed() -> None:
+    played, parameters = read(GOOD)
+    assert parameters.obstacles() == ()
+    played.values = GOOD | {WANTED: [NO]}
+    for _ in range(3):
+        played.look()
+    assert "measured position" in parameters.obstacles()[0]
