@@ -127,6 +127,18 @@ def test_a_way_is_followed_only_by_the_robot_that_asked_for_it_and_still_stands_
         body.controller.begin_home()
 
 
+def test_a_way_that_was_asked_for_before_a_stop_leads_nobody_after_it() -> None:
+    """It was planned in another process meanwhile; the robot went on as soon as it was armed again."""
+    body = Body(HOME + np.array([0.3, 0, 0, 0, 0, 0, 0, 0]))
+    way = np.array([body.controller.begin_home(), HOME])
+    body.controller.stop(Reason(Cause.REQUESTED, "a test"))
+    body.pass_s(1.0)
+    body.controller.reset()
+    body.controller.arm()
+    with pytest.raises(StoppedError, match="armed anew"):
+        body.controller.follow_home(way)
+
+
 def test_home_right_after_arming_waits_until_the_robot_has_settled() -> None:
     """A chunk from before that was dropped, and nobody was told."""
     body = Body(HOME + np.array([0.3, 0, 0, 0, 0, 0, 0, 0]))
