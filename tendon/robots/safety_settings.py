@@ -86,7 +86,8 @@ class SafetySettings:
     # What the joints bear, where the profile limits that.
     contact_lasts_s: float = field(default=0.02, metadata=bounds("s", tightest=0.005, loosest=0.05))
     """How long a joint may bear more than its `contact_effort` before the controller stops. Two samples at 100 Hz: a
-    single one is noise. May be loosened for a driver whose efforts are noisy."""
+    single one is noise. Time above it adds up and time below takes half as much away, so that a tool that chatters
+    counts. May be loosened for a driver whose efforts are noisy."""
     contact_ignored_s: float = field(default=0.15, metadata=bounds("s", tightest=0.12, loosest=0.2))
     """The same, before the monitor stops the robot. Later than the controller, which comes back from the contact. May
     be loosened together with that one."""
