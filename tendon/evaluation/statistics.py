@@ -12,6 +12,8 @@ from tendon.core.checks import check_number
 from tendon.core.errors import ConfigError
 
 Z_95 = 1.959963984540054
+HALVINGS = 50
+"""Of a way between two differences, until an end of an interval is found."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +140,7 @@ class Difference:
 
 
 def paired_difference(first: Sequence[bool], second: Sequence[bool]) -> Difference:
-    """Returns how the second of two ways compares on the same cases (Agresti and Min 2005: Wald with 2 added cases).
+    """Returns how the second of two ways compares on the same cases, with Tango's (1998) score interval.
 
     Raises:
         ValueError: they have not the same number of cases, or none.
@@ -149,14 +151,36 @@ def paired_difference(first: Sequence[bool], second: Sequence[bool]) -> Differen
     both, only, other = (
         sum(pair == wanted for pair in pairs) for wanted in ((True, True), (True, False), (False, True))
     )
-    total, gained, lost = len(pairs) + 2, other + 0.5, only + 0.5
-    middle = (gained - lost) / total
-    half = Z_95 * math.sqrt(gained + lost - (gained - lost) ** 2 / total) / total
-    return Difference(
-        both=both,
-        first=only,
-        second=other,
-        neither=len(pairs) - both - only - other,
-        lower=max(-1.0, middle - half),
-        upper=min(1.0, middle + half),
-    )
+    lower, upper = difference_interval(only, other, len(pairs))
+    neither = len(pairs) - both - only - other
+    return Difference(both=both, first=only, second=other, neither=neither, lower=lower, upper=upper)
+
+
+def difference_interval(first: int, second: int, total: int) -> tuple[float, float]:
+    """Returns the 95 % interval of (rate of the second) - (rate of the first) on the same cases (Tango 1998).
+
+    It holds the differences that a score test does not reject. Where no case tells them apart it is as wide as that
+    many cases leave it, unlike the intervals of Wald's kind.
+
+    Args:
+        first: cases that only the first did.
+        second: cases that only the second did.
+        total: of all cases.
+    """
+
+    def score(difference: float) -> float:
+        """Of the test that this is the true difference: what was seen less that, in standard deviations."""
+        b = (2 * total - second + first) * difference - second - first
+        c = -first * difference * (1 - difference)
+        only_first = (math.sqrt(max(0.0, b * b - 8 * total * c)) - b) / (4 * total)
+        variance = total * (2 * only_first + difference * (1 - difference))
+        return (second - first - total * difference) / math.sqrt(variance) if variance > 0 else 0.0
+
+    def end(outside: float) -> float:
+        inside = (second - first) / total
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if abs(score(middle)) <= Z_95 else (inside, middle)
+        return outside
+
+    return end(-1.0), end(1.0)
