@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=8, help="to each (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "residual/spread")
+    bench = harness.begin(args, "residual-parts/spread")
     bundle = load_bundle(find_bundle(args.bundle))
     action = bundle.manifest.action
     graph = load_graph(bundle.content, bundle.manifest.model)

@@ -24,6 +24,8 @@ from tendon.policies.residual.bundle import load_residual
 
 SUITES = ("tabletop_hard", "tabletop")
 ALONE, CORRECTED = "policy alone", "policy and residual"
+WEAKEST = "stack"
+"""The task that gains least, on its own."""
 
 
 def composition(work: Path) -> str:
@@ -54,22 +56,24 @@ def main() -> None:
     args = parser.parse_args()
     bench = harness.begin(args, "residual/distilled")
     for suite in SUITES:
-        distilled = outcomes_by_seed(args.work / f"{suite}-distilled.json")
-        others = {ALONE: outcomes_by_seed(args.work / f"{suite}-alone.json")}
+        distilled, stacked = (outcomes_by_seed(args.work / f"{suite}-distilled.json", each) for each in ("", WEAKEST))
+        alone = outcomes_by_seed(args.work / f"{suite}-alone.json")
+        compared = [(ALONE, "all", alone, distilled), (ALONE, WEAKEST, alone, stacked)]
         if args.gain is not None:
-            others[CORRECTED] = corrected(args.gain, suite, args.bundle, args.residual)
-        for name, outcomes in others.items():
-            seeds = sorted(distilled.keys() & outcomes.keys())
+            compared.append((CORRECTED, "all", corrected(args.gain, suite, args.bundle, args.residual), distilled))
+        for name, tasks, outcomes, found in compared:
+            seeds = sorted(found.keys() & outcomes.keys())
             if not seeds:
                 print(f"{suite}, {name}: no scene that the distilled policy has done too")
                 continue
-            first, second = ([each[seed] for seed in seeds] for each in (outcomes, distilled))
+            first, second = ([each[seed] for seed in seeds] for each in (outcomes, found))
             values: dict[str, harness.Value] = {
                 "success of A": wilson(sum(first), len(first)),
                 "success of the distilled policy": wilson(sum(second), len(second)),
                 **paired(first, second, "distilled - A"),
             }
-            bench.add({"suite": suite, "A": name}, values, note=composition(args.work) if name == ALONE else "")
+            note = composition(args.work) if (name, tasks) == (ALONE, "all") else ""
+            bench.add({"suite": suite, "tasks": tasks, "A": name}, values, note=note)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import load_residual, write_residual
 from tendon.robots.profile import load_profile
 
-CLAIMS = ("residual/gain", "residual/imported")
+CLAIMS = ("residual/gain", "residual/imported", "residual/fresh")
 BASE = "policy alone"
 CONTROLS = ("zeros", "random network", "random offsets")
 

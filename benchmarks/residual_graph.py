@@ -3,6 +3,7 @@
 The suite's difficulty is in the simulated robot and its scenes, see `Suite.for_graph`; simulated time. Its gate would
 leave a residual out in most episodes: a copy of it is given evidence, and the graph is armed until it acts. Episodes
 are kept in a folder: an interrupted run goes on. The bundle's failure detector takes part: which one is in each row.
+Last come the same scenes in the loop without ROS, which has none.
 
 Examples:
   python benchmarks/residual_graph.py bundles/residuals/tabletop --folder outputs/residual-graph
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import harness
@@ -21,6 +23,7 @@ from graph_success import play
 from harness import Number
 from harness.apart import keep_apart
 from harness.paired import paired
+from residual_gain import Scenes, kept
 
 from tendon.control.residual.gate import Evidence, Tally
 from tendon.evaluation.statistics import wilson
@@ -58,8 +61,8 @@ def main() -> None:
     ways = {"policy alone": (suite,), "policy and residual": (suite, f"residual:={trusted}")}
     base: list[bool] = []
     for way, more in ways.items():
-        kept = args.folder / f"{way.replace(' ', '-')}.jsonl"
-        episodes = play(seeds, args.bundle, delay_ms, 0.0, kept, more=more)
+        file = args.folder / f"{way.replace(' ', '-')}.jsonl"
+        episodes = play(seeds, args.bundle, delay_ms, 0.0, file, more=more)
         found = [bool(row["success"]) for row in episodes]
         values: dict[str, harness.Value] = {"success": wilson(sum(found), len(found))}
         if base:
@@ -70,6 +73,15 @@ def main() -> None:
         note = ", ".join(f"{count} {cause}" for cause, count in stops.most_common())
         bench.add({"suite": args.suite, "detector": watched, "policy": way}, values, note=note)
         print(way, values["success"], note, flush=True)
+    scenes = Scenes(bundle=bundle, robot="panda", suite=args.suite, workers=2)
+    base = []
+    for way, residual in zip(ways, (None, args.residual), strict=True):
+        file = args.folder / f"no-ros-{way.replace(' ', '-')}.jsonl"
+        found = kept(file, list(seeds), partial(scenes.corrected, residual), f"no ROS, {way}")
+        values = {"success": wilson(sum(found), len(found))} | (paired(base, found, "gain") if base else {})
+        base = base or found
+        bench.add({"suite": args.suite, "detector": "no ROS", "policy": way}, values)
+        print(f"no ROS, {way}", values["success"], flush=True)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ from tendon.evaluation.paired import mcnemar
 from tendon.evaluation.statistics import paired_difference
 
 
-def outcomes_by_seed(file: Path) -> dict[int, bool]:
-    """Returns whether each scene succeeded, by its seed, of what `tendon eval run --out` wrote."""
-    return {each["seed"]: bool(each["success"]) for each in json.loads(file.read_text())["episodes"]}
+def outcomes_by_seed(file: Path, family: str = "") -> dict[int, bool]:
+    """Returns whether each scene succeeded, by its seed, of what `tendon eval run --out` wrote; of a family, or all."""
+    episodes = json.loads(file.read_text())["episodes"]
+    return {each["seed"]: bool(each["success"]) for each in episodes if not family or each["family"] == family}
 
 
 def paired(first: Sequence[bool], second: Sequence[bool], what: str) -> dict[str, Value]:

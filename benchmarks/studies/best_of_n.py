@@ -243,7 +243,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "residual/best-of-n")
+    bench = harness.begin(args, "residual-parts/best-of-n")
     bundle = find_bundle(args.bundle)
     scenes = Scenes(bundle=load_bundle(bundle), robot=args.robot, suite=args.suite, workers=args.workers)
     folder, episodes = args.folder / scenes.place, range(FIRST_SCENE, FIRST_SCENE + args.episodes)

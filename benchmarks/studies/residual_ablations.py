@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "residual/ablations")
+    bench = harness.begin(args, "residual-parts/ablations")
     shipped, bundle = load_residual(SHIPPED), load_bundle(Path("bundles/tabletop"))
     usual = Parts(shipped.manifest.space, Recipe(minutes=0.0, steps=args.steps), Settings())
     found = {"as it is": SHIPPED}

@@ -1,8 +1,8 @@
 """Whether a residual earns its place: by the outcomes of episodes with it and without it, looked at after each.
 
 A conservative mixture (the idea of StepMix, Li et al. 2023): the residual acts in so large a share of the episodes that
-all of them together lose at most a margin of the base's success rate, whatever the residual is. (With evidence from
-elsewhere that does not hold here, the first ones lose more.) The share grows with what is known for it. What is known
+all of them together are expected to lose at most a margin of the base's success rate, whatever the residual is. (A
+single run may lose more by luck, and one with evidence from elsewhere that does not hold here does.) The share grows with what is known for it. What is known
 are confidence sequences, which hold at all times at once: the mixture likelihood ratio of a Bernoulli rate under a
 uniform prior exceeds 1 / alpha with a probability of at most alpha (Ville 1939; Robbins 1970).
 """
@@ -75,7 +75,7 @@ class ResidualGate:
     Args:
         record: of earlier sessions.
         evidence: of an evaluation, which only counts until the robot has told better.
-        margin: of success rate that may be lost at most.
+        margin: of success rate that may be lost at most, in the mean.
         alpha: probability of withdrawing, ever, a residual that is not worse than the base.
         seed: of the draws.
 
