@@ -22,6 +22,10 @@ from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, GradedResponse, Response, Watch
 
 POLICY_NODE = "policy_node"
+OUTDATED = (
+    "the controller follows a permission of a later time than this monitor's: the system clock was set back; end the "
+    "graph and start it again"
+)
 
 
 def position_slack(profile: RobotProfile) -> Array:
@@ -223,6 +227,8 @@ class SafetyMonitor:
             causes += [f"{node} is silent" for node in self.silent(now_ns) if node in self._required]
         if not self._at_rest:
             causes.append("the robot is not at rest")
+        if self._report is not None and self._report[1] > self._next_event(now_ns):
+            causes.append(OUTDATED)
         if causes:
             raise StoppedError(f"cannot reset: {'; '.join(causes)}")
         self._enter(PermissionState.STANDBY, now_ns)
@@ -254,7 +260,9 @@ class SafetyMonitor:
         causes = [reason.text for reason in self._causes(now_ns)]
         if self._restriction is not None and self._restriction.response is Response.HOLD:
             causes.append(self._restriction.reason)
-        if self._report is None or self._report[:2] != (Mode.STANDBY, self._event):
+        if self._report is not None and self._report[1] > self._next_event(now_ns):
+            causes.append(OUTDATED)
+        elif self._report is None or self._report[:2] != (Mode.STANDBY, self._event):
             causes.append("the controller has not reported standby; if it is latched, reset first")
         elif self._obstacle:
             causes.append(f"the controller is not ready: {self._obstacle}")
@@ -266,8 +274,11 @@ class SafetyMonitor:
 
     def _enter(self, state: PermissionState, now_ns: int) -> None:
         self._state, self._latched, self._since_ns = state, None, now_ns
-        time_ns = now_ns if self._wall_ns is None else self._wall_ns()
-        self._event = max(self._event + 1, time_ns)  # larger than any event of a monitor that ran before this one
+        self._event = self._next_event(now_ns)
+
+    def _next_event(self, now_ns: int) -> int:
+        """Returns an event that is larger than any of a monitor that ran before this one, unless time was set back."""
+        return max(self._event + 1, now_ns if self._wall_ns is None else self._wall_ns())
 
     def _latch(self, reason: Reason) -> None:
         if self._state is not PermissionState.LATCHED:

@@ -261,6 +261,21 @@ def test_after_arming_a_permission_that_does_not_arm_is_a_stop(event: int | None
     assert follow.follower.demand().stop is None, "a robot that was stopped may stand by"
 
 
+def test_a_monitor_that_starts_after_the_clock_was_set_back_says_so() -> None:
+    """None of its permissions would be followed; it said 'reset first', and that it had reset."""
+    bench = Bench().armed()
+    event = bench.monitor.permission(bench.now_ns).event
+    bench = Bench()
+    bench.now_ns -= 3_600_000 * MS
+    bench.pass_ms(50, event=event, mode=Mode.LATCHED)
+    for ask in (bench.monitor.arm, bench.monitor.check_arming):
+        with pytest.raises(StoppedError, match="clock was set back"):
+            ask(bench.now_ns)
+    bench.monitor.stop(Reason(Cause.REQUESTED, "stop was requested"))
+    with pytest.raises(StoppedError, match="clock was set back"):
+        bench.monitor.reset(bench.now_ns)
+
+
 def test_a_permission_by_an_event_that_is_over_does_not_keep_a_robot_moving() -> None:
     follow = Following()
     follow.demand()

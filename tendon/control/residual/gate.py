@@ -2,9 +2,10 @@
 
 A conservative mixture (the idea of StepMix, Li et al. 2023): the residual acts in so large a share of the episodes that
 all of them together are expected to lose at most a margin of the base's success rate, whatever the residual is. (A
-single run may lose more by luck, and one with evidence from elsewhere that does not hold here does.) The share grows with what is known for it. What is known
-are confidence sequences, which hold at all times at once: the mixture likelihood ratio of a Bernoulli rate under a
-uniform prior exceeds 1 / alpha with a probability of at most alpha (Ville 1939; Robbins 1970).
+single run may lose more by luck, and one with evidence from elsewhere that does not hold here does.) The share grows
+with what is known for it. What is known are confidence sequences, which hold at all times at once: the mixture
+likelihood ratio of a Bernoulli rate under a uniform prior exceeds 1 / alpha with a probability of at most alpha (Ville
+1939; Robbins 1970).
 """
 
 from __future__ import annotations
