@@ -24,11 +24,12 @@ for strength in 2.5 2 1.5 1 0.5 0; do
     echo "arm: 2"
     echo "delay_s: 0.06"
   } > "$tried.yaml"
-  if tendon eval run "$work/act" --robot "$robot" --suite "$tried.yaml" --seeds 100000:100060 --at-least 0.35 \
-    --out "$work/part.json"; then
-    cp "$tried.yaml" "$suite"
-  fi
-  mv "$work/part.json" "$tried.json"  # there is none where the evaluation itself failed, which ends it here
+  shown=0
+  tendon eval run "$work/act" --robot "$robot" --suite "$tried.yaml" --seeds 100000:100060 --at-least 0.35 \
+    --out "$work/part.json" || shown=$?
+  if [ "$shown" -gt 1 ]; then exit "$shown"; fi  # cut or refused: what it has written is not of all scenes
+  if [ "$shown" -eq 0 ]; then cp "$tried.yaml" "$suite"; fi
+  mv "$work/part.json" "$tried.json"
 done
 if [ ! -f "$suite" ]; then
   echo "the policy alone does too few drawers for a residual to learn from: train it for longer" >&2
