@@ -19,7 +19,7 @@ from tendon.control.residual.gate import Evidence
 from tendon.control.residual.learned import learned_residual
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.config import build
-from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.core.errors import ConfigError, IntegrityError, MismatchError, TendonError
 from tendon.core.fields import Range, check_fields
 from tendon.core.files import replace_file
 from tendon.core.yaml_text import parse_yaml
@@ -151,7 +151,10 @@ def write_residual(
     training: Mapping[str, Any],
     evidence: Evidence = NO_EVIDENCE,
 ) -> None:
-    """Writes a residual's two files, the graph first."""
+    """Writes a residual's two files, the graph first.
+
+    A folder that holds the same one with evidence or a signature stays as it is: both are of its digest.
+    """
     manifest = ResidualManifest(
         base=base,
         base_digest=base_digest,
@@ -162,6 +165,8 @@ def write_residual(
         evidence=evidence,
         training=training,
     )
+    if evidence == NO_EVIDENCE and _is_shown(folder, manifest.digest):
+        return
     (folder / SIGNATURE_FILE).unlink(missing_ok=True)
     replace_file(folder / GRAPH_FILE, graph)
     replace_file(folder / RESIDUAL_FILE, _text(manifest))
@@ -182,6 +187,15 @@ def sign_residual(folder: Path, key: Path) -> None:
     """
     load_residual(folder, require_signature=False)
     replace_file(folder / SIGNATURE_FILE, signature.sign(_read_manifest(folder), key))
+
+
+def _is_shown(folder: Path, digest: str) -> bool:
+    """Returns whether a folder holds this residual whole, with evidence or a signature."""
+    try:
+        held = load_residual(folder, require_signature=False).manifest
+    except TendonError:
+        return False
+    return held.digest == digest and (held.evidence != NO_EVIDENCE or (folder / SIGNATURE_FILE).is_file())
 
 
 def _read_manifest(folder: Path) -> bytes:

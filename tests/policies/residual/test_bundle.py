@@ -103,6 +103,24 @@ def test_a_robot_that_demands_signatures_takes_no_residual_without_one(
         load_residual(folder)
 
 
+@pytest.mark.parametrize("signed", [False, True])
+def test_the_same_residual_written_again_keeps_what_was_shown_and_signed(
+    signed: bool, folder: Path, tmp_path: Path
+) -> None:
+    """As a run of training that has ended does when it is started again."""
+    write_evidence(load_residual(folder), Evidence(base=Tally(successes=1, total=2)))
+    if signed:
+        signature.generate_keys(tmp_path / "mine")
+        sign_residual(folder, tmp_path / "mine")
+    before = {path.name: path.read_bytes() for path in folder.glob("residual.*")}
+    assert len(before) == 2 + signed
+    write_constant(folder, [1.0, 0.0, 0.0, 0.0], "a" * 64, SPACE)
+    assert {path.name: path.read_bytes() for path in folder.glob("residual.*")} == before
+    write_constant(folder, [0.5, 0.0, 0.0, 0.0], "a" * 64, SPACE)
+    other = load_residual(folder)
+    assert other.manifest.evidence == Evidence() and not (folder / "residual.sig").exists()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
