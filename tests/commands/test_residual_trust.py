@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,11 +24,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def shown(folder: Path, **changes: object) -> Path:
-    episodes = [{"a": {"success": k < 2}, "b": {"success": k < 3}} for k in range(4)]
+    episodes = pairs([{"a": k < 2, "b": k < 3} for k in range(4)])
     digest = load_residual(folder).manifest.digest
     file = folder.parent / "shown.json"
-    file.write_text(json.dumps({"a": BASE, "b": f"{BASE}+{digest}", "episodes": episodes, **changes}))
+    whole = {"a": BASE, "b": f"{BASE}+{digest}", "robot": "panda", "episodes": episodes, **changes}
+    file.write_text(json.dumps(whole))
     return file
+
+
+def pairs(successes: Sequence[Mapping[str, object]]) -> list[dict[str, dict[str, object]]]:
+    """Episodes of A and B as a comparison writes them, of one scene after the other."""
+    return [
+        {side: {"seed": 200_000 + k, "success": success} for side, success in each.items()}
+        for k, each in enumerate(successes)
+    ]
 
 
 def test_its_counts_are_written_and_nothing_else_changes(folder: Path) -> None:
@@ -47,6 +57,33 @@ def test_a_comparison_of_something_else_is_refused(folder: Path) -> None:
         trust.command(folder, shown(folder, a="b" * 64))
 
 
+def test_a_comparison_on_another_robot_is_refused(folder: Path) -> None:
+    with pytest.raises(MismatchError, match=r"shown.json is of robot so101, .* is for panda: compare on that"):
+        trust.command(folder, shown(folder, robot="so101"))
+
+
+ONE = pairs([{"a": True, "b": True}])
+OTHER = [{**ONE[0], "b": {"seed": 200_001, "success": True}}]
+
+
+@pytest.mark.parametrize(
+    ("episodes", "said"),
+    [
+        ([], "has no episodes"),
+        (ONE * 500, "counts scene 200000 twice"),
+        (OTHER, "pairs scene 200000 with scene 200001"),
+        (pairs([{"a": True, "b": "false"}]), "says success 'false' of scene 200000, which must be true or false"),
+        (pairs([{"a": float("nan"), "b": True}]), "says success nan of scene 200000"),
+        (pairs([{"a": True, "b": 1}]), "says success 1 of scene 200000"),
+    ],
+)
+def test_what_is_no_evidence_is_refused(folder: Path, episodes: object, said: str) -> None:
+    before = (folder / "residual.yaml").read_bytes()
+    with pytest.raises(ConfigError, match=f"{said}.*: run the comparison again"):
+        trust.command(folder, shown(folder, episodes=episodes))
+    assert (folder / "residual.yaml").read_bytes() == before
+
+
 def test_a_comparison_that_ended_when_it_looked_good_is_refused(folder: Path) -> None:
     with pytest.raises(ConfigError, match="compare again without"):
         trust.command(folder, shown(folder, until_shown=True))
@@ -57,7 +94,7 @@ def test_a_comparison_that_somebody_ended_is_refused(folder: Path) -> None:
         trust.command(folder, shown(folder, ended_early="Ctrl-C after 5 of 200"))
 
 
-@pytest.mark.parametrize("episodes", [None, [{"a": {}}], 3])
+@pytest.mark.parametrize("episodes", [None, [{"a": {}}], 3, [1]])
 def test_what_is_no_comparison_is_said(folder: Path, episodes: object) -> None:
     with pytest.raises(ConfigError, match="is no result of `tendon eval compare --out`"):
         trust.command(folder, shown(folder, episodes=episodes))

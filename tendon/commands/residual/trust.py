@@ -27,10 +27,11 @@ def command(
 
     Raises:
         ConfigError: the file is missing, is none of a comparison, or of one that was ended when somebody wished.
-        MismatchError: it compares something else.
+        MismatchError: it compares something else, or on another robot.
     """
     from tendon.control.residual.gate import Evidence, Tally
     from tendon.policies.residual.bundle import load_residual, write_evidence
+    from tendon.robots.profile import load_profile
 
     bundle = load_residual(residual.expanduser())
     found = _read(shown)
@@ -40,8 +41,10 @@ def command(
             f"{shown} compares {found['a'][:12]} with {found['b'][:12]}, not policy {bundle.manifest.base} without and "
             f"with {residual}: run `tendon eval compare POLICY POLICY+{residual} --out {shown}`"
         )
+    if (robot := load_profile(found["robot"]).name) != bundle.manifest.robot:
+        raise MismatchError(f"{shown} is of robot {robot}, {residual} is for {bundle.manifest.robot}: compare on that")
     tallies = [
-        Tally(successes=sum(bool(each[side]["success"]) for each in found["episodes"]), total=len(found["episodes"]))
+        Tally(successes=sum(each[side]["success"] for each in found["episodes"]), total=len(found["episodes"]))
         for side in ("a", "b")
     ]
     write_evidence(bundle, Evidence(base=tallies[0], residual=tallies[1]))
@@ -53,12 +56,12 @@ def command(
 def _read(shown: Path) -> dict[str, Any]:
     try:
         found = json.loads(shown.expanduser().read_text(encoding="utf-8"))
-        _ = [bool(each[side]["success"]) for each in found["episodes"] for side in ("a", "b")]
         chosen, cut = bool(found.get("until_shown", False)), str(found.get("ended_early") or "")
-        result = {"a": str(found["a"]), "b": str(found["b"]), "episodes": list(found["episodes"])}
+        result = {name: str(found[name]) for name in ("a", "b", "robot")} | {"episodes": list(found["episodes"])}
+        problem = _problem(result["episodes"])
     except OSError as error:
         raise ConfigError(f"{shown} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{shown} is no result of `tendon eval compare --out`: {error}") from error
     if cut:
         raise ConfigError(f"{shown} was ended early ({cut}): run the same comparison again, to its end")
@@ -66,4 +69,24 @@ def _read(shown: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{shown} ended with --until-shown, when B happened to look better: compare again without, for fair counts"
         )
+    if problem:
+        raise ConfigError(f"{shown} {problem}: run the comparison again")
     return result
+
+
+def _problem(episodes: list[Any]) -> str:
+    """Returns why pairs of episodes are no evidence; empty when they are."""
+    if not episodes:
+        return "has no episodes"
+    seen = set()
+    for pair in episodes:
+        scenes = [pair[side]["seed"] for side in ("a", "b")]
+        if scenes[0] != scenes[1]:
+            return f"pairs scene {scenes[0]} with scene {scenes[1]}"
+        if scenes[0] in seen:
+            return f"counts scene {scenes[0]} twice"
+        seen.add(scenes[0])
+        for side in ("a", "b"):
+            if not isinstance(success := pair[side]["success"], bool):
+                return f"says success {success!r} of scene {scenes[0]}, which must be true or false"
+    return ""

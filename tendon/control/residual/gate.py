@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from tendon.core.errors import InvalidDataError
+from tendon.core.fields import Range, check_fields
 
 MARGIN, ALPHA = 0.1, 0.05
 MOST_SHARE = 0.9
@@ -33,19 +35,21 @@ class Tally:
         total: of how many.
 
     Raises:
+        ConfigError: one is no whole number of at least 0.
         InvalidDataError: more succeeded than there were.
     """
 
-    successes: int = 0
-    total: int = 0
+    successes: Annotated[int, Range(least=0)] = 0
+    total: Annotated[int, Range(least=0)] = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.successes <= self.total:
+        check_fields(self)
+        if self.successes > self.total:
             raise InvalidDataError(f"{self.successes} of {self.total} episodes succeeded: need 0 <= successes <= total")
 
     def and_one(self, success: bool) -> Tally:
         """Returns it with one more episode."""
-        return Tally(successes=self.successes + success, total=self.total + 1)
+        return Tally(successes=self.successes + bool(success), total=self.total + 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,7 @@ from tendon.control.residual.gate import (
     Tally,
     bounds,
 )
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import ConfigError, InvalidDataError
 
 SHOWN = Evidence(base=Tally(successes=150, total=300), residual=Tally(successes=210, total=300))
 
@@ -95,3 +97,11 @@ def test_the_truth_stays_inside_at_all_times_but_rarely(rate: float, seed: int) 
 def test_more_successes_than_episodes_are_refused() -> None:
     with pytest.raises(InvalidDataError, match="3 of 2 episodes"):
         Tally(successes=3, total=2)
+
+
+@pytest.mark.parametrize("wrong", [1.5, True, math.inf, math.nan, -1, "NaN", None])
+def test_counts_are_whole_numbers(wrong: Any) -> None:
+    for name in ("successes", "total"):
+        counts: dict[str, Any] = {"successes": 0, "total": 2, name: wrong}
+        with pytest.raises(ConfigError, match=f"{name} is .*, must be a whole number of at least 0"):
+            Tally(**counts)

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.control.residual.gate import Evidence, Record, Tally
 from tendon.control.residual.space import ResidualSpace
 from tendon.control.residual.tools import joint_bound
-from tendon.core.errors import StoppedError
+from tendon.core.errors import ConfigError, StoppedError
 from tendon.core.files import replace_file
 from tendon.core.node_status import ControlStatus
 from tendon.graph import topics
@@ -144,3 +144,11 @@ def test_what_was_learned_of_it_outlives_the_node(tmp_path: Path) -> None:
     record = Record(base=Tally(successes=3, total=4), withdrawn="0 of 9 episodes succeeded with it")
     replace_file(tmp_path / "deep" / "record.json", json.dumps(asdict(record)).encode())
     assert read_record(tmp_path / "deep" / "record.json") == record
+
+
+@pytest.mark.parametrize("total", [".nan", ".inf", "2.5", "true", "-1"])
+def test_what_was_kept_holds_whole_numbers(total: str, tmp_path: Path) -> None:
+    file = tmp_path / "record.json"
+    file.write_text(f"base: {{successes: 0, total: {total}}}\n")
+    with pytest.raises(ConfigError, match=r"record.json base: total is .*, must be a whole number of at least 0"):
+        read_record(file)
