@@ -15,6 +15,7 @@ from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import ConfigError
 
 if TYPE_CHECKING:
+    from tendon.evaluation.contender import Contender
     from tendon.evaluation.pool import Job
     from tendon.evaluation.suite_file import SuiteFile
 
@@ -53,21 +54,6 @@ PerturbOption = Annotated[
     str, typer.Option(metavar="NAME=STRENGTH,...", help="Make it harder: of the suite's perturbations, 1 as named.")
 ]
 SimulatorOption = Annotated[str, typer.Option(metavar="NAME", help="pybullet, mujoco, or auto.")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contender:
-    """A policy that is evaluated.
-
-    Attributes:
-        bundle: its folder, or `EXPERT`.
-        digest: of what it is.
-        residual: folder of what corrects it.
-    """
-
-    bundle: Path | str
-    digest: str
-    residual: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,33 +181,6 @@ def _strengths(text: str) -> tuple[tuple[str, float], ...]:
                 f"--perturb is {text!r}: {strength!r} is no strength; such as blur=0.5,dynamics"
             ) from error
     return tuple(found)
-
-
-def find_contender(name: str, robot: str) -> Contender:
-    """Returns what `BUNDLE`, `BUNDLE+RESIDUAL` or `EXPERT` is.
-
-    Raises:
-        ConfigError: there is no such bundle or residual, or something in it is wrong.
-        MismatchError: the residual is of another bundle or robot.
-    """
-    from tendon.policies.bundle.bundle import load_bundle
-    from tendon.policies.bundle.places import EXPERT, find_bundle
-    from tendon.policies.inference.identity import policy_digest
-    from tendon.policies.residual.bundle import load_residual
-    from tendon.robots.profile import load_profile
-
-    bundle, _, residual = name.partition("+")
-    if bundle == EXPERT:
-        if residual:
-            raise ConfigError(f"{name}: a residual corrects a policy, not the expert")
-        return Contender(bundle=EXPERT, digest=EXPERT)
-    folder = find_bundle(bundle)
-    digest = policy_digest(load_bundle(folder).manifest)
-    if not residual:
-        return Contender(bundle=folder, digest=digest)
-    corrects = load_residual(Path(residual).expanduser().resolve())
-    corrects.open(load_profile(robot), digest)
-    return Contender(bundle=folder, digest=f"{digest}+{corrects.manifest.digest}", residual=corrects.folder)
 
 
 def shortened(digest: str) -> str:

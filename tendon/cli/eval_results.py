@@ -72,9 +72,13 @@ def gather(
         engine: see `run_jobs`.
         take: is given each as it ends; returns whether that is enough.
         note: for the bar.
+
+    Raises:
+        ConfigError: there is no such engine.
     """
     from tendon.evaluation import pool
 
+    pool.check_engine(engine)
     found = Gathered()
     try:
         with (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,8 @@ def evaluate(
     the same seeds give the same answer on any machine. It ends with its task done, or after 12 s of simulated time.
 
     Args:
-        policy: a bundle, as `load_policy` takes it, "expert" for the suite's own, or any object that is a `Policy`.
+        policy: a bundle, as `load_policy` takes it, perhaps with the folder of a residual ("BUNDLE+RESIDUAL"), "expert"
+            for the suite's own, or any object that is a `Policy`.
         seeds: of scenes: 100 000-199 999 for trying things, 200 000-299 999 for reported results only.
         suite: name of one of `tendon.evaluation.suites`, "auto" for the one that fits the robot, or one that you made:
             `tendon.sim.suite` says what it is.
@@ -81,8 +83,8 @@ def evaluate(
             `if __name__ == "__main__":`.
 
     Raises:
-        ConfigError: there is no such bundle, suite or timing, a seed is one of training, or a number is out of its
-            range.
+        ConfigError: there is no such bundle, suite or timing, a seed is one of training or is there twice, or a number
+            is out of its range.
         MissingDependencyError: the simulator is not installed.
         MismatchError: policy and robot do not fit each other.
 
@@ -103,9 +105,11 @@ def evaluate(
     if isinstance(suite, str):
         suite = suite_for(load_profile(robot), suite)
     chosen = load_suite(suite) if isinstance(suite, str) else suite
+    from tendon.evaluation.contender import find_contender
     from tendon.evaluation.pool import Job, run_here, run_jobs
-    from tendon.policies.bundle.places import EXPERT, find_bundle
 
+    if isinstance(seeds, Integral):
+        raise ConfigError(f"seeds is {seeds!r}, a single number: put it into a list, such as [{seeds!r}]")
     scenes = list(seeds)
     _check(scenes, workers)
     delay_s = chosen.difficulty.delay_s if delay_s is None else delay_s
@@ -114,18 +118,27 @@ def evaluate(
     if timing not in known:
         raise ConfigError(f"timing is {timing!r}{closest(timing, known)}")
     setting = Setting(timing=Timing(timing), delay_ns=round(delay_s * 1e9), blank=blank)
-    named = policy if policy == EXPERT else find_bundle(policy) if isinstance(policy, str | Path) else policy
+    contender = find_contender(str(policy), robot) if isinstance(policy, str | Path) else None
+    residual = None if contender is None else contender.residual
     if workers == 1:
-        episodes = run_here(chosen, named, robot, scenes, setting, simulator)
+        named = policy if contender is None else contender.bundle
+        episodes = run_here(chosen, named, robot, scenes, setting, simulator, residual)
         return Evaluation(episodes=tuple(episodes), families=chosen.families)
     here = f"workers is {workers}, must be 1 for a {{}}: it is in this process only"
-    if not isinstance(named, Path | str):
+    if contender is None:
         raise ConfigError(here.format("policy that is no bundle"))
     if not isinstance(suite, str):
         raise ConfigError(here.format("suite that has no name"))
-    jobs = [
-        Job(bundle=named, robot=robot, seed=seed, setting=setting, suite=suite, simulator=simulator) for seed in scenes
-    ]
+    like = Job(
+        bundle=contender.bundle,
+        robot=robot,
+        seed=scenes[0],
+        setting=setting,
+        suite=suite,
+        simulator=simulator,
+        residual=residual,
+    )
+    jobs = [replace(like, seed=seed) for seed in scenes]
     done = {job.seed: episode for job, episode in run_jobs(jobs, workers)}
     return Evaluation(episodes=tuple(done[seed] for seed in scenes), families=chosen.families)
 
@@ -136,6 +149,8 @@ def _check(seeds: Sequence[int], workers: int) -> None:
     for seed in seeds:
         if not isinstance(seed, Integral) or isinstance(seed, bool):
             raise ConfigError(f"seed is {seed!r}, must be a whole number")
+    if twice := [seed for seed, count in Counter(seeds).items() if count > 1]:
+        raise ConfigError(f"seed {twice[0]} is there twice: a scene has one outcome, name each once")
     if wrong := [seed for seed in seeds if not FIRST_SEED <= seed < END_SEED]:
         raise ConfigError(f"seed {wrong[0]} is no scene to evaluate on: take {FIRST_SEED} to {END_SEED - 1}")
     check_count("workers", workers, most=MAX_WORKERS)

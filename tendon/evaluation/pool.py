@@ -50,7 +50,13 @@ class Job:
 
 
 def run_here(
-    suite: Suite, policy: Policy | Path | str, robot: str, seeds: Sequence[int], setting: Setting, simulator: str = AUTO
+    suite: Suite,
+    policy: Policy | Path | str,
+    robot: str,
+    seeds: Sequence[int],
+    setting: Setting,
+    simulator: str = AUTO,
+    residual: Path | None = None,
 ) -> list[Episode]:
     """Returns an episode for each scene, run one after the other in this process.
 
@@ -61,8 +67,9 @@ def run_here(
         seeds: of the scenes.
         setting: of all episodes.
         simulator: see `tendon.sim.simulators`.
+        residual: folder of what corrects the policy of a bundle.
     """
-    tools = Tools(suite, policy, robot, setting.timing, simulator)
+    tools = Tools(suite, policy, robot, setting.timing, simulator, residual)
     try:
         return [tools.run(seed, setting) for seed in seeds]
     finally:
@@ -182,6 +189,16 @@ def run_job(job: Job) -> tuple[Job, Episode]:
     return job, tools.run(job.seed, job.setting)
 
 
+def check_engine(engine: str) -> None:
+    """Wants one of `ENGINES`.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if engine not in ENGINES:
+        raise ConfigError(f"engine is {engine!r}{closest(engine, ENGINES)}")
+
+
 def run_jobs(jobs: Sequence[Job], workers: int, engine: str = PROCESSES) -> Iterator[tuple[Job, Episode]]:
     """Yields each job with its episode as they end, in any order; which one is run where changes none of them.
 
@@ -195,8 +212,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, engine: str = PROCESSES) -> Iter
         MissingDependencyError: it is not installed.
         WorkerError: a process of it was killed.
     """
-    if engine not in ENGINES:
-        raise ConfigError(f"engine is {engine!r}{closest(engine, ENGINES)}")
+    check_engine(engine)
     if engine == RAY:
         from tendon.evaluation.ray_workers import run_in_ray
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import tendon
+from tendon.core.paths import share_folder
 
 SCENES = [100_004, 100_002]
 
@@ -20,6 +21,13 @@ def test_processes_make_no_difference() -> None:
     assert "95 % Wilson" in str(here)
 
 
+def test_a_residual_corrects_here_and_in_processes_alike() -> None:
+    corrected = f"tabletop+{share_folder() / 'bundles' / 'residuals' / 'tabletop'}"
+    here = tendon.evaluate(corrected, SCENES[:1])
+    assert here.episodes == tendon.evaluate(corrected, SCENES[:1], workers=2).episodes
+    assert here.episodes != tendon.evaluate("tabletop", SCENES[:1]).episodes
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -29,6 +37,11 @@ def test_processes_make_no_difference() -> None:
         ({"seeds": [300_000]}, "seed 300000"),
         ({"seeds": [100_003.5]}, "seed is 100003.5, must be a whole number"),
         ({"seeds": [True]}, "seed is True, must be a whole number"),
+        ({"seeds": 100_004}, r"seeds is 100004, a single number: put it into a list, such as .100004."),
+        ({"seeds": [100_004] * 4}, "seed 100004 is there twice: a scene has one outcome, name each once"),
+        ({"policy": "tabletop+"}, r"tabletop\+ names no residual"),
+        ({"policy": "tabletop+nowhere"}, "no residual at .*nowhere"),
+        ({"policy": "tabletop", "robot": "so101"}, "bundle tabletop: robot is panda, expected so101"),
         ({"delay_s": 1e6}, "delay_s is 1000000.0, must be a finite number at least 0 and at most 10"),
         ({"timing": "inpaintin"}, "did you mean inpainting"),
         ({"delay_s": -0.1}, "delay_s is -0.1"),

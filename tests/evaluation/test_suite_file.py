@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.cli import main
-from tendon.cli.eval_options import Contender, TimingName, Trials, trials
+from tendon.cli.eval_options import TimingName, Trials, trials
 from tendon.core.errors import ConfigError
+from tendon.evaluation.contender import Contender
 from tendon.evaluation.suite_file import read_suite_file
 from tendon.evaluation.suites import load_suite
 from tendon.robots.profile import load_profile

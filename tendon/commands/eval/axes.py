@@ -24,7 +24,6 @@ from tendon.cli.eval_options import (
     SimulatorOption,
     SuiteOption,
     TimingOption,
-    find_contender,
     shortened,
     trials,
 )
@@ -64,6 +63,7 @@ def command(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the table and every episode.")] = None,
 ) -> int:
     """Runs each axis at each strength, and the same scenes without any, and prints the table."""
+    from tendon.evaluation.contender import find_contender
     from tendon.evaluation.page.origin import origin
     from tendon.evaluation.suites import load_suite
 

@@ -24,7 +24,6 @@ from tendon.cli.eval_options import (
     SimulatorOption,
     SuiteOption,
     TimingOption,
-    find_contender,
     shortened,
     trials,
 )
@@ -74,6 +73,7 @@ def command(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON for the tests and every episode.")] = None,
 ) -> int:
     """Compares and prints what is shown."""
+    from tendon.evaluation.contender import find_contender
     from tendon.evaluation.episode import Episode
     from tendon.evaluation.page.origin import origin
 

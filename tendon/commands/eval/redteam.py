@@ -27,7 +27,6 @@ from tendon.cli.eval_options import (
     SimulatorOption,
     SuiteOption,
     TimingOption,
-    find_contender,
     trials,
 )
 from tendon.cli.options import RobotOption, WorkersOption
@@ -68,6 +67,7 @@ def command(
     Returns:
         0, or 1 when a limit was broken.
     """
+    from tendon.evaluation.contender import find_contender
     from tendon.evaluation.redteam.attack import Space
     from tendon.evaluation.redteam.search import Search
     from tendon.evaluation.suite_file import is_suite_file

@@ -27,7 +27,6 @@ from tendon.cli.eval_options import (
     SimulatorOption,
     SuiteOption,
     TimingOption,
-    find_contender,
     shortened,
     trials,
 )
@@ -77,6 +76,7 @@ def command(
     Returns:
         0, or 1 when less success was shown than `--at-least` asks for.
     """
+    from tendon.evaluation.contender import find_contender
     from tendon.evaluation.junit import episode_cases, family_cases, junit_xml
     from tendon.evaluation.page.origin import origin
     from tendon.evaluation.report import lines, summarise
