@@ -42,7 +42,7 @@ class Perturbation:
     """Less strength is less of it; otherwise any above 0 is all of it."""
 
     def __post_init__(self) -> None:
-        check_fields(self, f"perturbation {self.name}")
+        check_fields(self, "perturbation")
 
     @property
     def key(self) -> str:

@@ -175,11 +175,14 @@ def _strengths(text: str) -> tuple[tuple[str, float], ...]:
     for part in filter(None, text.split(",")):
         name, _, strength = part.partition("=")
         try:
-            found.append((name.strip(), float(strength or 1.0)))
+            found.append((name.strip().replace(" ", "_"), float(strength or 1.0)))
         except ValueError as error:
             raise ConfigError(
                 f"--perturb is {text!r}: {strength!r} is no strength; such as blur=0.5,dynamics"
             ) from error
+    names = [name for name, _ in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"--perturb is {text!r}: it has {twice[0]} twice, give each one strength")
     return tuple(found)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tendon.cli import main
+from tendon.cli.root import EXIT_ERROR
 from tendon.core.errors import WorkerError
 from tendon.core.paths import share_folder
 from tendon.evaluation import pool
@@ -80,6 +81,16 @@ def test_what_was_run_before_it_ended_is_kept(
             assert "Not all episodes were run" in report.read_text()
         else:
             assert not out.exists(), "nothing was complete: there is nothing to report"
+
+
+@pytest.mark.parametrize("command", [["run", "expert"], ["compare", BUNDLE, "expert"], ["axes", "expert"]])
+def test_an_engine_that_is_none_is_refused_before_the_bar_begins(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends(monkeypatch, 0, AssertionError("it began"))
+    assert main(["eval", *command, *SEEDS, "--engine", "rays"]) == EXIT_ERROR
+    said = capsys.readouterr().err
+    assert "engine is 'rays'; did you mean ray?" in said and said.count("\n") == 1
 
 
 @pytest.mark.laws

@@ -96,7 +96,7 @@ def test_a_family_that_the_robot_cannot_have_is_a_line(tmp_path: Path, capsys: p
         ({"delay_s": -1.0}, "delay_s"),
         ({"delay_s": "soon"}, "delay_s"),
         ({"perturbations": {"dynamcs": 1.0}}, "did you mean dynamics"),
-        ({"perturbations": {"dynamics": 3.5}}, "strength is 3.5"),
+        ({"perturbations": {"dynamics": 3.5}}, "perturbation dynamics: strength is 3.5"),
         ({"perturbations": {"dynamics": "much"}}, "dynamics"),
         ({"perturbations": ["dynamics"]}, "perturbations"),
         ({"cases": [{"seed": 5}]}, "seed"),
@@ -142,3 +142,9 @@ def test_any_text_is_a_suite_or_a_config_error(text: str) -> None:
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no suite at"):
         asked(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("text", ["blur=1,blur=2", "blur,pose, blur", "joint zero,joint_zero=2"])
+def test_a_perturbation_has_one_strength(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"--perturb is '.*': it has (blur|joint_zero) twice, give each one strength"):
+        asked(Path("tabletop"), perturb=text)
