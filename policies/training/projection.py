@@ -7,7 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.numpy import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file
 
 Rows = npt.NDArray[np.float32]
 LEAST_STD = 1e-3
@@ -35,12 +39,26 @@ class Projection:
 
     def save(self, path: Path) -> None:
         """Writes it."""
-        save_file({"matrix": self.matrix, "shift": self.shift}, path)
+        replace_file(path, save({"matrix": self.matrix, "shift": self.shift}))
 
 
 def load_projection(path: Path) -> Projection:
-    """Returns what was written."""
-    return Projection(**load_file(path))
+    """Returns what was written.
+
+    Raises:
+        ConfigError: it is damaged.
+    """
+    try:
+        found = load_file(path)
+        matrix, shift = found["matrix"], found["shift"]
+    except (SafetensorError, OSError, KeyError) as error:
+        raise ConfigError(f"{path} is damaged ({error!r}): copy it again, or name another folder") from error
+    finite = np.isfinite(matrix).all() and np.isfinite(shift).all()
+    if matrix.ndim != 2 or shift.shape != matrix.shape[1:] or not finite:
+        raise ConfigError(
+            f"{path} is damaged (matrix {matrix.shape}, shift {shift.shape}): copy it again, or name another folder"
+        )
+    return Projection(matrix=matrix, shift=shift)
 
 
 def find_projection(observations: Rows, embedding: int, components: int) -> Projection:

@@ -14,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.control.residual.space import ResidualSpace
+from tendon.core.errors import WorkerError
 from tendon.core.orphans import deaf_to_interrupts, end_with_parent
 from tendon.core.types import Array
 from tendon.evaluation.episode import Setting
 from tendon.evaluation.residual_env import FACTS, ResidualEnv
 from tendon.evaluation.suites import load_suite
+from tendon.evaluation.workers import END_S
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.residual.graph import ResidualGraph
@@ -156,6 +158,8 @@ def run_episode(env: ResidualEnv, seed: int, graph: ResidualGraph | None, explor
 class Workers:
     """Processes that run episodes one after the other, each with the newest actor it was sent.
 
+    The first begin when `ended` is called first: `use` before that is in force from the first episode on.
+
     Args:
         task: of all episodes.
         seeds: of their scenes, handed out in order; one list for all.
@@ -177,8 +181,7 @@ class Workers:
             theirs.close()
             self._links.append(ours)
             self._processes.append(process)
-        for link in self._links:
-            self._ask(link)
+        self._idle = list(self._links)
 
     def __enter__(self) -> Workers:
         """Returns itself."""
@@ -204,21 +207,39 @@ class Workers:
             timeout_s: how long to wait for one; `None` waits until there is one.
 
         Raises:
-            ChildProcessError: a process died.
+            WorkerError: a process died.
         """
+        for link in self._idle:
+            self._ask(link)
+        self._idle.clear()
         found = []
         for link in wait(self._links, timeout_s):
             if not isinstance(link, Connection):
                 continue
             try:
                 found.append(link.recv())
-            except EOFError as error:
-                raise ChildProcessError("a process that ran episodes ended: see what it printed") from error
+            except (EOFError, OSError):
+                raise self._death(link) from None
             self._ask(link)
         return found
 
     def _ask(self, link: Connection) -> None:
-        link.send((next(self._seeds), self._graph, self._exploration))
+        try:
+            link.send((next(self._seeds), self._graph, self._exploration))
+        except OSError:
+            raise self._death(link) from None
+
+    def _death(self, link: Connection) -> WorkerError:
+        """Returns what to say of the process at the other end, which is gone."""
+        process = self._processes[self._links.index(link)]
+        process.join(END_S)
+        code = process.exitcode
+        killed = code is None or code < 0
+        why = "was it killed, or was there no memory?" if killed else "see what it printed."
+        return WorkerError(
+            f"a process that ran episodes ended ({code}): {why} The same command goes on; take fewer --workers where "
+            "memory is short"
+        )
 
 
 def _work(task: Task, link: Connection) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import time
 import zipfile
+import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
@@ -28,6 +29,7 @@ from tendon.policies.residual.bundle import write_residual
 from tendon.robots.profile import load_profile
 
 if TYPE_CHECKING:
+    from tendon.control.residual.space import ResidualSpace
     from tendon.policies.training.residual.learner import Settings
 
 EPISODES, RUN_FILE = "episodes", "run.json"
@@ -103,6 +105,7 @@ class ResidualRun:
         self._passed_s = self._begun()
         self._begin_s = time.monotonic()
         self._recent = {(suite, plain): deque[bool](maxlen=RECENT) for suite in task.suites for plain in (True, False)}
+        self._acts = False
         self.steps = self.episodes = 0
 
     def train(self, workers: int, report: Callable[[int, str], None] = lambda steps, text: None) -> bool:
@@ -113,7 +116,11 @@ class ResidualRun:
             report: is told how many steps were made, and how it goes.
 
         Returns:
-            Whether there is a residual now: none where the minutes ended before anything was learned.
+            Whether there is a residual now: none where minutes or steps ended before anything was learned.
+
+        Raises:
+            ConfigError: an episode, the projection or the networks of an earlier session are damaged.
+            WorkerError: a process that ran episodes ended.
         """
         from tendon.policies.training.log import TrainingLog
         from tendon.policies.training.projection import find_projection, load_projection
@@ -143,6 +150,11 @@ class ResidualRun:
                 observations = np.concatenate([each.observations for each in held])
                 find_projection(observations, space.embedding, recipe.components).save(place)
             projection = load_projection(place)
+            if (width := projection.matrix.shape[0]) != space.observations:
+                raise ConfigError(
+                    f"{place} is damaged (of {width} numbers, the residual sees {space.observations}): copy it again, or "
+                    "name another folder"
+                )
 
             def remember(episode: Experience) -> None:
                 seen, kept = projection(episode.observations), self._task.suite_of(episode.seed) in self._task.kept
@@ -154,6 +166,8 @@ class ResidualRun:
             learner = Learner(replay, seen, facts, space.actions, self._settings, recipe.seed, threads)
             self._resume(learner)
             held.clear()
+            if learner.updates > recipe.warm_up:
+                self._act(running, actor_graph(learner.actor, projection))
             means: dict[str, list[float]] = {}
             while self.steps < recipe.steps and not self._over():
                 warming = learner.updates < recipe.warm_up
@@ -168,15 +182,24 @@ class ResidualRun:
                 if learner.updates % recipe.publish_every == 0:
                     graph = actor_graph(learner.actor, projection)
                     if not warming:
-                        running.use(graph, recipe.exploration)
+                        self._act(running, graph)
                     self._save(learner, graph)
                     log.add(self._row(learner.updates, {name: float(np.mean(each)) for name, each in means.items()}))
                     means.clear()
                     doing = "warm-up of the critics" if warming else f"{self._rate(True)} succeeded without exploration"
                     report(self.steps, f"{learner.updates} updates, {doing}")
-            self._save(learner, actor_graph(learner.actor, projection))
-            log.add(self._row(learner.updates, {}))
-        return True
+            if learner.updates:
+                self._save(learner, actor_graph(learner.actor, projection))
+                log.add(self._row(learner.updates, {}))
+        return learner.updates > 0
+
+    def _act(self, running: Workers, graph: bytes) -> None:
+        """Has episodes use an actor; what came of those before any acted says nothing of it, and is forgotten."""
+        if not self._acts:
+            self._acts = True
+            for each in self._recent.values():
+                each.clear()
+        running.use(graph, self._recipe.exploration)
 
     def _passed(self) -> float:
         """Returns for how long all sessions together have run [s]."""
@@ -199,6 +222,8 @@ class ResidualRun:
         """Returns for how long earlier sessions ran [s]; they must have been of the same run."""
         path = self._folder / RUN_FILE
         if not path.is_file():
+            if any((self._folder / EPISODES).glob("*.npz")) or (self._folder / STATE_FILE).exists():
+                raise ConfigError(f"{path} is missing, which says what was begun: copy it again, or name another folder")
             return 0.0
         try:
             before = json.loads(path.read_text(encoding="utf-8"))
@@ -250,13 +275,19 @@ class ResidualRun:
         return episode
 
     def _known(self) -> list[Experience]:
-        """Returns the episodes of earlier sessions, in order."""
-        found = []
+        """Returns the episodes of earlier sessions, in order.
+
+        Raises:
+            ConfigError: one is damaged, or of another run.
+        """
+        found = list[Experience]()
         for path in sorted((self._folder / EPISODES).glob("*.npz")):
             try:
-                found.append(_read(path))
-            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+                episode = _read(path)
+                _check(episode, self._task.space, (found or [episode])[0].facts.shape[-1])
+            except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
                 raise ConfigError(f"{path} is damaged ({error}): name another folder, or copy it again") from error
+            found.append(episode)
         return found
 
     def _resume(self, learner: Any) -> None:
@@ -286,11 +317,14 @@ class ResidualRun:
         )
 
     def _row(self, updates: int, means: dict[str, float]) -> dict[str, float]:
-        """Returns a row of the log: how far it is, how many of the last episodes succeeded, and what was learned."""
+        """Returns a row of the log: how far it is, how many of the last episodes succeeded, and what was learned.
+
+        Episodes count from when the actor acts: those before are of the base alone.
+        """
         rates = {
             f"{'plain' if plain else 'explored'} {suite}": float(np.mean(recent))
             for (suite, plain), recent in self._recent.items()
-            if recent
+            if recent and self._acts
         }
         row = {"passed_s": self._passed(), "steps": self.steps, "updates": updates, **rates, **means}
         return {name: round(float(value), 5) for name, value in row.items()}
@@ -314,3 +348,24 @@ def _read(path: Path) -> Experience:
             actions=rows["actions"].astype(np.float32),
             rewards=rows["rewards"],
         )
+
+
+def _check(episode: Experience, space: ResidualSpace, facts: int) -> None:
+    """Wants T actions with T + 1 observations before, between and after them, all of them finite.
+
+    Raises:
+        ValueError: it is another.
+    """
+    steps = max(1, len(episode.actions))
+    shapes = {
+        "observations": (steps + 1, space.observations),
+        "facts": (steps + 1, facts),
+        "actions": (steps, space.actions),
+        "rewards": (steps,),
+    }
+    for name, shape in shapes.items():
+        rows = getattr(episode, name)
+        if rows.shape != shape:
+            raise ValueError(f"{name} of shape {rows.shape}, must be {shape}")
+        if not np.isfinite(rows).all():
+            raise ValueError(f"{name} that are not all finite")

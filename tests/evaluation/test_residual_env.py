@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tendon.control.residual.space import ResidualSpace
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import InvalidDataError, WorkerError
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.pool import Job, Tools, run_jobs
 from tendon.evaluation.residual_env import FACTS, ResidualEnv
@@ -71,6 +71,16 @@ def test_the_same_seed_is_the_same_episode_whatever_ran_before_and_in_another_pr
         elsewhere = workers.ended(None)[0]
     for other in (run_episode(env, SEED, None, EXPLORING), elsewhere):
         assert _same(first, other)
+
+
+def test_a_process_that_was_killed_is_said_with_what_to_do() -> None:
+    with Workers(TASK, count(SEED), 1, EXPLORING) as workers:
+        assert not workers.ended(0.0)
+        workers._processes[0].kill()
+        with pytest.raises(WorkerError, match=r"ended .-9.: was it killed, .* The same command goes on; take fewer"):
+            workers.ended(None)
+        with pytest.raises(WorkerError):
+            workers.ended(None)
 
 
 BOTH = replace(TASK, suites=("tabletop", *TASK.suites))

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch.nn import functional
 
+from tendon.core.errors import ConfigError
 from tendon.policies.training.residual.networks import Actor, Critics
 from tendon.policies.training.residual.replay import Batch, Replay
 
@@ -135,12 +137,19 @@ class Learner:
         part.rename(path)
 
     def load(self, path: Path) -> None:
-        """Goes on from what `save` wrote."""
-        state = load_file(path)
-        self.updates = int(state.pop("updates"))
-        for name, each in self._parts().items():
-            own = f"{name}/"
-            each.load_state_dict({key[len(own) :]: value for key, value in state.items() if key.startswith(own)})
+        """Goes on from what `save` wrote.
+
+        Raises:
+            ConfigError: it is damaged, or of other networks.
+        """
+        try:
+            state = load_file(path)
+            self.updates = int(state.pop("updates"))
+            for name, each in self._parts().items():
+                own = f"{name}/"
+                each.load_state_dict({key[len(own) :]: value for key, value in state.items() if key.startswith(own)})
+        except (SafetensorError, OSError, KeyError, RuntimeError) as error:
+            raise ConfigError(f"{path} is damaged ({error!r}): copy it again, or name another folder") from error
 
     def _parts(self) -> dict[str, torch.nn.Module]:
         return {

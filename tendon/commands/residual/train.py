@@ -20,9 +20,11 @@ import typer
 from tendon.cli.options import BundleArgument, RobotOption, WorkersOption
 from tendon.cli.outputs import require_folder
 from tendon.cli.progress import CountingBar
-from tendon.core.checks import closest
+from tendon.core.checks import check_number, closest
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError
+
+MAX_SEED = 2**32 - 1
 
 
 def command(
@@ -49,7 +51,7 @@ def command(
     steps: Annotated[int, typer.Option(help="Actions, of 0.4 s each, that are tried at most.")] = 75_000,
     prefill: Annotated[int, typer.Option(help="Of these, before anything is learned.")] = 10_000,
     tool_mm: Annotated[float, typer.Option(help="Farthest that it leads the tool along each axis.")] = 30.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of weights, batches and exploration.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of weights, batches and exploration.")] = 0,
     scenes: Annotated[int, typer.Option(help="First training scene; a run takes one after the other.")] = 0,
     workers: WorkersOption = 2,
 ) -> int:
@@ -76,8 +78,9 @@ def command(
         raise ConfigError(f"--scenes is {scenes}, must be 0 to {FIRST_SEED - 1}: others are to evaluate on")
     if reward not in REWARDS:
         raise ConfigError(f"--reward is {reward!r}{closest(reward, REWARDS)}")
-    if not 0 < prefill <= steps:
-        raise ConfigError(f"--prefill is {prefill}, must be 1 to --steps, which is {steps}")
+    check_number("--minutes", minutes, least=0)
+    if not 0 < prefill < steps:
+        raise ConfigError(f"--prefill is {prefill}, must be at least 1 and less than --steps, which is {steps}")
     profile = load_profile(robot)
     improved, kept = (tuple(dict.fromkeys(each)) for each in (suite or ["tabletop_hard"], keep or []))
     for each in (*improved, *kept):
@@ -105,8 +108,9 @@ def command(
     with CountingBar("residual", steps) as bar:
         learned = run.train(workers, bar.reach)
     if not learned:
+        more = "--steps" if run.steps >= steps else "--minutes"
         print(
-            f"{out}: the {minutes:g} minutes ended after {run.steps} of {prefill} steps of prefill, there is no "
-            "residual yet; the same command with more --minutes goes on"
+            f"{out}: ended after {run.steps} steps, of which {prefill} are prefill, with nothing learned: there is no "
+            f"residual yet; the same command with more {more} goes on"
         )
     return 0 if learned else 1

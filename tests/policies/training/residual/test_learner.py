@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from tendon.policies.residual.graph import ResidualGraph
@@ -115,6 +116,18 @@ def test_what_is_saved_goes_on_and_what_is_exported_answers_alike(tmp_path: Path
         expected = learner.actor(torch.from_numpy(projection(observations))).numpy()
     found = np.array([graph.act(row) for row in observations.astype(np.float64)])
     assert np.abs(found - expected).max() < 1e-5 and other.updates == 20
+
+
+def test_a_projection_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed before it is on the disk, a run finds it anew."""
+
+    def killed(path: Path, target: Path) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        find_projection(RNG.standard_normal((50, 4)).astype(np.float32), 0, 2).save(tmp_path / "projection.safetensors")
+    assert not (tmp_path / "projection.safetensors").exists()
 
 
 def test_the_same_seed_learns_the_same() -> None:
