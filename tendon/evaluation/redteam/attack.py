@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tendon.core.errors import ConfigError
+from tendon.core.fields import check_fields
 from tendon.core.types import Array
 from tendon.evaluation.episode import Episode
 from tendon.evaluation.pool import Job, run_job
@@ -60,6 +61,9 @@ class Attack:
         failed: it was no success.
         broken: samples of its commanded motion beyond a limit.
         found: in words.
+
+    Raises:
+        ConfigError: a field is something else.
     """
 
     point: tuple[float, ...]
@@ -70,6 +74,9 @@ class Attack:
     failed: bool
     broken: int
     found: str
+
+    def __post_init__(self) -> None:
+        check_fields(self, "attack")
 
 
 def try_attack(job: Job) -> tuple[Job, Episode | str]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tendon.core.checks import check_count, check_number
+from tendon.core.config import build
 from tendon.core.errors import ConfigError, MissingDependencyError
 from tendon.core.json_lines import read_json_lines
 from tendon.core.types import Array
@@ -115,7 +117,11 @@ def _numbered(task: tuple[int, Job]) -> tuple[int, Job, Any]:
 
 
 def _read(log: Path, head: dict[str, Any]) -> dict[int, Attack]:
-    """Returns what was tried, by number."""
+    """Returns what was tried, by number.
+
+    Raises:
+        ConfigError: the log is of another search, or damaged.
+    """
     if not log.exists():
         return {}
     try:
@@ -126,4 +132,28 @@ def _read(log: Path, head: dict[str, Any]) -> dict[int, Attack]:
     for key in sorted(set(head) | set(told)):
         if head.get(key) != told.get(key):
             raise ConfigError(f"{log} is of a search whose {key} is {told.get(key)!r}, this one's is {head.get(key)!r}")
-    return {row.pop("number"): Attack(**{**row, "point": tuple(row["point"])}) for row in rows}
+    found = dict[int, Attack]()
+    for line, row in enumerate(rows, start=2):
+        try:
+            number, attack = _tried(row, 1 + len(head["axes"]))
+        except ConfigError as error:
+            raise ConfigError(f"{log} line {line} is no attack ({error}): move it away, or take another --out") from error
+        found[number] = attack
+    return found
+
+
+def _tried(row: Any, size: int) -> tuple[int, Attack]:
+    """Returns an attack of `size` numbers as the log has it, with its number."""
+    if not isinstance(row, dict) or "number" not in row:
+        raise ConfigError("it has no number")
+    check_count("number", number := row["number"], least=0)
+    attack = build(Attack, "attack", {name: value for name, value in row.items() if name != "number"})
+    if not isinstance(attack.point, tuple) or len(attack.point) != size:
+        raise ConfigError(f"point is {attack.point!r}, must be {size} numbers")
+    for each in attack.point:
+        check_number("a number of point", each)
+    if not isinstance(attack.perturbations, dict):
+        raise ConfigError(f"perturbations is {attack.perturbations!r}, must be a mapping")
+    for name, strength in attack.perturbations.items():
+        check_number(f"perturbation {name}", strength)
+    return number, attack

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +138,41 @@ def test_a_log_whose_points_were_edited_is_refused(tmp_path: Path) -> None:
     file.write_text(f"{head}\n{json.dumps(edited)}\n")
     with pytest.raises(ConfigError, match="is not what this search tries"):
         list(search(file).run(COUNT, 1))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row: {"foo": 1}, "it has no number"),
+        (lambda row: [1], "it has no number"),
+        (lambda row: None, "it has no number"),
+        (lambda row: {**row, "number": "x"}, "number is 'x', must be a whole number"),
+        (lambda row: {**row, "number": True}, "number is True"),
+        (lambda row: {"number": 0}, "attack lacks point"),
+        (lambda row: {**row, "foo": 1}, "unknown key foo"),
+        (lambda row: {**row, "point": 3}, "point is 3, must be 4 numbers"),
+        (lambda row: {**row, "point": row["point"][:2]}, "must be 4 numbers"),
+        (lambda row: {**row, "point": [0, "a", 0, 0]}, "a number of point is 'a'"),
+        (lambda row: {**row, "badness": None}, "badness is None, must be a finite number"),
+        (lambda row: {**row, "failed": "no"}, "failed is 'no'"),
+        (lambda row: {**row, "perturbations": [1]}, "perturbations is"),
+        (lambda row: {**row, "perturbations": {"pose": "much"}}, "perturbation pose is 'much'"),
+    ],
+)
+def test_a_row_that_is_no_attack_is_named_by_its_line(
+    change: Callable[[dict[str, Any]], object], said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "log"
+    running = search(file).run(COUNT, 1)
+    for _ in range(2):
+        next(running)
+    running.close()  # type: ignore[attr-defined]
+    lines = file.read_text().splitlines()
+    lines[2] = json.dumps(change(json.loads(lines[2])))
+    file.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ConfigError, match=f"log line 3 is no attack .*{said}.*: move it away, or take another --out"):
+        search(file)
+    assert file.read_text().splitlines() == lines
 
 
 def test_the_command_writes_a_suite_that_can_be_run_and_says_no_when_a_limit_was_broken(
