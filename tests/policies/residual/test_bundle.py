@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tendon.control.residual.gate import Evidence, Tally
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.core.paths import share_folder
 from tendon.core.types import Array, Features, Observation
 from tendon.policies.bundle import signature
 from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual, sign_residual, write_evidence, write_residual
@@ -135,6 +137,15 @@ def test_a_wrong_value_is_named(folder: Path, old: str, new: str, said: str) -> 
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(ConfigError, match=said):
         load_residual(folder)
+
+
+@pytest.mark.parametrize(
+    "run", sorted((share_folder() / "bundles" / "residuals").glob("*/run.json")), ids=lambda run: run.parent.name
+)
+def test_a_residual_that_comes_with_tendon_says_what_its_run_left_alone(run: Path) -> None:
+    task, training = json.loads(run.read_text())["task"], load_residual(run.parent).manifest.training
+    assert training.get("kept", "").split() == task["kept"]
+    assert training.get("reward", "success") == task["reward"].split()[0]
 
 
 def test_where_there_is_none_the_command_to_make_one_is_named(tmp_path: Path) -> None:

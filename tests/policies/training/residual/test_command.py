@@ -34,7 +34,10 @@ def test_a_suite_is_improved_or_kept(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--minutes", "inf"], "--minutes is inf, must be a finite number"),
         (["--minutes=-5"], "--minutes is -5.0, must be a finite number at least 0"),
         (["--seed", "99999999999999999999999"], "should be less than or equal to 4294967295"),
-        (["--steps", "400", "--prefill", "400"], "--prefill is 400, must be at least 1 and less than --steps, which is 4"),
+        (
+            ["--steps", "400", "--prefill", "400"],
+            "must be at least 1 and less than --steps, which is 400",
+        ),
         (["--steps", "400", "--prefill", "0"], "--prefill is 0"),
     ],
 )
