@@ -1,8 +1,9 @@
 """Two policies on the running graph, blind: in random order, without their names; you judge by keys.
 
-The graph holds both policies. Both try each task once, one after the other; nobody is told which one it is. Between two
-turns the robot goes home, and you set the scene up as it was. A session that was ended goes on from its file.
-The report is that of `tendon eval compare`, and tells which policy is which.
+The graph holds both policies. Both try each task once, one after the other; nobody is told which one it is, and of
+every two pairs one begins with A and one with B. Between two turns the robot goes home, and you set the scene up as it
+was. A session that was ended goes on from its file. The report is that of `tendon eval compare`, and tells which policy
+is which.
 
 Examples:
   tendon run policy:=bundles/tabletop standby:=outputs/bundles/mine
@@ -40,7 +41,10 @@ def command(
     session: Annotated[
         Path, typer.Option(metavar="FILE", help="JSON lines of what was judged; one that is there is gone on from.")
     ] = Path("outputs/live.jsonl"),
-    seed: Annotated[int, typer.Option(min=0, help="Of the order.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Of the order; by default that of the session's file, in a new one a fresh."),
+    ] = None,
     report: ReportOption = None,
 ) -> int:
     """Plays the turns that are left, and reports.
@@ -50,7 +54,7 @@ def command(
         StoppedError: there is no graph with both policies, or it does not do what it is asked.
         MissingDependencyError: ROS is not installed.
     """
-    from tendon.evaluation.live.session import Session, Settings, check_tasks
+    from tendon.evaluation.live.session import Session, Settings, check_tasks, session_seed
 
     check_number("--limit-s", limit_s, above=0)
     require_report(report)
@@ -58,6 +62,7 @@ def command(
     (a, a_digest), (b, b_digest) = _named(first), _named(second)
     if a == b:
         raise ConfigError(f"{first} and {second} are the same policy, {a}: there is nothing to compare")
+    seed = session_seed(session) if seed is None else seed
     settings = Settings(a=a, b=b, tasks=check_tasks(task), pairs=pairs, seed=seed)
     played = Session(session, settings)
     keys = Keys()

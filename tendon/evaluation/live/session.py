@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
+from tendon.core.checks import check_count
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
-from tendon.core.fields import Range, check_fields
+from tendon.core.fields import Count, Range, check_fields
 from tendon.core.json_lines import read_json_lines
 
 SIDES = "A", "B"
+FRESH_BITS = 32
+"""Of a seed that nobody named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,21 +32,33 @@ class Settings:
         tasks: instructions, which take turns.
         pairs: how often both try; the same task, one after the other.
         seed: of the order in which they do.
+
+    Raises:
+        ConfigError: pairs or seed is no whole number in its range.
     """
 
     a: str
     b: str
     tasks: tuple[str, ...]
-    pairs: int
-    seed: int
+    pairs: Count
+    seed: Annotated[int, Range(least=0)]
+
+    def __post_init__(self) -> None:
+        check_fields(self, "session")
 
     def turns(self) -> list[tuple[int, str, str]]:
-        """Returns for each turn its pair, the side whose it is, and the instruction."""
+        """Returns for each turn its pair, the side whose it is, and the instruction.
+
+        Of every two pairs that follow each other one begins with A and one with B; which one is drawn.
+        """
         rng = np.random.default_rng([self.seed, 31])
-        found = []
+        found = list[tuple[int, str, str]]()
         for pair in range(self.pairs):
+            if pair % 2 == 0:
+                first = int(rng.integers(2))
             task = self.tasks[pair % len(self.tasks)]
-            found += [(pair, SIDES[int(side)], task) for side in rng.permutation(2)]
+            found += [(pair, SIDES[side], task) for side in (first, 1 - first)]
+            first = 1 - first
         return found
 
     def policy(self, side: str) -> str:
@@ -95,18 +111,14 @@ class Session:
     def __init__(self, file: Path, settings: Settings) -> None:
         self._file, self.settings = file, settings
         self.turns: list[Turn] = []
-        if file.exists() and file.stat().st_size:
+        if _is_begun(file):
             self._read()
         else:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._add({"session": asdict(settings)})
 
     def _read(self) -> None:
-        try:
-            lines = read_json_lines(self._file)
-            said = dict(lines[0]["session"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"{self._file} is no session: move it away, or take another --session") from error
+        said, lines = _begun(self._file)
         mine = json.loads(json.dumps(asdict(self.settings)))
         for key, value in mine.items():
             if said.get(key) != value:
@@ -114,11 +126,19 @@ class Session:
                     f"{self._file} is of a session whose {key} is {said.get(key)!r}, this one's is {value!r}: "
                     "take another --session"
                 )
-        self.turns = [build(Turn, f"{self._file} turn {number}", line) for number, line in enumerate(lines[1:])]
+        self.turns = [build(Turn, f"{self._file} turn {number}", line) for number, line in enumerate(lines)]
         planned = self.settings.turns()
-        for turn, (pair, side, task) in zip(self.turns, planned, strict=False):
-            if (turn.seed, turn.side, turn.instruction) != (pair, side, task):
-                raise ConfigError(f"{self._file}: turn {turn.number} is not what this session plans: was it edited?")
+        if len(self.turns) > len(planned):
+            raise ConfigError(
+                f"{self._file} has {len(self.turns)} turns, this session plans {len(planned)}: was it edited? take "
+                "another --session"
+            )
+        for number, (turn, (pair, side, task)) in enumerate(zip(self.turns, planned, strict=False)):
+            if (turn.number, turn.seed, turn.side, turn.instruction) != (number, pair, side, task):
+                raise ConfigError(
+                    f"{self._file}: turn {number} is not what this session plans: was it edited, or begun by another "
+                    "version? take another --session"
+                )
 
     @property
     def next(self) -> tuple[int, int, str, str] | None:
@@ -148,6 +168,33 @@ class Session:
             file.write(json.dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def session_seed(file: Path) -> int:
+    """Returns the seed of the session that a file is of; a fresh one where there is none.
+
+    Raises:
+        ConfigError: the file is no session.
+    """
+    if not _is_begun(file):
+        return secrets.randbits(FRESH_BITS)
+    said, _ = _begun(file)
+    seed = said.get("seed")
+    check_count(f"{file}: seed", seed, least=0)
+    return cast(int, seed)
+
+
+def _is_begun(file: Path) -> bool:
+    return file.exists() and file.stat().st_size > 0
+
+
+def _begun(file: Path) -> tuple[dict[str, Any], list[Any]]:
+    """Returns the settings that a file says, and its turns."""
+    try:
+        first, *turns = read_json_lines(file)
+        return dict(first["session"]), turns
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{file} is no session: move it away, or take another --session") from error
 
 
 def check_tasks(tasks: Sequence[str]) -> tuple[str, ...]:

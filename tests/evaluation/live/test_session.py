@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.core.errors import ConfigError
-from tendon.evaluation.live.session import Session, Settings, Turn, check_tasks
+from tendon.evaluation.live.session import Session, Settings, Turn, check_tasks, session_seed
 from tests.laws import law_settings
 
 SETTINGS = Settings(a="one", b="two", tasks=("left", "right"), pairs=3, seed=5)
@@ -43,9 +43,39 @@ def test_in_each_pair_both_have_the_same_task_once_and_a_seed_is_one_order(seed:
         assert first[0] == other[0] and first[2] == other[2] and {first[1], other[1]} == {"A", "B"}
 
 
-def test_neither_side_is_first_more_often() -> None:
-    firsts = [side for _, side, _ in replace(SETTINGS, pairs=2000).turns()[::2]]
-    assert 0.45 < firsts.count("A") / len(firsts) < 0.55
+@law_settings(max_examples=40)
+@given(st.integers(0, 2**32), st.integers(1, 60))
+def test_of_every_two_pairs_each_side_begins_one(seed: int, pairs: int) -> None:
+    firsts = [side for _, side, _ in replace(SETTINGS, seed=seed, pairs=pairs).turns()[::2]]
+    for one, other in zip(firsts[::2], firsts[1::2], strict=False):
+        assert {one, other} == {"A", "B"}
+
+
+def test_which_one_begins_is_not_to_be_guessed() -> None:
+    """Neither of the first pair of two, nor of a single one that is left over."""
+    for pairs, at in ((1, 0), (6, 2), (7, 6)):
+        firsts = [replace(SETTINGS, seed=seed, pairs=pairs).turns()[2 * at][1] for seed in range(1000)]
+        assert 0.45 < firsts.count("A") / len(firsts) < 0.55
+
+
+def test_a_session_keeps_the_seed_that_nobody_named(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    fresh = {session_seed(file) for _ in range(20)}
+    assert len(fresh) > 10 and not file.exists()
+    begun = replace(SETTINGS, seed=fresh.pop())
+    Session(file, begun)
+    assert session_seed(file) == begun.seed
+    file.write_text("no json\n")
+    with pytest.raises(ConfigError, match="is no session"):
+        session_seed(file)
+
+
+@pytest.mark.parametrize("seed", [None, "x", 1.5, -1, True, []])
+def test_a_seed_that_was_edited_is_refused(seed: object, tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(json.dumps({"session": {**asdict(SETTINGS), "seed": seed}}) + "\n")
+    with pytest.raises(ConfigError, match=r"s.jsonl: seed is .*, must be a whole number of at least 0"):
+        session_seed(file)
 
 
 def test_a_session_goes_on_where_it_was_left(tmp_path: Path) -> None:
@@ -82,7 +112,9 @@ def test_what_is_no_session_is_refused_in_a_line(text: str, tmp_path: Path) -> N
     assert file.read_text() == text
 
 
-@pytest.mark.parametrize("change", [{"side": "C"}, {"progress": 2.0}, {"seed": 9}, {"extra": 1}, {"instruction": "up"}])
+@pytest.mark.parametrize(
+    "change", [{"side": "C"}, {"progress": 2.0}, {"seed": 9}, {"extra": 1}, {"instruction": "up"}, {"number": 3}]
+)
 def test_a_turn_that_was_edited_is_refused(change: dict[str, object], tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
     session = Session(file, SETTINGS)
@@ -90,6 +122,17 @@ def test_a_turn_that_was_edited_is_refused(change: dict[str, object], tmp_path: 
     with file.open("a") as lines:
         lines.write(json.dumps(line) + "\n")
     with pytest.raises(ConfigError, match=r"s\.jsonl"):
+        Session(file, SETTINGS)
+
+
+def test_a_file_with_more_turns_than_planned_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    session = Session(file, SETTINGS)
+    for _ in range(6):
+        session.take(last := turn(session))
+    with file.open("a") as lines:
+        lines.write(json.dumps(asdict(replace(last, number=6))) + "\n")
+    with pytest.raises(ConfigError, match=r"s.jsonl has 7 turns, this session plans 6: was it edited\?"):
         Session(file, SETTINGS)
 
 
