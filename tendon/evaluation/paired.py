@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import betaincc, betaln
 from scipy.stats import binom, binomtest, norm
 
+from tendon.core.types import Array
 from tendon.evaluation.statistics import Difference, Proportion, paired_difference, wilson
 
 ALPHA, POWER = 0.05, 0.8
@@ -27,6 +28,9 @@ TINY = 1e-300
 """Stands for a probability that is too small for a number."""
 FIRST_SPREAD = 0.25
 """Variance of differences in progress that is assumed before any was seen."""
+
+SPREADS = 8.0
+"""Standard deviations of a count of scenes beyond which nothing is."""
 
 
 def mcnemar(first: int, second: int) -> float:
@@ -213,32 +217,59 @@ def _power(scenes: int, difference: float, discordant: float, alpha: float) -> f
 
 
 def looked_at_scenes(
-    difference: float, discordant: float, alpha: float = ALPHA, power: float = POWER, runs: int = 300
+    difference: float, discordant: float, alpha: float = ALPHA, power: float = POWER
 ) -> tuple[int, int]:
-    """Returns after how many scenes the test that may be looked at all along shows a difference, by simulation.
+    """Returns after how many scenes the test that may be looked at all along shows a difference.
 
     Args:
         difference: see `planned_scenes`.
         discordant: likewise.
         alpha: of the test.
-        power: share of runs that have shown it by the second number.
-        runs: how many are simulated, always the same ones.
+        power: probability of having shown it by the second number.
 
     Returns:
-        In half of the runs, and in a share of `power`.
+        With a probability of one half, and of `power`.
     """
-    rng = np.random.default_rng(0)
-    most = 20 * planned_scenes(difference, discordant, alpha, power)
-    share = (discordant + difference) / 2 / discordant
-    found = []
-    for _ in range(runs):
-        wins = losses = scenes = 0
-        while scenes < most:
-            scenes += int(rng.geometric(discordant))
-            won = bool(rng.random() < share)
-            wins, losses = wins + won, losses + (not won)
-            if log_evidence(wins, losses) >= math.log(2 / alpha):
-                break
-        found.append(scenes)
-    half, enough = np.quantile(found, [0.5, power])
-    return math.ceil(half), math.ceil(enough)
+    shown = _shown((discordant + difference) / (2 * discordant), alpha, power)
+
+    def scenes(wanted: float) -> int:
+        def reached(count: int) -> bool:
+            differ = binom.pmf(np.arange(len(shown)), count, discordant) @ shown
+            return bool(differ + binom.sf(len(shown) - 1, count, discordant) * shown[-1] >= wanted)
+
+        low, high = 0, 1
+        while not reached(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(middle) else (middle, high)
+        return high
+
+    return scenes(0.5), scenes(power)
+
+
+def _shown(share: float, alpha: float, power: float) -> Array:
+    """Returns the probability that the better one is shown by so many scenes that only one did: (n,), from 0 scenes on.
+
+    The probabilities of all counts of wins that have shown nothing yet go on from scene to scene; the one that shows it
+    is taken away.
+
+    Args:
+        share: of these scenes that the better one did.
+        alpha: of the test.
+        power: that is reached well before the end.
+    """
+    least, enough = math.log(2 / alpha), 1  # wins that are enough: one more than there are scenes is none
+    going = np.ones(1)  # by wins
+    shown = [0.0]
+    end = math.inf
+    while len(shown) <= end:
+        count = len(shown)
+        if log_evidence(enough, count - enough) < least:
+            enough += 1
+        going = (1 - share) * np.append(going, 0.0) + share * np.append(0.0, going)
+        shown.append(shown[-1] + float(going[enough:].sum()))
+        going = going[:enough]
+        if end == math.inf and shown[-1] >= power:
+            end = count + SPREADS * math.sqrt(count)
+    return np.array(shown)
