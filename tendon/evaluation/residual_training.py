@@ -152,8 +152,8 @@ class ResidualRun:
             projection = load_projection(place)
             if (width := projection.matrix.shape[0]) != space.observations:
                 raise ConfigError(
-                    f"{place} is damaged (of {width} numbers, the residual sees {space.observations}): copy it again, or "
-                    "name another folder"
+                    f"{place} is damaged (of {width} numbers, the residual sees {space.observations}): copy it again, "
+                    "or name another folder"
                 )
 
             def remember(episode: Experience) -> None:
@@ -223,7 +223,9 @@ class ResidualRun:
         path = self._folder / RUN_FILE
         if not path.is_file():
             if any((self._folder / EPISODES).glob("*.npz")) or (self._folder / STATE_FILE).exists():
-                raise ConfigError(f"{path} is missing, which says what was begun: copy it again, or name another folder")
+                raise ConfigError(
+                    f"{path} is missing, which says what was begun: copy it again, or name another folder"
+                )
             return 0.0
         try:
             before = json.loads(path.read_text(encoding="utf-8"))

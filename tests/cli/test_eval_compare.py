@@ -92,7 +92,21 @@ def test_what_cannot_be_compared_is_one_line(ran: list[int], capsys: pytest.Capt
     assert "name two policies" in capsys.readouterr().err
     assert main(["eval", "compare", "--plan", "0"]) != 0
     assert "--plan is 0" in capsys.readouterr().err
+    for small in ("0.0199", "nan", "-0.1"):
+        assert main(["eval", "compare", f"--plan={small}"]) != 0
+        assert f"--plan is {small}, must be a finite number at least 0.02 and at most 0.9" in capsys.readouterr().err
     assert not ran
+
+
+def test_the_verdict_says_what_does_not_hold_where_somebody_looked(
+    ran: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.html"
+    assert compare("--until-shown", "--report", str(report), "--videos", "0") == 0
+    said = capsys.readouterr().out
+    assert "intervals and McNemar's p are for a number of scenes that was fixed beforehand" in said
+    assert "do not hold where one looked and ended early" in said
+    assert "do not hold where one looked and ended early" in " ".join(report.read_text().split())
 
 
 def test_a_plan_runs_nothing(ran: list[int], capsys: pytest.CaptureFixture[str]) -> None:

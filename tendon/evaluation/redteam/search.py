@@ -137,7 +137,9 @@ def _read(log: Path, head: dict[str, Any]) -> dict[int, Attack]:
         try:
             number, attack = _tried(row, 1 + len(head["axes"]))
         except ConfigError as error:
-            raise ConfigError(f"{log} line {line} is no attack ({error}): move it away, or take another --out") from error
+            raise ConfigError(
+                f"{log} line {line} is no attack ({error}): move it away, or take another --out"
+            ) from error
         found[number] = attack
     return found
 
