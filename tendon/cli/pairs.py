@@ -75,8 +75,8 @@ class Pairs(Generic[T]):
         return [
             f"after {test.count} scenes: {said(test.better, 'succeeds more often', test.p_value)}; "
             f"{said(test.further, 'gets further', test.progress_p_value)}",
-            "the table's intervals and McNemar's p are for a number of scenes that was fixed beforehand, and do not hold "
-            "where one looked and ended early (--until-shown); p at any time holds whenever one looks.",
+            "the table's intervals and McNemar's p are for a number of scenes that was fixed beforehand, and do not "
+            "hold where one looked and ended early (--until-shown); p at any time holds whenever one looks.",
         ]
 
     def found(self) -> dict[str, Any]:

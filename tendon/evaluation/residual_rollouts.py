@@ -209,8 +209,8 @@ class Workers:
         Raises:
             WorkerError: a process died.
         """
-        for link in self._idle:
-            self._ask(link)
+        for idle in self._idle:
+            self._ask(idle)
         self._idle.clear()
         found = []
         for link in wait(self._links, timeout_s):

@@ -57,8 +57,9 @@ def _read(shown: Path) -> dict[str, Any]:
     try:
         found = json.loads(shown.expanduser().read_text(encoding="utf-8"))
         chosen, cut = bool(found.get("until_shown", False)), str(found.get("ended_early") or "")
-        result = {name: str(found[name]) for name in ("a", "b", "robot")} | {"episodes": list(found["episodes"])}
-        problem = _problem(result["episodes"])
+        episodes = list(found["episodes"])
+        result = {name: str(found[name]) for name in ("a", "b", "robot")} | {"episodes": episodes}
+        problem = _problem(episodes)
     except OSError as error:
         raise ConfigError(f"{shown} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

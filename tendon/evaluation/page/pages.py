@@ -57,9 +57,9 @@ def compare_page(found: Found, films: Films = ()) -> str:
         [(name, str(each.first), str(each.second), str(each.change), each.p_value) for name, each in groups.items()],
     )
     document.say(
-        "Intervals and McNemar's exact p are for a number of scenes that was fixed beforehand, and do not hold where one "
-        "looked and ended early (--until-shown). The p at any time holds whenever one looks: bets against the two being "
-        "equal (Ville 1939; Ramdas et al. 2023).",
+        "Intervals and McNemar's exact p are for a number of scenes that was fixed beforehand, and do not hold where "
+        "one looked and ended early (--until-shown). The p at any time holds whenever one looks: bets against the two "
+        "being equal (Ville 1939; Ramdas et al. 2023).",
         "note",
     )
     document.plot(charts.evidence(found["p_values"], ALPHA), "p at any time, scene by scene")
