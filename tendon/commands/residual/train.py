@@ -50,7 +50,9 @@ def command(
     minutes: Annotated[float, typer.Option(help="Of all sessions of the run together; 0 is no limit.")] = 120.0,
     steps: Annotated[int, typer.Option(help="Actions, of 0.4 s each, that are tried at most.")] = 75_000,
     prefill: Annotated[int, typer.Option(help="Of these, before anything is learned.")] = 10_000,
-    tool_mm: Annotated[float, typer.Option(help="Farthest that it leads the tool along each axis.")] = 30.0,
+    tool_mm: Annotated[
+        float, typer.Option(help="How far an action of 1 leads the tool along each axis; held to twice that.")
+    ] = 30.0,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of weights, batches and exploration.")] = 0,
     scenes: Annotated[int, typer.Option(help="First training scene; a run takes one after the other.")] = 0,
     workers: WorkersOption = 2,
