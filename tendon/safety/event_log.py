@@ -1,7 +1,7 @@
 """The event log: lines of JSON, each with a hash over the line before and itself, so that no line can be altered alone.
 
-A thread of its own writes. Whoever logs only appends to a bounded queue: a disk that is full or slow loses lines,
-which are counted and reported in the log, and delays nobody.
+A thread of its own writes. Whoever logs only appends to a queue that is bounded in lines and in bytes: a disk that is
+full or slow loses lines, which are counted and reported in the log, and delays nobody.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import errno
 import hashlib
 import json
 import os
+import sys
 import threading
 import time
 from collections import deque
@@ -22,8 +23,8 @@ from tendon.core.errors import IntegrityError
 from tendon.robots.profile import RobotProfile
 from tendon.safety.latch import state_folder
 
-QUEUE = 4096
-"""Lines that wait at most: 20 s of a moving robot."""
+QUEUE, QUEUE_BYTES = 4096, 32 << 20
+"""Lines that wait at most, and the memory that they take: 20 s of a moving robot, of eight joints or of thirty."""
 MAX_BYTES = 128 << 20
 """A file larger than this is followed by another, whose first line holds the hash of the last."""
 FILES = 16
@@ -50,7 +51,8 @@ class EventLog:
 
     def __init__(self, folder: Path, prefix: str, header: Mapping[str, Any]) -> None:
         self._folder, self._prefix, self._header = folder, prefix, dict(header)
-        self._queue: deque[tuple[str, int, dict[str, Any]]] = deque()
+        self._queue: deque[tuple[str, int, dict[str, Any], int]] = deque()
+        self._put_bytes = self._taken_bytes = 0  # each is counted by one thread
         self._reported = 0
         self.lost = 0
         """Lines that were dropped since the start."""
@@ -67,10 +69,12 @@ class EventLog:
 
     def put(self, kind: str, **values: Any) -> None:
         """Logs one event; returns at once. Values are what JSON knows, and are not changed any more. One thread."""
-        if len(self._queue) >= QUEUE:
+        size = _size(values)
+        if len(self._queue) >= QUEUE or self._put_bytes - self._taken_bytes + size > QUEUE_BYTES:
             self.lost += 1
             return
-        self._queue.append((kind, time.time_ns(), values))
+        self._put_bytes += size
+        self._queue.append((kind, time.time_ns(), values, size))
         self._ready.set()
 
     def close(self, timeout_s: float = 1.0) -> None:
@@ -111,7 +115,7 @@ class EventLog:
         if file is None:
             return
         waiting = [self._queue[k] for k in range(min(BATCH, len(self._queue)))]
-        bodies = [_body(kind, at_ns, values) for kind, at_ns, values in waiting]
+        bodies = [_body(kind, at_ns, values) for kind, at_ns, values, _ in waiting]
         lost = self.lost
         if lost > self._reported:
             bodies.insert(0, _body("dropped", time.time_ns(), {"lines": lost - self._reported}))
@@ -129,8 +133,9 @@ class EventLog:
             raise
         self._size += len(data)
         self._hash, self._reported = link, lost
-        for _ in waiting:
+        for *_, size in waiting:
             self._queue.popleft()
+            self._taken_bytes += size
 
     def _open(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -152,6 +157,18 @@ class EventLog:
         self._parts += 1
         for old in log_files(self._folder, self._prefix)[:-FILES]:
             old.unlink(missing_ok=True)
+
+
+def _size(value: Any) -> int:
+    """Returns about how much memory a value of JSON takes [bytes]; of a list of numbers its first one tells."""
+    size = sys.getsizeof(value)
+    if isinstance(value, dict):
+        return size + sum(map(_size, value.values()))
+    if not isinstance(value, list | tuple) or not value:
+        return size
+    if isinstance(value[0], float):
+        return size + len(value) * sys.getsizeof(value[0])
+    return size + sum(map(_size, value))
 
 
 def _body(kind: str, at_ns: int, values: Mapping[str, Any]) -> str:
