@@ -40,6 +40,7 @@ from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Mode, Source
 from tendon.core.node_status import ControlStatus, Level, NodeStatus
 from tendon.core.permission import PermissionFollower
+from tendon.core.phrases import beginning
 from tendon.core.types import Observation
 from tendon.graph import topics
 from tendon.graph.parameters import RESIDUAL_AUTHORITY
@@ -66,6 +67,8 @@ DRAIN_S = 0.012
 """How long a loop that was held up waits for the next joint state: one comes every 10 ms at least."""
 LOOK_S, LONGEST_LOOK_S = 3e-4, 4e-3
 """Between two looks for a joint state on its way: each is twice as long as the one before, up to the second."""
+SHOWN = 40
+"""Characters of a word that nobody knows."""
 LISTENERS = 2
 """Who takes every command at least: the robot side and the safety monitor."""
 KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
@@ -187,7 +190,7 @@ class ControlNode(NodeShell):
             )
         except TendonError as error:
             self._state_meter.drop()
-            self._refusal = str(error)
+            self._refuse(str(error))
             return
         self._state_meter.add(self.time.now_ns() - stamp_ns)
         self._observation, self._state_ns = observation, stamp_ns
@@ -199,7 +202,7 @@ class ControlNode(NodeShell):
         choices = {source.value: source for source in (Source.POLICY, Source.TELEOP, Source.HOLD)}
         source = choices.get(name)
         if source is None:
-            self._refusal = f"{topics.CONTROL_SOURCE} is {name!r}, must be one of {', '.join(choices)}"
+            self._refuse(f"{topics.CONTROL_SOURCE} is {beginning(name, SHOWN)!r}, must be one of {', '.join(choices)}")
             self.complain(topics.CONTROL_SOURCE, self._refusal)
             return
         self._wishes.append(lambda _: self._controller.select(source))
@@ -211,13 +214,17 @@ class ControlNode(NodeShell):
                 seen_ns = wire.time_ns(message.header.stamp)
                 self._zone.see(people, seen_ns, message.header.frame_id, self.time.now_ns())
             except TendonError as error:
-                self._refusal = str(error)
+                self._refuse(str(error))
 
     def _permitted(self, data: bytes) -> None:
         try:
             self._permissions.receive(wire.PERMISSION.decode_bytes(data))
         except InvalidDataError as error:
-            self._refusal = str(error)
+            self._refuse(str(error))
+
+    def _refuse(self, text: str) -> None:
+        """Keeps why something was not taken: the beginning, as it is said again and again."""
+        self._refusal = beginning(text)
 
     def _run(self) -> None:
         period_ns = self._period_ns
@@ -303,7 +310,7 @@ class ControlNode(NodeShell):
                     self._correction.begin()
                 self._refusal = ""
         except StoppedError as error:
-            self._refusal = str(error)
+            self._refuse(str(error))
 
     def _submit(self, source: Source, data: bytes, now_ns: int) -> None:
         try:
@@ -328,7 +335,7 @@ class ControlNode(NodeShell):
 
     def _drop_chunk(self, reason: str) -> None:
         self._chunk_meter.drop()
-        self._refusal = f"chunk rejected: {reason}"
+        self._refuse(f"chunk rejected: {reason}")
         self._rejections.append(self._refusal)
 
     def _report(self, now_ns: int) -> None:

@@ -21,6 +21,7 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from tendon.core.errors import InvalidDataError, TendonError
+from tendon.core.phrases import TEXTS, beginning
 from tendon.ros2_nodes.base.batch import Batch
 from tendon.ros2_nodes.base.guarded_client import GuardedClient
 from tendon.ros2_nodes.base.message_info import MessageInfo, WithInfo
@@ -51,11 +52,14 @@ class GuardedNode(Node):
         inspect.getframeinfo(sys._getframe())  # as for each line in the log; the first time takes 50 ms
 
     def complain(self, topic: str, text: str) -> None:
-        """Logs what is wrong with what came on a topic, once a second; rclpy's throttle takes 0.4 ms to say nothing."""
+        """Logs what is wrong with what came on a topic, once a second; rclpy's throttle takes 0.4 ms to say nothing.
+
+        Of a text that is too long to be read, it logs the beginning.
+        """
         now_s = time.monotonic()
         if now_s - self._complained_s.get(topic, -QUIET_S) >= QUIET_S:
             self._complained_s[topic] = now_s
-            self.get_logger().warning(f"{topic}: {text}")
+            self.get_logger().warning(f"{topic}: {beginning(text, 2 * TEXTS)}")
 
     def create_subscription(
         self,
@@ -137,7 +141,8 @@ class GuardedNode(Node):
     def count_fault(self, topic: str, error: Exception) -> None:
         """Takes note of an exception that nobody expected from what came on a topic or service."""
         self.faults += 1
-        self.fault = f"{topic}: {type(error).__name__}: {error}\n{traceback.format_exc(limit=-4)}"
+        told = beginning(f"{type(error).__name__}: {error}")
+        self.fault = f"{topic}: {told}\n{beginning(traceback.format_exc(limit=-4), TEXTS)}"
         self.complain(topic, self.fault)
 
 

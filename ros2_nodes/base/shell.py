@@ -20,7 +20,7 @@ from std_msgs.msg import Header
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.node_status import Health, Level, NodeStatus, is_news
-from tendon.core.phrases import without_numbers
+from tendon.core.phrases import TEXTS, beginning, without_numbers
 from tendon.graph import topics
 from tendon.graph.arguments import STAND_IN_BACKENDS
 from tendon.graph.namespace import own_namespace
@@ -202,7 +202,8 @@ class NodeShell(GuardedNode):
         """Publishes diagnostics twice a second, and at once when a problem comes, changes or goes; logs complaints."""
         while self._complaints:
             super().complain(*self._complaints.popleft())
-        said = self.health()
+        level, text = self.health()
+        said = level, beginning(text, TEXTS)
         if abs(self.time.jump_ns()) > SKEW_NS and said[0] is Level.OK:
             said = Level.WARN, f"the system clock was set by {self.time.jump_ns() / 1e9:.2f} s: restart the graph"
         if self.faults and said[0] is Level.OK:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from tendon.core.phrases import TEXTS, beginning
+
 
 class Cause(Enum):
     """What somebody has to look at next; one member for each answer. Words may change, these do not."""
@@ -54,12 +56,18 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A cause, and the same in words with names and numbers."""
+    """A cause, and the same in words with names and numbers: the beginning of a text that is too long to be read.
+
+    A reason is kept, compared, said and logged many times a second, and parts of it may come from anybody's message.
+    """
 
     cause: Cause
     text: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", beginning(self.text))
+
 
 def texts_of(reasons: Iterable[Reason]) -> str:
-    """Returns reasons in words, in one line."""
-    return "; ".join(reason.text for reason in reasons)
+    """Returns reasons in words, in one line that can be read."""
+    return beginning("; ".join(reason.text for reason in reasons), TEXTS)

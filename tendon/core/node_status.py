@@ -29,7 +29,9 @@ def is_news(before: Health | None, now: Health) -> bool:
     """
     if before is None or before[0] is not now[0]:
         return True
-    return now[0] is not Level.OK and without_numbers(before[1]) != without_numbers(now[1])
+    if now[0] is Level.OK or before[1] == now[1]:
+        return False
+    return without_numbers(before[1]) != without_numbers(now[1])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 NAMES, CHARACTERS = 48, 40
 """Of a list that is said, and of each name in it."""
+TEXT, TEXTS = 400, 1200
+"""Characters of a text that somebody else wrote, and of several in a row: each is said and looked at many times."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -21,6 +23,12 @@ def said_briefly(names: Sequence[str]) -> str:
     return shown if len(names) <= NAMES else f"{shown} and {len(names) - NAMES} more"
 
 
-def beginning(text: str, characters: int = 400) -> str:
-    """Returns a text that somebody else wrote, and only its beginning when it is too long to be read."""
-    return text if len(text) <= characters else f"{text[:characters]}... and {len(text) - characters} characters more"
+def beginning(text: str, characters: int = TEXT) -> str:
+    """Returns a text that somebody else wrote, and only its beginning when it is too long to be read.
+
+    It has no more than that many characters in all, so that one that was cut before stays as it is.
+    """
+    if len(text) <= characters:
+        return text
+    rest = f"... of {len(text)} characters"
+    return f"{text[: characters - len(rest)]}{rest}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tendon.core.causes import Cause, Reason
 from tendon.core.modes import PermissionState
+from tendon.core.phrases import TEXT, beginning
 
 STATE_VARIABLE = "TENDON_STATE"
 KEPT = " (latched before this start)"
@@ -70,7 +71,7 @@ class LatchFile:
             return Reason(Cause.LATCH_FILE, f"the latch file {self.path} cannot be read: {error}")
         # A monitor that ends on request releases a requested stop: this one ended otherwise.
         cause = Cause.RESTARTED if cause is Cause.REQUESTED else cause
-        return Reason(cause, f"{text.removesuffix(KEPT)}{KEPT}")
+        return Reason(cause, f"{beginning(text.removesuffix(KEPT), TEXT - len(KEPT))}{KEPT}")
 
     def save(self, record: LatchRecord) -> None:
         """Has a record written soon; returns at once."""

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tendon.core.phrases import beginning, said_briefly
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import nanoseconds
@@ -36,11 +37,14 @@ class Breach:
     Attributes:
         law: its name: form, end, position, velocity, acceleration, jerk, smooth, start, agree, stamp, late, order,
             settle, duration.
-        reason: joint, value and bound, for a person.
+        reason: joint, value and bound, for a person; the beginning of a text that is too long to be read.
     """
 
     law: str
     reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", beginning(self.reason))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,7 +127,7 @@ class CommandLaws:
     def _form(self, command: SentTrajectory) -> tuple[Breach | None, SentTrajectory | None]:
         names, position, velocity = tuple(command.joint_names), command.position, command.velocity
         if names != self._names and sorted(names) != sorted(self._names):
-            return self._breach("form", f"it is for {list(command.joint_names)}, not {list(self._names)}"), None
+            return self._breach("form", f"it is for {said_briefly(names)}, not {said_briefly(self._names)}"), None
         shape = (len(command.times_ns), len(self._names))
         if not shape[0] or position.shape != shape or velocity.shape != shape:
             sizes = f"{shape[0]} times, positions {position.shape}, velocities {velocity.shape}"

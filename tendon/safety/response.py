@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from tendon.core.causes import Cause
+from tendon.core.phrases import beginning
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
 
@@ -37,7 +38,7 @@ class Finding:
         source: which watch, such as "camera wrist", "command panda_arm_controller" or the node that asks.
         response: what it calls for.
         cause: why, as a code.
-        reason: why, for a person.
+        reason: why, for a person; the beginning of a text that is too long to be read, as in a `Reason`.
     """
 
     source: str
@@ -45,12 +46,21 @@ class Finding:
     cause: Cause
     reason: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", beginning(self.source))
+        object.__setattr__(self, "reason", beginning(self.reason))
+
 
 class Watch(Protocol):
     """Something the monitor looks at. Times are of one monotonic clock; called from one thread."""
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns what is wrong now; nothing when all is well."""
+
+
+NODES = 16
+"""Nodes whose requests are told apart, each by the beginning of its name; a graph has one or two that ask."""
+OTHERS = "other nodes"
 
 
 class Requests:
@@ -66,9 +76,14 @@ class Requests:
 
     def ask(self, node: str, response: Response, reason: str, now_ns: int) -> None:
         """Takes a node's wish; one that cannot be read is to be given as a stop: it was meant to restrict."""
+        self._asked = {name: kept for name, kept in self._asked.items() if now_ns - kept[1] <= self._fresh_ns}
+        node = beginning(node)
+        if node not in self._asked and len(self._asked) >= NODES:
+            node = OTHERS
+            if OTHERS in self._asked:  # theirs is the most restrictive wish of all of them
+                response = max(response, self._asked[OTHERS][0].response)
         text = f"{node}: {reason or response.name}"
         finding = Finding(source=node, response=response, cause=Cause.NODE_REQUEST, reason=text)
-        self._asked = {name: kept for name, kept in self._asked.items() if now_ns - kept[1] <= self._fresh_ns}
         self._asked[node] = (finding, now_ns)
 
     def findings(self, now_ns: int) -> Iterable[Finding]:

@@ -23,6 +23,8 @@ from tendon.ros2_nodes.wire.times import ENCAPSULATION, SECOND_NS, nanoseconds_o
 
 MAX_NAMES, MAX_POINTS, MAX_ODD_POINTS = 256, 1000, 200
 """Of a message that is read; the last are those of another form than `write_trajectory` writes."""
+LONGEST_NAME = 256
+"""Characters of a joint's name that is read: no robot has longer ones, and names are compared and said."""
 _WORD, _STAMP = struct.Struct("<I"), struct.Struct("<iI")
 
 
@@ -83,7 +85,7 @@ def _head(data: bytes) -> _Head:
     """Returns the head of a message in either byte order.
 
     Raises:
-        InvalidDataError: it has none, or more names or points than are read.
+        InvalidDataError: it has none, or more names or points, or longer names, than are read.
     """
     order = {ENCAPSULATION[:2]: "<", bytes(2): ">"}.get(data[:2])
     if order is None:
@@ -97,6 +99,10 @@ def _head(data: bytes) -> _Head:
             raise InvalidDataError(f"a trajectory has {count} joints: at most {MAX_NAMES} are read")
         for _ in range(count):
             name, place = _string(data, place, word)
+            if len(name) > LONGEST_NAME:
+                raise InvalidDataError(
+                    f"a trajectory has a joint with a name of {len(name)} characters: at most {LONGEST_NAME} are read"
+                )
             names.append(name)
         (points,) = word.unpack_from(data, place)
     except (struct.error, UnicodeDecodeError) as error:

@@ -26,6 +26,7 @@ from tendon.core.node_status import (
     SimulationStatus,
 )
 from tendon.core.permission import Permission
+from tendon.core.phrases import beginning
 from tendon.graph import topics
 from tendon.ros2_nodes.wire.cdr import deserialize, with_stamp, without_stamp
 from tendon.ros2_nodes.wire.status.forms import LONGEST, short
@@ -171,5 +172,9 @@ TASK = StatusTopic[TaskState](topics.TASK, task=TaskState)
 
 
 def unreadable_request(message: DiagnosticArray) -> str:
-    """Returns the name of the node whose message on `safety/state` asks for a response, readable or not; else ""."""
-    return next((str(s.name) or "?" for s in message.status if any(pair.key == "response" for pair in s.values)), "")
+    """Returns the name of the node whose message on `safety/state` asks for a response, readable or not; else "".
+
+    It is the beginning of one that is too long to be read.
+    """
+    asks = (status for status in message.status if any(pair.key == "response" for pair in status.values))
+    return next((beginning(str(status.name)) or "?" for status in asks), "")

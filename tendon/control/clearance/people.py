@@ -10,12 +10,15 @@ import numpy as np
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.motion import MotionPath, check_separation
 from tendon.core.errors import ConfigError, InvalidDataError
+from tendon.core.phrases import beginning
 from tendon.core.types import Array, freeze
 from tendon.robots.profile import Human
 from tendon.robots.safety_settings import SafetySettings, nanoseconds
 
 MAX_PEOPLE = 16
 """In one message: each costs every control tick up to 0.3 ms."""
+SHOWN = 60
+"""Characters of a frame that is another's."""
 
 
 class HumanZone:
@@ -88,7 +91,8 @@ class HumanZone:
 
     def _check(self, seen_ns: int, frame: str, now_ns: int) -> None:
         if frame != self._frame:
-            raise InvalidDataError(f"frame_id is {frame!r}, must be {self._frame!r}, the robot's base_frame")
+            said = beginning(frame, SHOWN)
+            raise InvalidDataError(f"frame_id is {said!r}, must be {self._frame!r}, the robot's base_frame")
         if seen_ns > now_ns + self._ahead_ns:
             raise InvalidDataError(f"its stamp is {(seen_ns - now_ns) * 1e-6:.0f} ms in the future: check the clocks")
         if self._seen_ns is not None and seen_ns - self._late_ns <= self._seen_ns:
