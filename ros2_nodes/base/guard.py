@@ -88,7 +88,8 @@ class GuardedNode(Node):
         guarded = WithInfo(take) if informed else take
         subscription = super().create_subscription(msg_type, topic, guarded, *args, raw=True, **options)
         if self.batch is not None:
-            self.batch.add(subscription, guarded if informed else lambda message: take(message[0]))
+            taker = guarded if informed else lambda message: take(message[0])
+            self.batch.add(subscription, taker, subscription.qos_profile.depth)
         return subscription
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+from tendon.safety.input_watch import QUEUE
+
 
 def _qos(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProfile:
     """Returns a profile that keeps the last `depth` messages; with `latched`, for who comes later too."""
@@ -25,8 +27,12 @@ EACH = _qos(20)
 """Reports of several publishers on one topic: diagnostics, safety/state, heartbeat."""
 
 EACH_OF_STREAM = _qos(20, reliable=False)
-"""Subscriptions of what is repeated, such as heartbeats and stop inputs: it matches any driver, no value overwrites the
-one before, and nobody has to say that he received it."""
+"""Subscriptions of what is repeated, such as heartbeats: it matches any driver, no value overwrites the one before, and
+nobody has to say that he received it."""
+
+INPUT, INPUT_LATCHED, INPUT_STREAM = _qos(QUEUE), _qos(QUEUE, latched=True), _qos(QUEUE, reliable=False)
+"""Subscriptions of stop inputs: of changes, of those from before too, and of what is repeated. As EACH, EACH_LATCHED
+and EACH_OF_STREAM, and so deep that a flood that might overwrite a value is noticed."""
 
 RECORDED, RECORDED_IMAGES = _qos(200, reliable=False), _qos(30, reliable=False)
 """Subscriptions of the recorder: what comes while it is held up waits, and no publisher ever waits for it."""

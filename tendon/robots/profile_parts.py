@@ -215,9 +215,10 @@ class StopInput:
         field: of the message that holds the value; points lead into fields of fields.
         response: "stop" latches at any other value, "hold" brakes and goes on when the value permits it again. Silence
             latches in any case.
-        required: the robot is not armed before it was heard. Once heard it counts, required or not.
+        required: the robot is not armed before it was heard. Once heard, or published by somebody who is not, it counts
+            in any case.
         max_age_s: longest time between messages [s]. `None` is for a driver that sends changes only: the last value
-            holds for as long as somebody publishes there.
+            holds for as long as the middleware knows somebody who publishes there, up to 20 s after he was killed.
     """
 
     name: Text

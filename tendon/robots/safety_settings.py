@@ -114,6 +114,11 @@ class SafetySettings:
     """For so long after two processes of one name were heard in turn they count as running at once. Each beats every
     20 ms, so two that run are heard in turn again long before."""
 
+    # What permits motion from outside, where the profile names such inputs.
+    input_unheard_s: float = field(default=1.0, metadata=bounds("s", tightest=0.3, loosest=1.0))
+    """How long somebody may publish on the topic of a stop input that was never heard, required or not, before that
+    stops the robot. Discovery tells of who publishes before its first message comes."""
+
     # Cameras that a policy uses. A fault holds the robot.
     camera_missed_periods: int = field(default=3, metadata=bounds("periods", tightest=2, loosest=10))
     """Periods without a frame after which a camera is silent. Free-running cameras lose one now and then, and two

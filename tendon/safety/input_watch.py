@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tendon.core.causes import Cause
-from tendon.robots.profile import StopInput
+from tendon.robots.profile import SafetySettings, StopInput
 from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, Response
 
 Value = bool | int | str
+USUAL = SafetySettings()
+QUEUE = 256
+"""Messages of an input that wait at most: what 100 a second are in a standstill that is a hold. When so many came since
+the last look, one that does not permit motion may have been overwritten, so that is a stop."""
 
 
 class StopInputWatch:
@@ -17,26 +21,37 @@ class StopInputWatch:
 
     Args:
         spec: what it is, as the profile has it.
+        settings: how long somebody may publish and not be heard.
     """
 
-    def __init__(self, spec: StopInput) -> None:
+    def __init__(self, spec: StopInput, settings: SafetySettings = USUAL) -> None:
         self.spec = spec
+        self._unheard_ns = nanoseconds(settings.input_unheard_s)
         self._age_ns = None if spec.max_age_s is None else nanoseconds(spec.max_age_s)
         self._response = Response[spec.response.upper()]
         self._value: Value | None = None
         self._heard_ns = 0
         self._attended = False
+        self._attended_ns: int | None = None
+        self._unheard = ""
+        self._count = 0
         self._objection: Value | None = None
 
     def hear(self, value: Value, now_ns: int) -> None:
         """Takes a value that has just arrived."""
         self._value, self._heard_ns, self._attended = value, now_ns, True
+        self._count += 1
         if not self._permitted(value):
             self._objection = value
 
-    def attend(self, publishers: int) -> None:
-        """Takes how many publish on its topic now."""
-        self._attended = publishers > 0
+    def attend(self, publishers: int, unheard: str = "") -> None:
+        """Takes who publishes on its topic now.
+
+        Args:
+            publishers: how many do.
+            unheard: which of them cannot be heard and why, such as "button publishes best effort"; empty when all can.
+        """
+        self._attended, self._unheard = publishers > 0, unheard
 
     def _permitted(self, value: Value) -> bool:
         return any(type(value) is type(each) and value == each for each in self.spec.permits)
@@ -44,8 +59,14 @@ class StopInputWatch:
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns what restricts motion now, or did since this was asked last: a button may be pushed in between."""
         objection, self._objection = self._objection, None
+        count, self._count = self._count, 0
+        if self._unheard:
+            return [self._finding(Response.STOP, f"cannot be heard on {self.spec.topic}: {self._unheard}")]
         if self._value is None:
-            return [self._finding(Response.STOP, "was not heard yet")] if self.spec.required else []
+            return self._never_heard(now_ns)
+        if count >= QUEUE:
+            what = f"came {count} times at once, must be fewer than {QUEUE}: a value that stops may be lost"
+            return [self._finding(Response.STOP, what)]
         if not self._permitted(self._value):
             objection = self._value
         if self._age_ns is not None and now_ns - self._heard_ns > self._age_ns:
@@ -56,6 +77,16 @@ class StopInputWatch:
             return []
         permits = " or ".join(map(_word, self.spec.permits))
         return [self._finding(self._response, f"is {_word(objection)}, motion needs {permits}")]
+
+    def _never_heard(self, now_ns: int) -> list[Finding]:
+        if not self._attended:
+            self._attended_ns = None
+        elif self._attended_ns is None:
+            self._attended_ns = now_ns
+        if self._attended_ns is not None and now_ns - self._attended_ns > self._unheard_ns:
+            what = f"was not heard yet, although somebody publishes on {self.spec.topic}"
+            return [self._finding(Response.STOP, what)]
+        return [self._finding(Response.STOP, "was not heard yet")] if self.spec.required else []
 
     def _finding(self, response: Response, what: str) -> Finding:
         text = f"stop input {self.spec.name} {what}"

@@ -16,7 +16,7 @@ from tendon.core.causes import Cause
 from tendon.core.errors import ConfigError, StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.robots.profile import StopInput, load_profile
-from tendon.safety.input_watch import StopInputWatch
+from tendon.safety.input_watch import QUEUE, StopInputWatch
 from tendon.safety.monitor import SafetyMonitor
 from tendon.safety.response import Response
 from tests import ROOT
@@ -88,6 +88,45 @@ def test_a_button_that_was_pushed_between_two_looks_is_seen_once() -> None:
         watch.hear(value, 0)
     assert found(watch, 0) == (Response.STOP, "stop input emergency stop is true, motion needs false")
     assert found(watch, 0) is None
+
+
+@pytest.mark.parametrize("each", [spec(required=False), spec(required=False, max_age_s=0.2), MODE])
+def test_who_publishes_and_is_never_heard_stops_required_or_not(each: StopInput) -> None:
+    """A pressed button was published 50 times a second, in a way that no message of it came: nothing was found."""
+    watch = StopInputWatch(each)
+    assert (found(watch, 0) is None) is not each.required
+    watch.attend(1)
+    assert (found(watch, 0) is None) is not each.required and (found(watch, 1000 * MS) is None) is not each.required
+    says = f"was not heard yet, although somebody publishes on {each.topic}"
+    assert found(watch, 1001 * MS) == (Response.STOP, f"stop input {each.name} {says}")
+    watch.attend(0)
+    assert (found(watch, 1002 * MS) is None) is not each.required
+    watch.attend(1)
+    watch.hear(each.permits[0], 1003 * MS)
+    assert found(watch, 1003 * MS) is None
+
+
+def test_a_publisher_that_cannot_be_heard_stops_beside_one_that_is() -> None:
+    watch = StopInputWatch(spec(required=False))
+    watch.hear(False, 0)
+    watch.attend(2, "panel publishes best effort")
+    says = "cannot be heard on safety/external_stop: panel publishes best effort"
+    assert found(watch, 0) == (Response.STOP, f"stop input emergency stop {says}")
+    watch.attend(2)
+    assert found(watch, 0) is None
+
+
+def test_a_flood_in_which_a_value_may_be_lost_is_a_stop() -> None:
+    """The reader's queue kept the last twenty: the one that said "pressed" was overwritten."""
+    watch = StopInputWatch(MODE)
+    for count, stops in ((QUEUE - 1, False), (QUEUE, True), (1, False)):
+        for _ in range(count):
+            watch.hear(7, 0)
+        assert (found(watch, 0) is not None) is stops
+    for _ in range(QUEUE):
+        watch.hear(7, 0)
+    said = f"came {QUEUE} times at once, must be fewer than {QUEUE}: a value that stops may be lost"
+    assert found(watch, 0) == (Response.STOP, f"stop input robot mode {said}")
 
 
 @given(

@@ -38,6 +38,7 @@ from tendon.safety.silence_watch import SilenceWatch
 from tendon.safety.tracking_watch import TrackingWatch
 from tests.control.limits_checker import PROFILE
 from tests.control.robot_side import MS, Robot
+from tests.safety import hands_and_inputs
 from tests.safety.test_laws import command
 
 HOME, STILL, SPEED = PROFILE.vector("home"), np.zeros(8), PROFILE.vector("velocity")
@@ -411,6 +412,7 @@ EARLIER = [
     ("camera_flat", 32, lambda p: camera_ms(p, 50, (100, 120))),
     ("people_age_s", 0.1, people_ms),
     ("camera_latch_s", 0.2, lambda p: camera_ms(p, 50, (0, 0), needs=Response.STOP)),
+    ("input_unheard_s", 0.3, hands_and_inputs.unheard_ms),
     ("latency_slow_s", 0.1, lambda p: -latency(p, 200, 3)),
     ("latency_hold_s", 0.4, lambda p: -latency(p, 500, 3)),
     ("latency_median_of", 1, lambda p: -latency(p, 900, 1)),

@@ -10,12 +10,14 @@ import rclpy
 from rclpy.context import Context
 from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.batch import LONGEST, Batch
 from tendon.ros2_nodes.base.guard import GuardedNode
 from tendon.ros2_nodes.base.message_info import MessageInfo
+from tendon.safety.input_watch import QUEUE
 
 PATIENCE_S = 20.0
 ONCE_S = 0.3
@@ -33,9 +35,11 @@ class Pair:
         self.executor = EventsExecutor(context=self._context)
         self.executor.add_node(self.taker)
 
-    def connect(self, topic: str, take: Callable[..., None], informed: bool = False) -> Callable[[str], None]:
+    def connect(
+        self, topic: str, take: Callable[..., None], informed: bool = False, quality: QoSProfile = qos.EACH
+    ) -> Callable[[str], None]:
         """Returns what publishes a text to a subscription of the taker."""
-        self.taker.create_subscription(String, topic, take, qos.EACH, informed=informed)
+        self.taker.create_subscription(String, topic, take, quality, informed=informed)
         publisher = self.publisher.create_publisher(String, topic, qos.EACH)
         deadline = time.monotonic() + PATIENCE_S
         while not publisher.get_subscription_count():
@@ -116,6 +120,17 @@ def test_a_flood_is_cut_and_its_newest_are_kept(pair: Pair) -> None:
     time.sleep(ONCE_S)
     pair.taker.take_messages()
     assert 0 < len(heard) <= LONGEST and heard[-1] == "499"
+
+
+def test_what_waits_in_a_deeper_queue_is_all_taken_at_once(pair: Pair) -> None:
+    """A stop input's: of 500 the last 256, and not twenty of those, so that a flood shows."""
+    heard: list[str] = []
+    say = pair.connect("a", lambda message: heard.append(message.data), quality=qos.INPUT)
+    for k in range(500):
+        say(str(k))
+    time.sleep(ONCE_S)
+    pair.taker.take_messages()
+    assert len(heard) >= QUEUE and heard[-1] == "499"
 
 
 def test_a_callback_that_fails_costs_no_other_its_message(pair: Pair) -> None:
