@@ -96,6 +96,8 @@ class MonitorInputs:
         }
         owners = {topics.PERMISSION: "safety_monitor", topics.FRAMES: CAMERA_USER}
         owners |= dict.fromkeys(CHUNK_TOPICS.values(), "")
+        if profile.human is not None:  # of two who see people, the last to say that nobody is there would be believed
+            owners[profile.human.topic] = ""
         if node.time.simulated:
             owners[topics.CLOCK] = BACKEND_NODES[node.get_parameter("backend").value][0]
         self._robot, *_ = BACKEND_NODES.get(node.get_parameter("backend").value, ("",))

@@ -1,4 +1,4 @@
-"""Who sends: exactly one node commands a controller, and exactly one proposes chunks."""
+"""Who sends: exactly one node commands a controller, proposes chunks, or says where people are."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class SourceWatch:
         self._seen: dict[tuple[str, str], int] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._publishers: dict[str, tuple[str, ...]] = {}
+        self._lasting: dict[str, int] = {}
 
     def beat(self, node: str, instance: str, now_ns: int) -> None:
         """Takes a heartbeat of one process."""
@@ -64,6 +65,7 @@ class SourceWatch:
         self._names = dict([*self._names.items()][-NAMES:])
         named = [(name or self._names.get((topic, key), ""), key) for name, key in found]
         late = [(name, now_ns - self._seen[topic, key] > self._unnamed_ns) for name, key in named]
+        self._lasting[topic] = sum(now_ns - self._seen[topic, key] > REMEMBERED_NS for key in ids)
         self._publishers[topic] = tuple(name or "a node without a name" for name, old in late if name or old)
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
@@ -72,9 +74,11 @@ class SourceWatch:
         for topic, owner in self._owners.items():
             names = self._publishers.get(topic, ())
             others = sorted({name for name in names if name != owner})
-            if not owner:
-                text = f"{' and '.join(others)} both publish on {topic}" if len(others) > 1 else ""
-                found += [_stop(f"topic {topic}", text)] if text else []
+            if not owner and len(others) > 1:
+                found.append(_stop(f"topic {topic}", f"{' and '.join(others)} both publish on {topic}"))
+            elif not owner:  # of one name: another that was killed may be remembered
+                if others and (count := self._lasting.get(topic, 0)) > 1:
+                    found.append(_stop(f"topic {topic}", f"{topic} has {count} publishers called {others[0]}"))
             elif others:
                 text = f"{' and '.join(others)} may publish on {topic}, which belongs to {owner}"
                 found.append(_stop(f"topic {topic}", text))

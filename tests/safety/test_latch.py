@@ -262,6 +262,31 @@ def test_a_publisher_without_a_name_counts_when_it_stays_so() -> None:
     assert "without a name" in next(iter(watch.findings(400 * MS))).reason
 
 
+PEOPLE = "people"
+
+
+def test_two_who_say_where_people_are_are_a_stop() -> None:
+    """One saw a person at 0.9 m, the other said a millisecond later that nobody is there: the step was taken."""
+    watch = SourceWatch({PEOPLE: ""}, (), 0, PROFILE.safety)
+    watch.publishers(PEOPLE, [("detector", "a")], 0)
+    assert not list(watch.findings(0))
+    watch.publishers(PEOPLE, [("detector", "a"), ("other_detector", "b")], MS)
+    (finding,) = watch.findings(MS)
+    assert finding.response is Response.STOP and finding.cause is Cause.SENDER
+    assert finding.reason == "detector and other_detector both publish on people"
+
+
+def test_two_of_one_name_who_say_where_people_are_are_a_stop_when_neither_is_a_dead_one() -> None:
+    watch = SourceWatch({PEOPLE: ""}, (), 0, PROFILE.safety)
+    watch.publishers(PEOPLE, [("detector", "a")], 0)
+    both = [("detector", "a"), ("detector", "b")]
+    for now_ns, stops in ((MS, False), (REMEMBERED_NS, False), (REMEMBERED_NS + 2 * MS, True)):
+        watch.publishers(PEOPLE, both, now_ns)
+        assert [each.reason for each in watch.findings(now_ns)] == ["people has 2 publishers called detector"] * stops
+    watch.publishers(PEOPLE, both[1:], REMEMBERED_NS + 3 * MS)
+    assert not list(watch.findings(REMEMBERED_NS + 3 * MS))
+
+
 def test_a_killed_control_node_is_remembered_by_the_middleware_and_forgiven_for_that_long() -> None:
     watch, now_ns = senders(), 10**12
     both = [("control_node", "a"), ("control_node", "b")]

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 from geometry_msgs.msg import Point, Pose, PoseArray
+from rclpy.node import Node
 
+from tendon.core.causes import Cause
+from tendon.core.modes import PermissionState
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -71,3 +74,10 @@ def test_it_moves_while_nobody_is_near_and_rests_for_who_is_or_might_be(graph: R
     graph.pause(0.8)
     assert not graph.moving(), "nothing was heard of people for longer than they may be unseen"
     graph.check_limits()
+    other = Node("other_detector", context=graph.operator.node.context)
+    try:
+        other.create_publisher(PoseArray, "people", qos.STREAM)
+        graph.wait(lambda: "both publish on people" in graph.reason(), "a second one who says where people are")
+        assert graph.state() is PermissionState.LATCHED and graph.cause() is Cause.SENDER
+    finally:
+        other.destroy_node()
