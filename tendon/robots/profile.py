@@ -49,6 +49,8 @@ __all__ = [
 
 MAX_CAMERA_SKEW_S = 0.2
 """As old as a frame may be on arrival (`tendon.observation.buffer`): exposures further apart never meet."""
+GRIPPER = "gripper"
+"""What a group of joints that hold things is called, or what its name ends with, as in left_gripper."""
 SKEW_JITTER = 0.1
 """Part of a period by which the times between frames of a free-running camera differ."""
 
@@ -376,15 +378,20 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
 
 
 def _check_followed(path: Path, profile: RobotProfile, above: Collection[str]) -> None:
-    """Checks that every joint of an arm is watched: those that carry the tool, and those grouped with one that is."""
-    followed = {joint.name for joint in profile.joints if joint.tracking_tolerance is not None}
-    arms = [set(group) for group in profile.groups.values() if followed.intersection(group)]
+    """Checks that every joint is watched but those of grippers, which hold things; none that carries the tool is one.
+
+    A gripper's joint is named under `grippers`, or stands in groups that are called grippers and in no other.
+    """
+    hands, others = set[str](), set[str]()
+    for group, members in profile.groups.items():
+        (hands if group.endswith(GRIPPER) else others).update(members)
+    holding = {gripper.joint for gripper in profile.grippers} | (hands - others)
     for joint in profile.joints:
-        if joint.name not in followed and (joint.name in above or any(joint.name in arm for arm in arms)):
+        if joint.tracking_tolerance is None and (joint.name in above or joint.name not in holding):
             raise ConfigError(
-                f"{path}: joint {joint.name} has no tracking_tolerance: without one nothing notices that an arm does "
-                "not follow; give it twice the largest tracking error of slow motions, such as 0.1 "
-                "(only a joint that something may hold off its target, like a gripper, goes without)"
+                f"{path}: joint {joint.name} has no tracking_tolerance: without one nothing notices that it does not "
+                "follow; give it twice the largest tracking error of slow motions, such as 0.1 (only a joint that "
+                "something may hold off its target goes without: one that `grippers` names, or only of a group gripper)"
             )
 
 

@@ -143,6 +143,45 @@ class TestMistakes:
         with pytest.raises(ConfigError, match=f"joint panda_joint{joint + 1} has no tracking_tolerance.*such as 0.1"):
             load(values, tmp_path)
 
+    @pytest.mark.parametrize("robot", ["panda_pair", "g1_arms", "talos_upper", "so101_pair"])
+    def test_a_second_arm_or_a_head_that_nobody_watches(self, robot: str, tmp_path: Path) -> None:
+        """It loaded and could be armed: nothing noticed that these joints stuck, raced or did not follow."""
+        folder, whole = share_folder() / "robots" / robot, load_profile(robot)
+        for group, members in whole.groups.items():
+            values = yaml.safe_load((folder / "profile.yaml").read_text(encoding="utf-8"))
+            values |= {key: str(folder / values[key]) for key in ("urdf", "collisions")}
+            watched = [
+                joint for joint in values["joints"] if joint["name"] in members and "tracking_tolerance" in joint
+            ]
+            assert watched or group.endswith("gripper")
+            for joint in watched:
+                del joint["tracking_tolerance"]
+            if watched:
+                with pytest.raises(ConfigError, match=f"joint {watched[0]['name']} has no tracking_tolerance"):
+                    load(values, tmp_path)
+
+    def test_a_joint_that_holds_is_one_of_a_gripper_and_of_nothing_else(
+        self, values: dict[str, Any], tmp_path: Path
+    ) -> None:
+        del values["grippers"]
+        assert not np.isfinite(load(values, tmp_path).tracking_tolerance[7]), "the group gripper says so"
+        values["groups"]["all"] = [joint["name"] for joint in values["joints"]]
+        with pytest.raises(
+            ConfigError, match=r"joint panda_finger_joint1 has no tracking_tolerance.* of a group gripper"
+        ):
+            load(values, tmp_path)
+        del values["groups"]["all"], values["groups"]["gripper"]
+        with pytest.raises(ConfigError, match="joint panda_finger_joint1 has no tracking_tolerance"):
+            load(values, tmp_path)
+
+    @pytest.mark.parametrize("value", [0.0, -0.1, float("nan"), float("inf")])
+    def test_a_tracking_tolerance_that_tolerates_all_or_nothing(
+        self, value: float, values: dict[str, Any], tmp_path: Path
+    ) -> None:
+        values["joints"][2]["tracking_tolerance"] = value
+        with pytest.raises(ConfigError, match=r"panda_joint3: tracking_tolerance is .*, must be .*above 0"):
+            load(values, tmp_path)
+
     @pytest.mark.parametrize("limit", ["velocity", "acceleration", "jerk"])
     @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
     def test_a_limit_that_limits_nothing(

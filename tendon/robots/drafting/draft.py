@@ -13,7 +13,7 @@ from tendon.core.errors import ConfigError
 from tendon.robots.drafting.arm import Arm, find_arm
 from tendon.robots.drafting.gripper import find_gripper
 from tendon.robots.kinematics import Kinematics
-from tendon.robots.profile import Box, ControllerSpec, Joint, RobotProfile
+from tendon.robots.profile import GRIPPER, Box, ControllerSpec, Joint, RobotProfile
 from tendon.robots.quantities import MAX_TURN
 from tendon.robots.srdf import Srdf, read_srdf
 from tendon.robots.urdf import Urdf, UrdfJoint, read_urdf
@@ -144,13 +144,18 @@ def _home(
 
 
 def _groups(arm: Arm, commanded: list[str], srdf: Srdf | None) -> dict[str, tuple[str, ...]]:
-    groups = {"arm": arm.joints} | ({"gripper": arm.gripper} if arm.gripper else {})
+    groups = {"arm": arm.joints} | ({GRIPPER: arm.gripper} if arm.gripper else {})
     for name, members in (srdf.groups if srdf is not None else {}).items():
         joints = tuple(joint for joint in members if joint in commanded)
         # No group of fingers and others: every joint of an arm is watched, and fingers are held off their targets.
         mixed = 0 < len(arm.fingers.intersection(joints)) < len(joints)
+        if arm.fingers.issuperset(joints) and not name.endswith(GRIPPER):
+            name = f"{name}_{GRIPPER}"
         if joints and not mixed and name not in groups and joints not in groups.values():
             groups[name] = joints
+    grouped = {joint for joints in groups.values() for joint in joints}
+    if others := tuple(joint for joint in commanded if joint in arm.fingers - grouped):
+        groups[f"other_{GRIPPER}"] = others
     return groups
 
 

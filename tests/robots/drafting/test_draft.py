@@ -122,3 +122,16 @@ def test_the_text_of_a_draft_loads_as_the_same_profile(tmp_path: Path) -> None:
 def test_a_name_that_yaml_reads_as_something_else_is_quoted(tmp_path: Path) -> None:
     text = profile_text(draft(tmp_path, SMALL.replace('"tcp"', '"no"')), "small.urdf", "small.urdf", "schema")
     assert load_profile(write(tmp_path, text, "profile.yaml")).tool_frame == "no"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_hand_of_another_arm_is_a_gripper_too_so_that_the_draft_loads(named: bool, tmp_path: Path) -> None:
+    """Its fingers have no tracking tolerance, which only joints of grippers may lack."""
+    other = link("other_elbow") + joint("other_1", "base", "other_elbow")
+    hand = link("other_tip") + joint("other_finger_joint", "other_elbow", "other_tip")
+    group = '<group name="other_hand"><joint name="other_finger_joint"/></group>'
+    srdf = SRDF.replace("</robot>", f"{group}</robot>") if named else ""
+    made = draft(tmp_path, robot(ARM, HAND, other, hand), srdf)
+    assert made.profile.groups["other_hand_gripper" if named else "other_gripper"] == ("other_finger_joint",)
+    text = profile_text(made, "small.urdf", "small.urdf", "schema")
+    assert load_profile(write(tmp_path, text, "profile.yaml")).groups == made.profile.groups
