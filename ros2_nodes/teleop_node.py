@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
+from tendon.control.deadman import hold_silence_ns
 from tendon.core.errors import ConfigError, TendonError
 from tendon.core.modes import Source
 from tendon.core.node_status import Level
@@ -57,7 +58,7 @@ class TeleopNode(NodeShell):
         self.hands = [make_hand(name, self.profile, file) for name, file in zip(names, files, strict=True)]
         for hand in self.hands:
             hand.open()
-        self._session = Session(self.hands)
+        self._session = Session(self.hands, hold_silence_ns(self.profile))
         self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns)
         self.measured: Array | None = None
         self._measured_ns = 0

@@ -17,7 +17,7 @@ from tendon.control.reference import ARRIVAL_PERIODS, Reference
 from tendon.control.rejections import Rejections
 from tendon.control.residual.bounded import BoundedResidual
 from tendon.control.settling import SENT_TICKS, Settling
-from tendon.control.standstill import HeldStop, Standstill
+from tendon.control.standstill import HeldStop, Standstill, gap_ticks
 from tendon.control.tick import Tick
 from tendon.core.base_motion import Motion
 from tendon.core.causes import Cause, Reason
@@ -69,13 +69,14 @@ class Controller:
         self._delay_ns = nanoseconds(self._filter.delay_s + profile.latencies.command)
         self._source, self._hold = Source.POLICY, False
         self._homeward = HomeFollower(profile)
-        self._deadman = Deadman()
+        self._deadman = Deadman(profile)
         self._modes = ModeMachine()
         self._reference = Reference(self._filter, self.period_ns, profile)
         self._settling = Settling(profile, held)
         self._rejections = Rejections(settings)
         self._late_in_a_row = 0
-        self._standstill = Standstill(settings)
+        self._standstill = Standstill(settings, self.period_ns)
+        self._gap_ticks = gap_ticks(settings, self.period_ns)
         self._feedback = Feedback(profile, self._standstill)
         self._easing = Easing(profile)
         self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
@@ -371,11 +372,11 @@ class Controller:
         tick = self._reference.nearest(now_ns)
         late = max(0, tick - self._reference.tick - 1)
         back = before_ns is not None and now_ns < before_ns
-        if self._standstill.until_ns is not None and not back and late <= self._settings.gap_ticks:
+        if self._standstill.until_ns is not None and not back and late <= self._gap_ticks:
             self._reference.tick = max(tick, self._reference.tick)
             return late
         self._late_in_a_row = self._late_in_a_row + 1 if late else 0
-        if back or late > self._settings.gap_ticks:
+        if back or late > self._gap_ticks:
             # The robot follows its stop alone; where it is on it is not known, so nothing is sent before its end.
             rest_ns = self._reference.time_ns(self._reference.committed + int(self._reference.newest.stop.ticks[-1]))
             reason = WENT_BACK if back else self._standstill.begin(late * self.period_ns, now_ns, rest_ns)

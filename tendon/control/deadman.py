@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-SILENCE_NS = 80_000_000
-"""How old the newest chunk of a hold may be. With the tick that notices (10 ms) and what is committed (`LEAD_TICKS`,
-40 ms) braking begins at most 130 ms after it was sent."""
+from tendon.core.filter_input import LEAD_TICKS
+from tendon.robots.profile import RobotProfile
+from tendon.robots.safety_settings import nanoseconds
+
+BRAKES_NS = 150_000_000
+"""From the last chunk of a hold to the first braking, at most: what docs/how-to/teleoperate.md says, at any rate of the
+control loop."""
 RELEASED = 0
 """The hold of a chunk that says that nobody holds."""
 RELEASED_NOTE = "released: press to go on"
 HANDED_NOTE = "handed over: release, then press"
-SILENT_NOTE = f"nothing from who teleoperates for {SILENCE_NS // 1_000_000} ms: release, then press again"
+
+
+def hold_silence_ns(profile: RobotProfile) -> int:
+    """Returns how old the newest chunk of a hold may be.
+
+    The tick that notices and what is committed come on top, 50 ms at 100 Hz; of `BRAKES_NS` they take their part first.
+    """
+    own_ns = (LEAD_TICKS + 1) * round(1e9 / profile.control_hz)
+    return min(nanoseconds(profile.safety.hold_silence_s), BRAKES_NS - own_ns)
 
 
 class Deadman:
@@ -18,9 +30,17 @@ class Deadman:
     A hold is named by the time of its press; of two who hold at once, whoever pressed last leads. It ends when a chunk
     says so, when no newer chunk comes, when the robot is armed, and when a chunk has another clock. From then on only a
     hold counts that was pressed after that. A hand-over of the robot ends those that were pressed before it.
+
+    A stamp from the future, by more than stamps of joint states may be ahead, leads nothing; and no end of a hold lies
+    there, which all true presses until then would be earlier than.
+
+    Args:
+        profile: its control rate, and how long a hold may be silent.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, profile: RobotProfile) -> None:
+        self._silence_ns = hold_silence_ns(profile)
+        self._ahead_ns = nanoseconds(profile.safety.state_ahead_s)
         self._hold_ns = RELEASED
         self._heard_ns = 0
         self._ended_ns = 0
@@ -41,9 +61,13 @@ class Deadman:
         """
         if hold_ns == RELEASED:
             if self.held and stamp_ns >= self._heard_ns:
-                self._end(max(stamp_ns, self._hold_ns), RELEASED_NOTE)
+                self._end(max(min(stamp_ns, now_ns + self._ahead_ns), self._hold_ns), RELEASED_NOTE)
             return False
-        fresh = self._ended_ns < hold_ns <= stamp_ns and now_ns - stamp_ns <= SILENCE_NS
+        if (ahead_ns := stamp_ns - now_ns) > self._ahead_ns:
+            if not self.held:
+                self.note = f"a press is stamped {ahead_ns * 1e-6:.0f} ms ahead of this clock: use the same clock"
+            return False
+        fresh = self._ended_ns < hold_ns <= stamp_ns and -ahead_ns <= self._silence_ns
         if not fresh or hold_ns < self._hold_ns:
             return False
         self._hold_ns, self._heard_ns = hold_ns, max(stamp_ns, self._heard_ns)
@@ -51,9 +75,10 @@ class Deadman:
 
     def lapse(self, now_ns: int) -> bool:
         """Returns whether the hold in force ends now, as nothing was heard of it for too long."""
-        if not self.held or 0 <= now_ns - self._heard_ns + SILENCE_NS <= 2 * SILENCE_NS:
+        if not self.held or abs(now_ns - self._heard_ns) <= self._silence_ns:
             return False
-        self._end(now_ns, SILENT_NOTE)
+        silent_ms = self._silence_ns * 1e-6
+        self._end(now_ns, f"nothing from who teleoperates for {silent_ms:.0f} ms: release, then press again")
         return True
 
     def end(self, now_ns: int) -> None:
@@ -65,7 +90,7 @@ class Deadman:
 
         Whoever holds since long ago leads on from where the robot was then, and it would leap there.
         """
-        self._end(max(self._ended_ns, now_ns - SILENCE_NS), HANDED_NOTE)
+        self._end(max(self._ended_ns, now_ns - self._silence_ns), HANDED_NOTE)
 
     def _end(self, now_ns: int, note: str) -> None:
         self._hold_ns, self._heard_ns = RELEASED, 0

@@ -16,7 +16,9 @@ from tendon.robots.profile import RobotProfile
 ARRIVAL_PERIODS = 2.5
 """So many control periods after its tick a command may arrive and the robot does not notice: 1.5 until it is ready
 (`command_late_periods`), and one for its way."""
-HISTORY_TICKS = 20
+HISTORY_TICKS, HISTORY_NS = 20, 200_000_000
+"""Points that are kept after their tick: as many, or for as long, whichever is more. A joint state is older than a fast
+loop's ticks."""
 EVERY = slice(None)
 
 
@@ -33,7 +35,7 @@ class Reference:
         self._filter, self._period_ns = safety_filter, period_ns
         single = [name for each in profile.controllers if each.type == "forward_command" for name in each.joints]
         self._single = np.array([profile.joint_names.index(name) for name in single], dtype=np.intp)
-        self._points: deque[Verdict] = deque(maxlen=HISTORY_TICKS + LEAD_TICKS)
+        self._points: deque[Verdict] = deque(maxlen=max(HISTORY_TICKS, HISTORY_NS // period_ns) + LEAD_TICKS)
         self._inputs: list[FilterInput] = []
         self._reset_to: Array | None = None
         self._anchor_ns = 0

@@ -36,14 +36,20 @@ class HeldStop:
         return cls(rest_ns=rest_ns, position=trajectory.position[-1], without=without)
 
 
+def gap_ticks(settings: SafetySettings, period_ns: int) -> int:
+    """Returns more than how many ticks missed at once are a standstill."""
+    return round(settings.gap_ticks * max(1.0, nanoseconds(settings.shortest_tick_s) / period_ns))
+
+
 class Standstill:
     """The control loop's part. Not thread-safe.
 
     Args:
         settings: how long a standstill may be, how far apart two, and how long the robot may take to settle.
+        period_ns: of the loop.
     """
 
-    def __init__(self, settings: SafetySettings) -> None:
+    def __init__(self, settings: SafetySettings, period_ns: int) -> None:
         self._longest_ns, self._apart_ns, self._settle_ns, self._waking_ns = map(
             nanoseconds,
             (
@@ -53,7 +59,10 @@ class Standstill:
                 settings.standstill_waking_s,
             ),
         )
+        tick_ns = max(period_ns, nanoseconds(settings.shortest_tick_s))
+        self._counts_ns = round(settings.command_late_periods * tick_ns)
         self._first_ns = 0
+        self._counted_ns: int | None = None
         self._began_ns: int | None = None
         self._woke_ns: int | None = None
         self._until_ns: int | None = None
@@ -66,8 +75,11 @@ class Standstill:
             now_ns: when it ended.
             rest_ns: when the stop that the robot plays comes to rest.
         """
-        before_ns = self._woke_ns
         self._began_ns, self._woke_ns = now_ns - slept_ns, now_ns
+        self._until_ns = max(rest_ns, now_ns) + self._settle_ns
+        if slept_ns < self._counts_ns:  # a hiccup, that only a fast loop notices
+            return None
+        before_ns, self._counted_ns = self._counted_ns, now_ns
         waking = before_ns is not None and 0 <= self._began_ns - before_ns < self._waking_ns
         if not waking:
             self._first_ns = self._began_ns
@@ -79,7 +91,6 @@ class Standstill:
         if not waking and before_ns is not None and 0 <= now_ns - before_ns < self._apart_ns:
             text = f"the control loop stood still twice within {self._apart_ns / 1e9:g} s"
             return Reason(Cause.STANDSTILL, text)
-        self._until_ns = max(rest_ns, now_ns) + self._settle_ns
         return None
 
     def miss(self, late_ns: int, now_ns: int, before: HeldStop | None) -> Reason | None:

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from tendon.core.types import Array, Observation, SentTrajectory
 from tendon.robots.profile import RobotProfile
 from tendon.robots.rest import Rest
+from tendon.robots.safety_settings import nanoseconds
 
-WAIT_NS = 300_000_000
-"""From the end of a stop until a robot that follows it has come to rest as well; one that then moves is led by hand."""
 BELIEVED = 2.0
 """Tracking tolerances: what a joint is held back by grows from tick to tick, and is seen long before that."""
 PHASES = np.array([1.0, -1.0, -1.0, 1.0])
@@ -25,13 +24,14 @@ class Easing:
     """Says once a stop where to hold the robot instead. Not thread-safe.
 
     Args:
-        profile: tolerances, and how much of them gravity may take (`held_share`).
+        profile: tolerances, how much of them gravity may take (`held_share`), and how long it is waited for rest.
     """
 
     def __init__(self, profile: RobotProfile) -> None:
         self._rest = Rest(profile)
         self._tolerance = profile.tracking_tolerance
         self._held = profile.safety.held_share * self._tolerance
+        self._wait_ns = nanoseconds(profile.safety.ease_wait_s)
         self._range = profile.vector("lower"), profile.vector("upper")
         self._since_ns: int | None = None
         self.over = True
@@ -57,7 +57,7 @@ class Easing:
         """
         self._since_ns = now_ns if self._since_ns is None else self._since_ns
         moving = seen is not None and self._rest.moving(seen.joint_velocity).any()
-        if moving and now_ns - self._since_ns < WAIT_NS:
+        if moving and now_ns - self._since_ns < self._wait_ns:
             return None
         self.over = True
         if seen is None or moving:

@@ -34,8 +34,9 @@ MAX_INPUT_AGE_S = 1.0
 """A stop input that may be silent for longer is none that anybody relies on."""
 MAX_HZ = 1000.0
 """Of cameras and control loops."""
-MIN_CONTROL_HZ = 10.0
-"""Of the control loop: at less, a tick is as long as what counts as a standstill of the machine."""
+MIN_CONTROL_HZ = 50.0
+"""Of the control loop. A robot that is led by hand brakes within 150 ms of the last chunk, of which five ticks are the
+loop's own; and a loop whose heartbeat may be a tick late is not to be taken for a silent one (70 ms)."""
 Pixels = Annotated[int, Range(least=1, most=MAX_PIXELS, unit="px")]
 
 

@@ -162,6 +162,12 @@ class SafetySettings:
     request_s: float = field(default=1.0, metadata=bounds("s", tightest=5.0, loosest=1.0))
     """How long a node's own request to slow, hold or stop counts. The policy node repeats it ten times a second."""
 
+    # Who leads the robot by hand.
+    hold_silence_s: float = field(default=0.08, metadata=bounds("s", tightest=0.05, loosest=0.08))
+    """How old the newest chunk of a hold may be. One comes every 20 ms, so two may be lost. A control loop that is
+    slower than 70 Hz waits for less, so that braking begins within 150 ms of the last chunk at any rate: 50 ms at
+    50 Hz."""
+
     # The controller's modes.
     arm_settle_s: float = field(default=0.3, metadata=bounds("s", tightest=2.0, loosest=0.3))
     """Least time from arming until motion starts. Where nobody knows what the robot side holds (the control node has
@@ -171,6 +177,9 @@ class SafetySettings:
     """How far a joint may be off the point where it is held and still be held there after arming. Gravity pulls it off;
     measured positions would lead it down a little with each arming. What is further off was pushed: the setpoint is led
     to where the joint is."""
+    ease_wait_s: float = field(default=0.3, metadata=bounds("s", tightest=0.1, loosest=0.3))
+    """From the end of a stop until a robot that follows it has come to rest as well: then the setpoint comes to one
+    that something holds off. One that moves after that is led by hand, and is left alone."""
     chunk_ahead_s: float = field(default=1.0, metadata=bounds("s", tightest=0.2, loosest=1.0))
     """How far ahead of now a chunk may begin. One that begins later has a wrong clock, and is not followed."""
     chunk_lasts_s: float = field(default=10.0, metadata=bounds("s", tightest=1.0, loosest=10.0))
@@ -189,7 +198,12 @@ class SafetySettings:
 
     # A machine that stands still (ADR 12).
     gap_ticks: int = field(default=10, metadata=bounds("ticks", tightest=5, loosest=10))
-    """More ticks missed at once are a standstill: the robot plays its stop to the end before it goes on."""
+    """More ticks missed at once are a standstill: the robot plays its stop to the end before it goes on. A tick counts
+    as `shortest_tick_s` at least."""
+    shortest_tick_s: float = field(default=0.01, metadata=bounds("s", tightest=0.001, loosest=0.01))
+    """How long a tick counts at least, where ticks tell that a machine stood still (`gap_ticks`), or that it did so
+    twice (`command_late_periods`). Those numbers are for 100 Hz; a machine's hiccups get no shorter with the period of
+    its loop."""
     standstill_s: float = field(default=2.5, metadata=bounds("s", tightest=0.2, loosest=2.5))
     """Longest standstill that is a hold. A longer one latches: it is no hiccup of a scheduler or a virtual machine."""
     standstill_apart_s: float = field(default=10.0, metadata=bounds("s", tightest=600.0, loosest=10.0))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tendon.control.deadman import RELEASED, SILENCE_NS
+from tendon.control.deadman import RELEASED
 from tendon.core.types import ActionChunk, Array
 from tendon.teleop.hand import Hand
 
@@ -44,10 +44,11 @@ class Session:
 
     Args:
         hands: each with joints of its own.
+        silence_ns: how long the robot hears nothing of a hold before it brakes, see `hold_silence_ns`.
     """
 
-    def __init__(self, hands: Sequence[Hand]) -> None:
-        self.hands = tuple(hands)
+    def __init__(self, hands: Sequence[Hand], silence_ns: int) -> None:
+        self.hands, self._silence_ns = tuple(hands), silence_ns
         self._targets: deque[Array] = deque(maxlen=PAST)
         self._before_ns: int | None = None
         self._releases = 0
@@ -69,7 +70,7 @@ class Session:
         gap_ns = CYCLE_NS if before_ns is None else now_ns - before_ns
         for hand in self.hands:
             hand.look(now_ns)
-            if not 0 < gap_ns <= SILENCE_NS:  # the robot has not heard of the hold for too long, and brakes
+            if not 0 < gap_ns <= self._silence_ns:  # the robot has not heard of the hold for too long, and brakes
                 hand.lose(f"this side stood still for {gap_ns // 1_000_000} ms: release, then press again")
         if not self.held:
             return self._release(now_ns)

@@ -7,26 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.control.deadman import RELEASED, SILENCE_NS, Deadman
+from tendon.control.deadman import BRAKES_NS, RELEASED, Deadman, hold_silence_ns
 from tendon.control.executor import Placement
 from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Mode, Source
 from tendon.core.types import ActionChunk
+from tendon.robots.safety_settings import nanoseconds
 from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, PERIOD_NS, Robot
 from tests.laws import law_settings
 
 HOME = PROFILE.vector("home")
 CYCLE_NS = 20 * MS
-BOUND_NS = 150 * MS
-"""From the fault to the first braking."""
+SILENCE_NS = hold_silence_ns(PROFILE)
+AHEAD_NS = nanoseconds(PROFILE.safety.state_ahead_s)
 
 
 class Hand:
     """A robot that somebody leads along joint 0, a chunk every 20 ms."""
 
-    def __init__(self, armed: bool = True) -> None:
-        self.robot = Robot()
+    def __init__(self, armed: bool = True, control_hz: float = 100.0) -> None:
+        self.robot = Robot(control_hz=control_hz)
         self.robot.controller.select(Source.TELEOP)
         if armed:
             self.robot.arm()
@@ -85,7 +86,7 @@ def test_silence_brakes_within_150_ms_and_the_same_hold_moves_it_no_more(hand: H
     robot, last_ns = hand.robot, hand.sent_ns
     for _ in range(60):
         tick = robot.tick()
-    assert hand.braking_ns(last_ns) <= BOUND_NS
+    assert hand.braking_ns(last_ns) <= BRAKES_NS
     assert tick.mode is Mode.RUNNING and not robot.velocities[-1].any(), "at rest, and not latched"
     assert "release, then press again" in tick.reasons[0]
     for _ in range(5):
@@ -195,7 +196,7 @@ def test_what_is_late_on_its_way_counts_as_silence(hand: Hand) -> None:
             assert robot.controller.submit(chunk, robot.now_ns, Source.TELEOP, hold_ns) is Placement.RELEASED
         robot.tick()
         robot.tick()
-    assert hand.braking_ns(begun_ns) <= BOUND_NS and not robot.velocities[-1].any()
+    assert hand.braking_ns(begun_ns) <= BRAKES_NS and not robot.velocities[-1].any()
 
 
 @given(
@@ -207,7 +208,7 @@ def test_what_is_late_on_its_way_counts_as_silence(hand: Hand) -> None:
 @law_settings()
 def test_no_sequence_keeps_a_hold_over_silence_or_brings_an_ended_one_back(steps: list[tuple[str, int]]) -> None:
     """Against a model of three lines: the ends that were seen, and the newest message since."""
-    deadman, now_ns, hold_ns, ended_ns, heard_ns = Deadman(), MS, MS, 0, None
+    deadman, now_ns, hold_ns, ended_ns, heard_ns = Deadman(PROFILE), MS, MS, 0, None
     for what, step_ms in steps:
         now_ns += step_ms * MS
         if heard_ns is not None and now_ns - heard_ns > SILENCE_NS:
@@ -233,10 +234,52 @@ def test_no_sequence_keeps_a_hold_over_silence_or_brings_an_ended_one_back(steps
 
 @given(hold_ns=st.integers(-(2**63), 2**63), stamp_ns=st.integers(-(2**63), 2**63))
 def test_a_hold_of_another_clock_leads_nothing(hold_ns: int, stamp_ns: int) -> None:
-    deadman = Deadman()
+    deadman = Deadman(PROFILE)
     deadman.end(1000 * MS)
     taken = deadman.take(hold_ns, stamp_ns, 2000 * MS)
-    assert not taken or (1000 * MS < hold_ns <= stamp_ns and stamp_ns >= 2000 * MS - SILENCE_NS)
+    assert not taken or (1000 * MS < hold_ns <= stamp_ns and -SILENCE_NS <= stamp_ns - 2000 * MS <= AHEAD_NS)
+
+
+HOUR_NS = 3600 * 10**9
+
+
+def test_a_release_from_the_future_ends_the_hold_now_and_locks_nobody_out() -> None:
+    """One that was stamped an hour ahead was remembered: no press within that hour led the robot."""
+    deadman = Deadman(PROFILE)
+    assert deadman.take(900 * MS, 1000 * MS, 1000 * MS)
+    assert not deadman.take(RELEASED, 1001 * MS + HOUR_NS, 1001 * MS) and not deadman.held
+    assert not deadman.take(900 * MS, 1002 * MS, 1002 * MS), "that hold is over"
+    pressed_ns = 1001 * MS + AHEAD_NS + 1
+    assert deadman.take(pressed_ns, pressed_ns, pressed_ns)
+
+
+def test_a_press_from_the_future_leads_nothing_and_is_not_remembered() -> None:
+    deadman, now_ns = Deadman(PROFILE), 1000 * MS
+    assert not deadman.take(now_ns + HOUR_NS, now_ns + HOUR_NS, now_ns) and not deadman.held
+    assert deadman.note == "a press is stamped 3600000 ms ahead of this clock: use the same clock"
+    assert deadman.take(now_ns, now_ns + AHEAD_NS, now_ns)
+    assert not deadman.take(now_ns, now_ns + AHEAD_NS + 1, now_ns) and deadman.held
+    assert not deadman.lapse(now_ns + AHEAD_NS + SILENCE_NS) and deadman.lapse(now_ns + AHEAD_NS + SILENCE_NS + 1)
+
+
+@pytest.mark.parametrize("hz", [50.0, 62.5, 100.0, 250.0, 500.0, 1000.0])
+def test_silence_brakes_within_150_ms_at_any_rate(hz: float) -> None:
+    """It took 180 ms at 50 Hz."""
+    hand = Hand(control_hz=hz)
+    robot, period_ns = hand.robot, hand.robot.controller.period_ns
+    robot.tick()
+    hand.press()
+    hand.send()
+    for _ in range(800 * MS // period_ns):
+        robot.tick()
+        if robot.now_ns - hand.sent_ns >= CYCLE_NS:
+            hand.send()
+    assert robot.velocities[-1][0] > 0.3
+    last_ns = hand.sent_ns
+    for _ in range(1000 * MS // period_ns):
+        robot.tick()
+    assert hand.braking_ns(last_ns) <= BRAKES_NS and not robot.velocities[-1].any()
+    robot.assert_inside()
 
 
 def test_of_two_who_hold_at_once_the_later_press_leads_and_the_release_of_either_is_one() -> None:

@@ -7,14 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.core.types import Array, Observation
-from tendon.robots.easing import BELIEVED, WAIT_NS, Easing, way_of
+from tendon.robots.easing import BELIEVED, Easing, way_of
 from tendon.robots.profile import load_profile
+from tendon.robots.safety_settings import nanoseconds
 from tendon.robots.trajectory_controller import TrajectoryController
 from tests.laws import law_settings
 
 PROFILE = load_profile("panda")
 COUNT, MS, NOW_NS = len(PROFILE.joints), 1_000_000, 10**12
 HOME, TOLERANCE = PROFILE.vector("home"), PROFILE.tracking_tolerance
+WAIT_NS = nanoseconds(PROFILE.safety.ease_wait_s)
 HELD = PROFILE.safety.held_share * TOLERANCE
 STILL = np.zeros(COUNT)
 GRIPPER = 7

@@ -37,7 +37,7 @@ from tendon.safety.sender_watch import BreachWatch, SourceWatch
 from tendon.safety.silence_watch import SilenceWatch
 from tendon.safety.tracking_watch import TrackingWatch
 from tests.control.limits_checker import PROFILE
-from tests.control.robot_side import MS, Robot
+from tests.control.robot_side import MS, PERIOD_NS, Robot
 from tests.safety import hands_and_inputs
 from tests.safety.test_laws import command
 
@@ -341,13 +341,13 @@ def settles_ns(profile: RobotProfile) -> int:
 
 
 def standstill(profile: RobotProfile, slept_ms: int = 300, apart_ms: int = 0) -> Reason | None:
-    hold = Standstill(profile.safety)
+    hold = Standstill(profile.safety, PERIOD_NS)
     cause = hold.begin(slept_ms * MS, 10**12, 10**12)
     return hold.begin(slept_ms * MS, 10**12 + apart_ms * MS, 0) if apart_ms and not cause else cause
 
 
 def settled_ns(profile: RobotProfile) -> int:
-    hold = Standstill(profile.safety)
+    hold = Standstill(profile.safety, PERIOD_NS)
     hold.begin(MS, 10**12, 10**12)
     return hold.until_ns or 0
 
@@ -359,7 +359,7 @@ def slowed(profile: RobotProfile) -> float:
 def borne_ms(profile: RobotProfile, stops: bool = False, **most: float) -> int:
     """Returns after how many milliseconds of 40 N m the monitor, or the controller, restricts the robot."""
     profile = replace(profile, joints=tuple(replace(joint, **most) for joint in profile.joints))
-    watch, feedback = EffortWatch(profile), Feedback(profile, Standstill(profile.safety))
+    watch, feedback = EffortWatch(profile), Feedback(profile, Standstill(profile.safety, PERIOD_NS))
     for k in range(1000):
         effort = np.full(8, 40.0)
         watch.measured(effort, k * MS)
@@ -413,6 +413,9 @@ EARLIER = [
     ("people_age_s", 0.1, people_ms),
     ("camera_latch_s", 0.2, lambda p: camera_ms(p, 50, (0, 0), needs=Response.STOP)),
     ("input_unheard_s", 0.3, hands_and_inputs.unheard_ms),
+    ("hold_silence_s", 0.05, hands_and_inputs.hold_ms),
+    ("ease_wait_s", 0.1, hands_and_inputs.eased_ms),
+    ("shortest_tick_s", 0.001, hands_and_inputs.hiccup_ms),
     ("latency_slow_s", 0.1, lambda p: -latency(p, 200, 3)),
     ("latency_hold_s", 0.4, lambda p: -latency(p, 500, 3)),
     ("latency_median_of", 1, lambda p: -latency(p, 900, 1)),

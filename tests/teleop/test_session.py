@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.control.deadman import RELEASED, SILENCE_NS, Deadman
+from tendon.control.deadman import RELEASED, Deadman, hold_silence_ns
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 from tendon.robots.profile import load_profile
@@ -24,6 +24,7 @@ from tendon.teleop.session import CYCLE_NS, PAST, RELEASES, Session, Wish
 from tests.laws import law_settings
 
 PANDA, PAIR = load_profile("panda"), load_profile("panda_pair")
+SILENCE_NS = hold_silence_ns(PANDA)
 HOME = PANDA.vector("home")
 BEGIN_NS = 10**18
 
@@ -65,7 +66,7 @@ class Person:
             Hand(group, device, keyboard, ToolMotion(profile, group))  # type: ignore[arg-type]
             for group, device in zip(groups, self.devices, strict=True)
         ]
-        self.session = Session(self.hands)
+        self.session = Session(self.hands, SILENCE_NS)
         self.now_ns = BEGIN_NS
         self.rest: Array = np.array(profile.vector("home"))  # type: ignore[attr-defined]
         self.does(*[keys()] * len(groups))
@@ -289,7 +290,7 @@ def test_what_does_not_follow_is_not_run_away_from() -> None:
 
 def test_a_press_of_one_hand_does_not_take_up_what_the_robot_has_ended_for_the_other() -> None:
     """Both have to let go after a stop; then each may begin, alone or with the other."""
-    person, robot = Person(("left_arm", "right_arm"), PAIR), Deadman()
+    person, robot = Person(("left_arm", "right_arm"), PAIR), Deadman(PAIR)
 
     def follows(*readings: Reading) -> bool:
         wish = person.does(*readings)
