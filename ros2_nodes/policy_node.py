@@ -40,6 +40,7 @@ from tendon.core.errors import ConfigError, InvalidDataError, TendonError
 from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Source
 from tendon.core.node_status import Level, NodeStatus, PolicyStatus
+from tendon.core.phrases import beginning
 from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.evaluation.suites import DEFAULT_SUITE
 from tendon.graph import topics
@@ -221,10 +222,10 @@ class PolicyNode(NodeShell):
         heard = self._session.instruct(text)
         if heard is Heard.INTERRUPTION:
             self._sources.publish(String(data=Source.HOLD.value))
-            self.get_logger().info(f"interrupted: {text!r}")
+            self.get_logger().info(f"interrupted: {beginning(text)!r}")
         elif heard is Heard.TASK:
             self._followed.publish(String(data=text))
-            self.get_logger().info(f"instruction: {text!r}")
+            self.get_logger().info(f"instruction: {beginning(text)!r}")
             if self._source == Source.HOLD.value:  # by an interruption, or by somebody who wants the policy to go on
                 self._sources.publish(String(data=Source.POLICY.value))
 
