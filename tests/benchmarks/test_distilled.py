@@ -24,7 +24,9 @@ def work(tmp_path: Path) -> Path:
     """Of ten scenes with wrong zeros two more are done, of five others each by both."""
     for suite, alone, after in (("tabletop_hard", 5, 7), ("tabletop", 5, 5)):
         for name, done in (("alone", alone), ("distilled", after)):
-            episodes = [{"seed": 200_000 + k, "success": k < done} for k in range(2 * alone if alone < after else 5)]
+            scenes = range(2 * alone if alone < after else 5)
+            families = ["stack" if k in (4, 6) else "pick" for k in scenes]
+            episodes = [{"seed": 200_000 + k, "family": families[k], "success": k < done} for k in scenes]
             (tmp_path / f"{suite}-{name}.json").write_text(json.dumps({"episodes": episodes}))
     tried = [{"suite": "tabletop_hard", "frames": 40}, {"suite": "tabletop_hard", "frames": 0}]
     tried.append({"suite": "tabletop", "frames": 30})
@@ -40,8 +42,9 @@ def rows(work: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> list[Row
 
 
 def test_the_distilled_policy_is_compared_with_the_one_that_it_was(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hard, nominal = rows(work, monkeypatch)
-    assert dict(hard.case) == {"suite": "tabletop_hard", "A": "policy alone"}
+    hard, stacked, nominal, _ = rows(work, monkeypatch)
+    assert dict(hard.case) == {"suite": "tabletop_hard", "tasks": "all", "A": "policy alone"}
+    assert stacked.case["tasks"] == "stack" and stacked.values["success of A"] == wilson(1, 2)
     assert hard.note == "learned from 70 frames of 1 of 2 scenes of tabletop_hard, 1 of 1 scenes of tabletop"
     assert hard.values["success of A"] == wilson(5, 10)
     assert hard.values["success of the distilled policy"] == wilson(7, 10)
