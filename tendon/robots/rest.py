@@ -14,7 +14,7 @@ STILL_SPEED = 0.02
 """Speed [rad/s or m/s] below which a robot counts as standing where no profile's `rest_share` is known, or where the
 speed is a commanded one, without noise: what a stand-in plays, and what an evaluation or an operator waits for."""
 
-LOOK_BACK_NS = 200_000_000
+LOOK_BACK_NS = 50_000_000
 """For how long positions tell whether a robot stands. Encoders that are read coarsely, such as 4096 steps a turn, step
 by less than what may be crept in this time."""
 

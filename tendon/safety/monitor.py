@@ -17,7 +17,7 @@ from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.robots.rest import MeasuredRest
+from tendon.robots.rest import MeasuredRest, Rest
 from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, GradedResponse, Response, Watch
 
@@ -69,7 +69,7 @@ class SafetyMonitor:
                 settings.velocity_lasts_s,
             ),
         )
-        self._names, self._rest = profile.joint_names, MeasuredRest(profile)
+        self._names, self._rest, self._stands = profile.joint_names, Rest(profile), MeasuredRest(profile)
         span = position_slack(profile)
         self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
         followed = np.isfinite(profile.tracking_tolerance)
@@ -80,7 +80,7 @@ class SafetyMonitor:
         self._joints_ns: int | None = None
         self._breach: Reason | None = None
         self._fast_since_ns: int | None = None
-        self._at_rest = False
+        self._still = self._at_rest = False
         self._report: tuple[Mode | None, int, Reason] | None = None
         self._obstacle = ""
         self._watches = tuple(watches)
@@ -127,7 +127,8 @@ class SafetyMonitor:
     def measured(self, position: Array, velocity: Array, now_ns: int) -> None:
         """Takes a joint state, (n,) each in the profile's joint order."""
         self._joints_ns = now_ns
-        self._at_rest = self._rest.stands(position, velocity, now_ns)
+        self._still = not self._rest.moving(velocity).any()
+        self._at_rest = self._stands.stands(position, velocity, now_ns)
         outside = np.flatnonzero(~((position >= self._lower) & (position <= self._upper)))
         fast = np.flatnonzero(~(np.abs(velocity) <= self._fastest))
         self._breach = None
@@ -225,7 +226,7 @@ class SafetyMonitor:
         causes = [reason.text for reason in self._causes(now_ns)]
         if not causes:
             causes += [f"{node} is silent" for node in self.silent(now_ns) if node in self._required]
-        if not self._at_rest:
+        if not self._still:
             causes.append("the robot is not at rest")
         if self._report is not None and self._report[1] > self._next_event(now_ns):
             causes.append(OUTDATED)

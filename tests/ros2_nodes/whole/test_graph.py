@@ -103,9 +103,13 @@ def test_another_scene_is_loaded_by_parameter_at_rest(stopped: RunningGraph) -> 
     request = SetParametersAtomically.Request()
     value = ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=100_008)
     request.parameters = [Parameter(name="scene", value=value)]
-    future = client.call_async(request)
-    stopped.wait(future.done, "answer")
-    assert future.result().result.successful, future.result().result.reason
+
+    def taken() -> bool:
+        future = client.call_async(request)
+        stopped.wait(future.done, "answer")
+        return bool(future.result().result.successful)
+
+    stopped.wait(taken, "the robot side's last command is over too")
     stopped.wait(
         lambda: (status := operator.reports.newest(SimulationStatus)) is not None and status.scene.endswith("/100008"),
         "the scene",
