@@ -91,7 +91,7 @@ class _Reading:
         self._said: bool | None = None
         self._method = SPLINES
         self._nonsense = ""
-        self._final = False
+        self._answered = False
         self.problem = ""
         self.obstacle = f"{controller.name}: its parameter {WANTED} was not read yet"
 
@@ -107,7 +107,8 @@ class _Reading:
         elif self._requests:
             self._receive()
         elif not self._client.ready:
-            self._said, self._method, self._nonsense, self._final = None, SPLINES, "", False  # it may come back another
+            self._said, self._method, self._nonsense = None, SPLINES, ""
+            self._answered = False  # it may come back another
         else:
             # One name at a time: of several, rclcpp answers with none when it does not know one.
             self._requests = {name: self._client.ask(GetParameters.Request(names=[name]), ANSWER_S) for name in TYPES}
@@ -137,7 +138,7 @@ class _Reading:
         self._said = any(said) if said else None
         self._method = SPLINES if method is None else method.string_value
         self._nonsense = ""
-        self._final = (not said or any(said)) and self._method == SPLINES
+        self._answered = True
 
     def _judge(self, now_s: float) -> None:
         name = self._controller.name
@@ -154,7 +155,7 @@ class _Reading:
                 f"{name} leads into each command from the measured position, so it would jump back by its lag: set its "
                 f"parameter {WANTED} to true"
             )
-        elif self._said is None and self._final:
+        elif self._said is None and self._answered:
             self.problem = f"{name} has no parameter {WANTED}: make sure that it leads in from the commanded position"
         elif self._said is None:
             text = f"{name}: its parameter {WANTED}"

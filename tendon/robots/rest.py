@@ -33,13 +33,9 @@ class Rest:
         """Returns (n,) whether each joint moves, from (n,) measured velocities; one that is not a number does."""
         return np.asarray(~(np.abs(velocity) <= self._speed))
 
-    def moved(self, way: Array, seconds: float) -> npt.NDArray[np.bool_]:
-        """Returns (n,) whether each joint has come further in a time than one at rest may creep."""
-        return np.asarray(~(np.abs(way) <= seconds * self._speed))
 
-
-class MeasuredRest:
-    """Whether a robot stands, by measured velocities and by where it was measured: a driver may say 0 of each speed.
+class PositionRest:
+    """Whether a robot stands, by where it was measured: a driver may say 0 of each speed.
 
     Args:
         profile: see `Rest`.
@@ -49,13 +45,12 @@ class MeasuredRest:
         self._rest = Rest(profile)
         self._seen: deque[tuple[int, Array]] = deque()
 
-    def stands(self, position: Array, velocity: Array, now_ns: int) -> bool:
-        """Takes a joint state, (n,) each, and returns whether the robot stands, and has stood for `LOOK_BACK_NS`."""
+    def stands(self, position: Array, now_ns: int) -> bool:
+        """Takes (n,) positions, and returns whether no joint has moved for `LOOK_BACK_NS`."""
         seen = self._seen
         if seen and now_ns < seen[-1][0]:
             seen.clear()
         seen.append((now_ns, position))
         while now_ns - seen[0][0] > LOOK_BACK_NS:
             seen.popleft()
-        way = position - seen[0][1]
-        return not (self._rest.moving(velocity).any() or self._rest.moved(way, LOOK_BACK_NS * 1e-9).any())
+        return not self._rest.moving((position - seen[0][1]) / (LOOK_BACK_NS * 1e-9)).any()

@@ -17,7 +17,7 @@ from tendon.core.modes import Mode, PermissionState
 from tendon.core.permission import Permission
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.robots.rest import MeasuredRest, Rest
+from tendon.robots.rest import PositionRest, Rest
 from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, GradedResponse, Response, Watch
 
@@ -69,7 +69,7 @@ class SafetyMonitor:
                 settings.velocity_lasts_s,
             ),
         )
-        self._names, self._rest, self._stands = profile.joint_names, Rest(profile), MeasuredRest(profile)
+        self._names, self._rest, self._stands = profile.joint_names, Rest(profile), PositionRest(profile)
         span = position_slack(profile)
         self._lower, self._upper = profile.vector("lower") - span, profile.vector("upper") + span
         followed = np.isfinite(profile.tracking_tolerance)
@@ -128,7 +128,7 @@ class SafetyMonitor:
         """Takes a joint state, (n,) each in the profile's joint order."""
         self._joints_ns = now_ns
         self._still = not self._rest.moving(velocity).any()
-        self._at_rest = self._stands.stands(position, velocity, now_ns)
+        self._at_rest = self._stands.stands(position, now_ns) and self._still
         outside = np.flatnonzero(~((position >= self._lower) & (position <= self._upper)))
         fast = np.flatnonzero(~(np.abs(velocity) <= self._fastest))
         self._breach = None
