@@ -22,11 +22,10 @@ import harness
 from graph_success import play
 from harness import Number
 from harness.apart import keep_apart
-from harness.paired import paired
+from harness.paired import success_and_change
 from residual_gain import Scenes, kept
 
 from tendon.control.residual.gate import Evidence, Tally
-from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import find_bundle
@@ -64,9 +63,7 @@ def main() -> None:
         file = args.folder / f"{way.replace(' ', '-')}.jsonl"
         episodes = play(seeds, args.bundle, delay_ms, 0.0, file, more=more)
         found = [bool(row["success"]) for row in episodes]
-        values: dict[str, harness.Value] = {"success": wilson(sum(found), len(found))}
-        if base:
-            values |= paired(base, found, "gain")
+        values = success_and_change(base, found, "gain")
         base = base or found
         stops = Counter(str(row["stop"]) for row in episodes if row["stop"])
         values["stops"] = Number(sum(stops.values()))
@@ -78,7 +75,7 @@ def main() -> None:
     for way, residual in zip(ways, (None, args.residual), strict=True):
         file = args.folder / f"no-ros-{way.replace(' ', '-')}.jsonl"
         found = kept(file, list(seeds), partial(scenes.corrected, residual), f"no ROS, {way}")
-        values = {"success": wilson(sum(found), len(found))} | (paired(base, found, "gain") if base else {})
+        values = success_and_change(base, found, "gain")
         base = base or found
         bench.add({"suite": args.suite, "detector": "no ROS", "policy": way}, values)
         print(f"no ROS, {way}", values["success"], flush=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.rows import Number, Value
 from tendon.evaluation.paired import mcnemar
-from tendon.evaluation.statistics import paired_difference
+from tendon.evaluation.statistics import paired_difference, wilson
 
 
 def outcomes_by_seed(file: Path, family: str = "") -> dict[int, bool]:
@@ -24,3 +24,9 @@ def paired(first: Sequence[bool], second: Sequence[bool], what: str) -> dict[str
         what: Number(100 * change.difference, "points", 100 * change.lower, 100 * change.upper),
         "p (McNemar)": Number(mcnemar(change.first, change.second)),
     }
+
+
+def success_and_change(before: Sequence[bool], found: Sequence[bool], what: str) -> dict[str, Value]:
+    """Returns how often scenes succeeded, and how that compares with those before, if any."""
+    success: dict[str, Value] = {"success": wilson(sum(found), len(found))}
+    return success | paired(before, found, what) if before else success

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 import harness
 import numpy as np
 import torch
-from harness.paired import paired
+from harness.paired import success_and_change
 from residual_gain import Outcomes, Scenes, kept
 from rich.progress import track
 from safetensors.torch import load_file, save_file
@@ -43,7 +43,6 @@ from tendon.evaluation.episode import Setting, Timing
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Tools
 from tendon.evaluation.residual_rollouts import usual_setting
-from tendon.evaluation.statistics import wilson
 from tendon.evaluation.suites import load_suite
 from tendon.evaluation.workers import run_in_processes
 from tendon.policies.bundle.bundle import load_bundle
@@ -269,9 +268,7 @@ def main() -> None:
     zeros: list[bool] = []
     for what, (file, way) in ways.items():
         done = kept(file, seeds, way, what)
-        values: dict[str, harness.Value] = {"success": wilson(sum(done), len(done))}
-        if zeros:
-            values |= paired(zeros, done, "change")
+        values = success_and_change(zeros, done, "change")
         zeros = zeros or done
         note = f"{args.episodes} episodes, AUC {auc:.2f} on those held back" if what == best else ""
         print(f"{what}: {values} {note}", flush=True)

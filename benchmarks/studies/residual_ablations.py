@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
 import harness
-from harness.paired import paired
+from harness.paired import success_and_change
 from residual_gain import Scenes, kept
 
 from tendon.cli.progress import CountingBar
@@ -28,7 +28,6 @@ from tendon.control.residual.space import ResidualSpace
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.residual_rollouts import Task
 from tendon.evaluation.residual_training import Recipe, ResidualRun
-from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.residual.bundle import load_residual
 from tendon.policies.training.residual.learner import Settings
@@ -92,9 +91,7 @@ def main() -> None:
         for name, folder in found.items():
             file = args.folder / "outcomes" / suite / f"{load_residual(folder).manifest.digest[:12]}.jsonl"
             done = kept(file, seeds, partial(scenes.corrected, folder), f"{suite}, {name}")
-            values: dict[str, harness.Value] = {"success": wilson(sum(done), len(done))}
-            if before:
-                values |= paired(before, done, "change")
+            values = success_and_change(before, done, "change")
             before = before or done
             print(f"{suite}, {name}: {values}")
             bench.add({"suite": suite, "residual": name}, values, note=f"scenes {told}")
