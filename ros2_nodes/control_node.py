@@ -53,6 +53,7 @@ from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.control.correction import Correction, nothing_to_limit
 from tendon.ros2_nodes.control.going_home import GoingHome
+from tendon.safety.event_log import profile_digest
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10
@@ -107,6 +108,7 @@ class ControlNode(NodeShell):
         self._awake = AwakeClock(self.time, self._period_ns, NOTICED_TICKS * self._period_ns, longest_ns)
         self._permissions = PermissionFollower(self._awake.now_ns, fresh_ns, time.time_ns)
         self._event = 0
+        self._loaded = profile_digest(self.profile, whole=True)
         self._refusal = ""
         self._observation: Observation | None = None
         self._state_ns = 0
@@ -360,6 +362,7 @@ class ControlNode(NodeShell):
             binding=tick.binding,
             source=self._controller.source,
             at_home=self._controller.at_home(),
+            profile=self._loaded,
         )
         self._states.publish(wire.STATE.encode(state, now_ns))
 

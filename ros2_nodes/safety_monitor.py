@@ -60,6 +60,7 @@ FINISH_S = 2.0
 """Wall time in which a robot that was stopped because this process ends should be at rest."""
 LOOK_S = 0.1
 """What one look at the standing clock counts at most."""
+OTHER_PROFILE = "the control node has loaded another robot profile than the safety monitor: start both again"
 
 
 class SafetyMonitorNode(NodeShell):
@@ -88,6 +89,7 @@ class SafetyMonitorNode(NodeShell):
         self._efforts = wire.EffortReader(self.profile)
         self._permission = self._monitor.permission(self._awake.now_ns())
         self._control: ControlState | None = None
+        self._loaded = profile_digest(self.profile, whole=True)
         self._count = 0
         self._last_ns = 0
         self._still_s, self._looked_s = 0.0, time.monotonic()
@@ -335,7 +337,8 @@ class SafetyMonitorNode(NodeShell):
     def _obstacles(self) -> tuple[str, ...]:
         """Returns what keeps the robot from being armed, and is no reason to stop it."""
         read = () if self._controller_parameters is None else self._controller_parameters.obstacles()
-        return (*self._inputs.unconnected(), *read)
+        other = self._control is not None and self._control.profile != self._loaded
+        return (*self._inputs.unconnected(), *read, *((OTHER_PROFILE,) if other else ()))
 
     def _switch_controllers(self) -> None:
         switch = self._switch

@@ -254,15 +254,15 @@ def _open_line(line: bytes, link: str) -> tuple[dict[str, Any], str] | None:
     return event, digest
 
 
-def profile_digest(profile: RobotProfile) -> str:
+def profile_digest(profile: RobotProfile, *, whole: bool = False) -> str:
     """Returns a SHA-256 of everything in a profile that a filter uses, and of the robot model's files.
 
     The thresholds of the monitor and of the modes are not: they decide when a filter's answers are played. Nor is who
-    makes controllers inactive.
+    makes controllers inactive. `whole`: these as well.
     """
     digest = hashlib.sha256()
     for field in fields(profile):
-        if field.name in ("safety", "controller_manager"):
+        if field.name in ("safety", "controller_manager") and not whole:
             continue
         value = getattr(profile, field.name)
         if isinstance(value, Path):

@@ -27,6 +27,7 @@ class ControlState:
         binding: the tightest limit.
         source: whose chunks are followed.
         at_home: whether the reference is at rest at the home position.
+        profile: digest of the whole profile that it has loaded.
     """
 
     node: ClassVar[str] = "control_node"
@@ -39,6 +40,7 @@ class ControlState:
     binding: str = ""
     source: Source = Source.POLICY
     at_home: bool = False
+    profile: str = ""
 
     @property
     def level(self) -> Level:

@@ -21,6 +21,7 @@ from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.monitor.controller_parameters import TYPES
+from tendon.safety.event_log import profile_digest
 from tendon.safety.reports import ControlState
 from tests.poison import messages
 from tests.poison.answering import IN_TIME, WAYS, Played
@@ -66,6 +67,7 @@ class MonitorSubject(Subject):
         self.hand = HandTime()
         super().__init__(SafetyMonitorNode(), profile)
         self._peers, self._periods = Peers(profile), 0
+        self._loaded = profile_digest(profile, whole=True)
         self.armed_by_answers = 0
         deadline = time.monotonic() + WAIT_S
         while self.node._inputs.unconnected():  # a middleware takes a moment to find them
@@ -86,7 +88,7 @@ class MonitorSubject(Subject):
         position = self.profile.vector("home") + noise
         self.give(topics.JOINT_STATES, messages.joint_state(self.profile, now_ns, position))
         mode = {PermissionState.ARMED: Mode.ARMED, PermissionState.LATCHED: Mode.LATCHED}
-        said = ControlState(mode=mode.get(permission.state, Mode.STANDBY), event=permission.event)
+        said = ControlState(mode=mode.get(permission.state, Mode.STANDBY), event=permission.event, profile=self._loaded)
         self.give(wire.STATE.name, wire.STATE.encode(said, now_ns))
         for spec in self.profile.stop_inputs:
             self.give(spec.topic, messages.stop_input(spec))

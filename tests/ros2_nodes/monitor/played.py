@@ -26,6 +26,7 @@ from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.clients.operator import Operator
+from tendon.safety.event_log import profile_digest
 from tendon.safety.reports import ControlState, MonitorState
 
 TICK_NS, BEAT_NS = 10_000_000, 20_000_000
@@ -39,6 +40,7 @@ class PlayedGraph:
         now_ns: the time; in real time, when the last tick was due.
         measured: (n,) where the robot is measured.
         commands: whether the controller sends commands when it is armed; they ask the robot to stay at home.
+        loaded: digest of the profile that the controller says it has loaded.
 
     Args:
         folder: for the monitor's state.
@@ -49,6 +51,7 @@ class PlayedGraph:
 
     def __init__(self, folder: Path, robot: str = "ur5e", simulated: bool = True, connected: bool = True) -> None:
         self.profile, self.simulated = load_profile(robot), simulated
+        self.loaded = profile_digest(self.profile, whole=True)
         parameters = {"use_sim_time": str(simulated).lower(), "backend": "mock", "robot": robot}
         settings = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
         command = [sys.executable, "-m", "tendon.ros2_nodes.safety_monitor", "--ros-args", *settings]
@@ -135,7 +138,7 @@ class PlayedGraph:
         known = self.permission()
         state = PermissionState.STANDBY if known is None else known.permission.state
         event = 0 if known is None else known.permission.event
-        said = ControlState(mode=Mode(state.value), event=event, reason="", obstacle="", margin=1.0, binding="")
+        said = ControlState(mode=Mode(state.value), event=event, profile=self.loaded)
         self._states.publish(wire.STATE.encode(said, self.now_ns))
 
     def through(self, patience_s: float) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tendon.core.causes import Cause
+from tendon.robots.safety_settings import SafetySettings
+from tendon.ros2_nodes.safety_monitor import OTHER_PROFILE
+from tendon.safety.event_log import profile_digest
 from tests.ros2_nodes.monitor.played import PATIENCE_S, TICK_NS, PlayedGraph
 from tests.safety.test_succession import SWING
 
@@ -40,6 +44,21 @@ def moving(graph: PlayedGraph) -> None:
     graph.arm()
     graph.run(20)
     assert graph.armed, graph.permission()
+
+
+def test_a_controller_that_loaded_another_profile_is_not_armed(graph: PlayedGraph) -> None:
+    """Whoever edits a profile and starts one of the two again has two robots."""
+    graph.loaded = profile_digest(replace(graph.profile, safety=SafetySettings(late_ticks=2)), whole=True)
+    deadline_s = time.monotonic() + PATIENCE_S
+    while refusal := graph.refusal():
+        if OTHER_PROFILE in refusal:
+            graph.loaded = profile_digest(graph.profile, whole=True)
+            break
+        assert time.monotonic() < deadline_s, refusal
+        graph.tick()
+        graph.through(0.2)
+    assert refusal
+    graph.arm()
 
 
 def test_a_first_command_far_from_where_the_robot_stands_stops_it(graph: PlayedGraph) -> None:
