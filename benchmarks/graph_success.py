@@ -6,7 +6,7 @@ that nobody asked for ends the episode and is counted by its cause. Episodes are
 goes on.
 
 Examples:
-  python benchmarks/graph_success.py --seeds 200000:200240
+  python benchmarks/graph_success.py --seeds 200000:200480
   python benchmarks/graph_success.py --seeds 200000:200003 --busy --rows /tmp/rows --kept /tmp/graph.jsonl
 """
 
@@ -253,7 +253,7 @@ def main() -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", default="bundles/tabletop", help="policy (%(default)s)")
-    parser.add_argument("--seeds", default="200000:200240", help="first:last+1 (%(default)s)")
+    parser.add_argument("--seeds", default="200000:200480", help="first:last+1 (%(default)s)")
     parser.add_argument("--delay-ms", type=float, default=DELAY_MS, help="of an inference (%(default)s)")
     parser.add_argument("--speed", type=float, default=0.0, help="of simulated time; 0 is as fast as it goes")
     parser.add_argument("--kept", type=Path, default=Path("outputs/graph-success.jsonl"), help="(%(default)s)")
@@ -273,6 +273,11 @@ def main() -> None:
         bench.add({"measure": measure}, {"result": value})
 
     tell("through the whole graph", wilson(sum(graph), len(graph)))
+    families: dict[str, list[bool]] = {}
+    for seed, success in zip(seeds, graph, strict=True):
+        families.setdefault(sample_scene(seed).task.family, []).append(success)
+    for family, done in families.items():
+        tell(f"through the whole graph, {family}", wilson(sum(done), len(done)))
     tell("without ROS, same seeds and delay", wilson(sum(alone.values()), len(alone)))
     difference = paired_difference([alone[seed] for seed in seeds], graph)
     tell("graph less loop, paired, points", Number(100 * difference.difference))
