@@ -44,6 +44,7 @@ from tendon.core.phrases import beginning
 from tendon.core.types import Observation
 from tendon.graph import topics
 from tendon.graph.parameters import RESIDUAL_AUTHORITY
+from tendon.robots.digest import profile_digest
 from tendon.robots.environment import load_environment
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
@@ -53,7 +54,6 @@ from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.control.correction import Correction, nothing_to_limit
 from tendon.ros2_nodes.control.going_home import GoingHome
-from tendon.safety.event_log import profile_digest
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10

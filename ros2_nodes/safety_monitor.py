@@ -29,6 +29,7 @@ from tendon.graph.arguments import STAND_IN_BACKENDS
 from tendon.graph.domain import domain_id
 from tendon.graph.namespace import place_name
 from tendon.graph.running.state import STAND_INS
+from tendon.robots.digest import profile_digest
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -40,7 +41,7 @@ from tendon.ros2_nodes.monitor.controller_switch import ControllerSwitch
 from tendon.ros2_nodes.monitor.inputs import MonitorInputs
 from tendon.ros2_nodes.monitor.journal import Journal, why
 from tendon.ros2_nodes.wire.cdr import deserialize
-from tendon.safety.event_log import EventLog, profile_digest
+from tendon.safety.event_log import EventLog
 from tendon.safety.host_watch import HostWatch
 from tendon.safety.latch import LatchFile, LatchRecord, state_folder
 from tendon.safety.monitor import SafetyMonitor

@@ -46,7 +46,7 @@ from tendon.safety.silence_watch import SilenceWatch
 from tendon.safety.tracking_watch import PositionTracking, TrackingWatch
 
 CHUNK_TOPICS = {source: topics.action_chunk(source) for source in (Source.POLICY, Source.TELEOP)}
-COUNTED = ("control_node", "policy_node", "safety_monitor")
+COUNTED = ("control_node", "policy_node", "safety_monitor", "teleop_node")
 CAMERA_USER = "policy_node"
 LOOK_S = 0.1
 LONGEST_NS = 1e18

@@ -39,12 +39,12 @@ class StopInputs:
         for watch in self.watches:
             spec = watch.spec
             kind = _message_type(spec)
-            hear = partial(self._hear, watch, attrgetter(spec.field))
-            for quality in _qualities(spec):
+            for queue, quality in enumerate(_qualities(spec)):
+                hear = partial(self._hear, watch, queue, attrgetter(spec.field))
                 node.create_subscription(kind, spec.topic, hear, quality, event_callbacks=silent)
 
-    def _hear(self, watch: StopInputWatch, field: attrgetter[Any], message: Any) -> None:
-        watch.hear(field(message), self._awake.now_ns())
+    def _hear(self, watch: StopInputWatch, queue: int, field: attrgetter[Any], message: Any) -> None:
+        watch.hear(field(message), self._awake.now_ns(), queue)
 
     def look(self) -> None:
         """Asks the middleware who publishes, and whether it can be heard."""

@@ -10,8 +10,8 @@ from tendon.evaluation.suite_file import is_suite_file
 from tendon.policies.bundle.bundle import MANIFEST_FILE
 from tendon.policies.residual.bundle import RESIDUAL_FILE
 from tendon.robots.calibration import calibration_digest
+from tendon.robots.digest import profile_digest
 from tendon.robots.profile import RobotProfile
-from tendon.safety.event_log import profile_digest
 
 
 def hashes(profile: RobotProfile, policy: str, suite: str, residual: str) -> dict[str, str]:

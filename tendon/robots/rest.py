@@ -14,9 +14,9 @@ STILL_SPEED = 0.02
 """Speed [rad/s or m/s] below which a robot counts as standing where no profile's `rest_share` is known, or where the
 speed is a commanded one, without noise: what a stand-in plays, and what an evaluation or an operator waits for."""
 
-LOOK_BACK_NS = 50_000_000
-"""For how long positions tell whether a robot stands. Encoders that are read coarsely, such as 4096 steps a turn, step
-by less than what may be crept in this time."""
+LOOK_BACK_NS = 200_000_000
+"""For how long positions tell whether a robot stands. An encoder of 4096 steps a turn flickers by less than what may be
+crept in this time, at 5 % of 0.16 rad/s or more."""
 
 
 class Rest:
@@ -46,11 +46,13 @@ class PositionRest:
         self._seen: deque[tuple[int, Array]] = deque()
 
     def stands(self, position: Array, now_ns: int) -> bool:
-        """Takes (n,) positions, and returns whether no joint has moved for `LOOK_BACK_NS`."""
+        """Takes (n,) positions, and returns whether no joint has moved for `LOOK_BACK_NS`, or since the one before."""
         seen = self._seen
         if seen and now_ns < seen[-1][0]:
             seen.clear()
         seen.append((now_ns, position))
-        while now_ns - seen[0][0] > LOOK_BACK_NS:
+        while len(seen) > 2 and now_ns - seen[1][0] >= LOOK_BACK_NS:
             seen.popleft()
-        return not self._rest.moving((position - seen[0][1]) / (LOOK_BACK_NS * 1e-9)).any()
+        before_ns, before = seen[0]
+        passed_s = max(LOOK_BACK_NS, now_ns - before_ns) * 1e-9
+        return not self._rest.moving((position - before) / passed_s).any()

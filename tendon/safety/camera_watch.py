@@ -22,8 +22,8 @@ from tendon.safety.response import Finding, Response
 
 SAMPLE_STRIDE = 97
 """Bytes between those looked at for black and constant; a prime, so that all columns and colours have their turn."""
-HISTORY = 100
-"""Joint states that are remembered: a second, longer than any camera takes."""
+HISTORY = 1000
+"""Joint states that are remembered: a second at least, longer than any camera takes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tendon.core.errors import IntegrityError
-from tendon.robots.profile import RobotProfile
 from tendon.safety.latch import state_folder
 
 QUEUE, QUEUE_BYTES = 4096, 32 << 20
@@ -252,24 +251,6 @@ def _open_line(line: bytes, link: str) -> tuple[dict[str, Any], str] | None:
     if not isinstance(event, dict) or sealed != f"{text}\n":
         return None
     return event, digest
-
-
-def profile_digest(profile: RobotProfile, *, whole: bool = False) -> str:
-    """Returns a SHA-256 of everything in a profile that a filter uses, and of the robot model's files.
-
-    The thresholds of the monitor and of the modes are not: they decide when a filter's answers are played. Nor is who
-    makes controllers inactive. `whole`: these as well.
-    """
-    digest = hashlib.sha256()
-    for field in fields(profile):
-        if field.name in ("safety", "controller_manager") and not whole:
-            continue
-        value = getattr(profile, field.name)
-        if isinstance(value, Path):
-            digest.update(value.read_bytes())
-        else:
-            digest.update(f"{field.name}={value!r};".encode())
-    return digest.hexdigest()
 
 
 def lines_of(events: tuple[dict[str, Any], ...], kind: str) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from tendon.core.causes import Cause
@@ -34,13 +35,13 @@ class StopInputWatch:
         self._attended = False
         self._attended_ns: int | None = None
         self._unheard = ""
-        self._count = 0
+        self._counts: Counter[int] = Counter()
         self._objection: Value | None = None
 
-    def hear(self, value: Value, now_ns: int) -> None:
-        """Takes a value that has just arrived."""
+    def hear(self, value: Value, now_ns: int, queue: int = 0) -> None:
+        """Takes a value that has just arrived, through one of the queues of its topic."""
         self._value, self._heard_ns, self._attended = value, now_ns, True
-        self._count += 1
+        self._counts[queue] += 1
         if not self._permitted(value):
             self._objection = value
 
@@ -59,7 +60,8 @@ class StopInputWatch:
     def findings(self, now_ns: int) -> Iterable[Finding]:
         """Returns what restricts motion now, or did since this was asked last: a button may be pushed in between."""
         objection, self._objection = self._objection, None
-        count, self._count = self._count, 0
+        count = max(self._counts.values(), default=0)
+        self._counts.clear()
         if self._unheard:
             return [self._finding(Response.STOP, f"cannot be heard on {self.spec.topic}: {self._unheard}")]
         if self._value is None:

@@ -239,7 +239,11 @@ class CommandLaws:
 
     def _moves(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
         last = self._last
-        if last is None or (delivery.lost and command.stamp_ns > _end_ns(last) + self._ceased_ns):
+        if last is None or (
+            delivery.lost
+            and command.stamp_ns > _end_ns(last) + self._ceased_ns
+            and self._jumps(last, command.stamp_ns, command.position[0], command.velocity[0], False)
+        ):
             return self._inside(command) or self._begins(command, delivery)
         return self._agrees(command, last, delivery) or self._inside(command)
 
@@ -271,7 +275,7 @@ class CommandLaws:
             if jumps and not delivery.lost:
                 return self._breach("late", f"{jumps} where the robot plays, as it came {late_ns * 1e-6:.0f} ms late")
         rested = command.stamp_ns > _end_ns(last)
-        return self._meets(command, delivery) if delivery.lost or rested else None
+        return self._meets(command, delivery) if delivery.lost or rested or self._unmet else None
 
     def _jumps(self, last: SentTrajectory, at_ns: int, position: Array, velocity: Array, lost: bool) -> str:
         """Returns how a motion at a time differs from a command, or from all that lost commands may have led to."""
@@ -297,6 +301,7 @@ class CommandLaws:
         before_s = (command.stamp_ns - delivery.measured_ns) * 1e-9
         if delivery.measured is None or abs(before_s) > self._silence_ns * 1e-9:
             return None  # what is measured later is compared by the tracking watch
+        self._unmet = False
         away = np.abs(command.position[0] - before_s * command.velocity[0] - delivery.measured)
         over = np.flatnonzero(~(away <= self._follows))
         if not len(over):

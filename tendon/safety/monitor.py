@@ -210,7 +210,7 @@ class SafetyMonitor:
         )
 
     def stop(self, reason: Reason) -> None:
-        """Latches, from any state. The first reason is kept."""
+        """Latches, from any state. The first reason is kept, but for a requested stop's when a fault follows."""
         self._latch(reason)
 
     def reset(self, now_ns: int) -> None:

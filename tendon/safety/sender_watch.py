@@ -69,16 +69,22 @@ class SourceWatch:
         self._publishers[topic] = tuple(name or "a node without a name" for name, old in late if name or old)
 
     def findings(self, now_ns: int) -> Iterable[Finding]:
-        """Returns a stop for each topic that somebody else publishes on, and for each name that two processes have."""
+        """Returns a stop for each topic that somebody else publishes on, and for each name that two processes have.
+
+        A hold while two of one name on a topic may be one that was killed and its successor.
+        """
         found = []
         for topic, owner in self._owners.items():
             names = self._publishers.get(topic, ())
             others = sorted({name for name in names if name != owner})
             if not owner and len(others) > 1:
                 found.append(_stop(f"topic {topic}", f"{' and '.join(others)} both publish on {topic}"))
-            elif not owner:  # of one name: another that was killed may be remembered
-                if others and (count := self._lasting.get(topic, 0)) > 1:
+            elif not owner and others:  # of one name: another that was killed may be remembered
+                if (count := self._lasting.get(topic, 0)) > 1:
                     found.append(_stop(f"topic {topic}", f"{topic} has {count} publishers called {others[0]}"))
+                elif len(names) > 1 and others[0] not in self._heard:  # no heartbeats tell which of them live
+                    text = f"{topic} has {len(names)} publishers called {others[0]}, or one was killed a moment ago"
+                    found.append(_finding(f"topic {topic}", text, Response.HOLD))
             elif others:
                 text = f"{' and '.join(others)} may publish on {topic}, which belongs to {owner}"
                 found.append(_stop(f"topic {topic}", text))
@@ -91,7 +97,11 @@ class SourceWatch:
 
 
 def _stop(source: str, text: str) -> Finding:
-    return Finding(source=source, response=Response.STOP, cause=Cause.SENDER, reason=text)
+    return _finding(source, text, Response.STOP)
+
+
+def _finding(source: str, text: str, response: Response) -> Finding:
+    return Finding(source=source, response=response, cause=Cause.SENDER, reason=text)
 
 
 class BreachWatch:

@@ -17,11 +17,11 @@ from trajectory_msgs.msg import JointTrajectory
 from tendon.core.modes import Mode, PermissionState
 from tendon.graph import topics
 from tendon.graph.namespace import own_namespace
+from tendon.robots.digest import profile_digest
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.monitor.controller_parameters import TYPES
-from tendon.safety.event_log import profile_digest
 from tendon.safety.reports import ControlState
 from tests.poison import messages
 from tests.poison.answering import IN_TIME, WAYS, Played

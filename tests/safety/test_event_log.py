@@ -18,9 +18,10 @@ from tendon.cli.root import EXIT_ERROR
 from tendon.control.filter import SafetyFilter
 from tendon.core.errors import IntegrityError, MismatchError
 from tendon.evaluation.replay import replay
+from tendon.robots.digest import profile_digest
 from tendon.robots.profile import load_profile
 from tendon.safety import event_log
-from tendon.safety.event_log import EventLog, lines_of, log_files, profile_digest, read_log, seal
+from tendon.safety.event_log import EventLog, lines_of, log_files, read_log, seal
 from tests.laws import law_settings
 
 PROFILE = load_profile("panda")

@@ -280,11 +280,26 @@ def test_two_of_one_name_who_say_where_people_are_are_a_stop_when_neither_is_a_d
     watch = SourceWatch({PEOPLE: ""}, (), 0, PROFILE.safety)
     watch.publishers(PEOPLE, [("detector", "a")], 0)
     both = [("detector", "a"), ("detector", "b")]
-    for now_ns, stops in ((MS, False), (REMEMBERED_NS, False), (REMEMBERED_NS + 2 * MS, True)):
+    two = "people has 2 publishers called detector"
+    for now_ns in (MS, REMEMBERED_NS):
         watch.publishers(PEOPLE, both, now_ns)
-        assert [each.reason for each in watch.findings(now_ns)] == ["people has 2 publishers called detector"] * stops
+        (finding,) = watch.findings(now_ns)
+        assert finding.response is Response.HOLD and finding.reason == f"{two}, or one was killed a moment ago"
+    watch.publishers(PEOPLE, both, REMEMBERED_NS + 2 * MS)
+    (finding,) = watch.findings(REMEMBERED_NS + 2 * MS)
+    assert finding.response is Response.STOP and finding.reason == two
     watch.publishers(PEOPLE, both[1:], REMEMBERED_NS + 3 * MS)
     assert not list(watch.findings(REMEMBERED_NS + 3 * MS))
+
+
+def test_heartbeats_tell_which_of_two_teleoperations_live() -> None:
+    chunks, both = "teleop/action_chunk", [("teleop_node", "a"), ("teleop_node", "b")]
+    watch = SourceWatch({chunks: ""}, ("teleop_node",), 0, PROFILE.safety)
+    watch.publishers(chunks, both, MS)
+    assert not list(watch.findings(MS)), "the first was killed"
+    for instance in ("first", "second", "first"):
+        watch.beat("teleop_node", instance, MS)
+    assert "two of teleop_node run at once" in next(iter(watch.findings(MS))).reason
 
 
 def test_a_killed_control_node_is_remembered_by_the_middleware_and_forgiven_for_that_long() -> None:

@@ -129,6 +129,14 @@ def test_a_flood_in_which_a_value_may_be_lost_is_a_stop() -> None:
     assert found(watch, 0) == (Response.STOP, f"stop input robot mode {said}")
 
 
+def test_each_queue_of_an_input_is_counted_by_itself() -> None:
+    """A latched publisher matches both subscriptions of an input of changes, and each message came twice."""
+    watch = StopInputWatch(MODE)
+    for k in range(2 * (QUEUE - 1)):
+        watch.hear(7, 0, queue=k % 2)
+    assert found(watch, 0) is None
+
+
 @given(
     said=st.lists(
         st.tuples(st.sampled_from([True, False, 0, 1, 7, "true", ""]), st.integers(0, 300)), min_size=1, max_size=8

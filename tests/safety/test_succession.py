@@ -205,6 +205,30 @@ def test_after_a_silence_the_robot_rests_whatever_was_lost() -> None:
     assert heard(laws, late, measured, lost=True) == "start"
 
 
+def test_after_a_silence_a_command_that_goes_on_from_the_stop_is_no_first_one() -> None:
+    """After a standstill of 2 s a robot hangs a little below its setpoint, as it did before."""
+    laws = laws_of()
+    following(laws, 150)
+    last = laws.last
+    assert last is not None
+    begins = SWING[0][0]  # at rest, as each that begins
+    times_ms = [t / MS for t in begins.times_ns]
+    goes_on = command(last.position[-1] + begins.position - begins.position[0], begins.velocity, times_ms, 10**14)
+    sags = start_allowance(PROFILE)[:7] + 0.5 * TOLERANCE
+    assert (sags < TOLERANCE).all()
+    assert heard(laws, goes_on, last.position[-1] - sags, lost=True) == ""
+    laws = laws_of()
+    following(laws, 150)
+    assert heard(laws, goes_on, last.position[-1] - 1.1 * TOLERANCE, lost=True) == "start"
+
+
+def test_a_first_command_whose_start_nobody_knew_is_judged_by_the_next() -> None:
+    laws, (sent, measured), (following_one, _) = laws_of(), SWING[0], SWING[1]
+    old = Delivery(measured=measured, measured_ns=sent.stamp_ns - 10**9)
+    assert laws.check(sent, old) is None
+    assert heard(laws, following_one, measured + 1.1 * TOLERANCE) == "start"
+
+
 @pytest.mark.parametrize("off_s", [3600.0, -3600.0, 0.2])
 def test_a_stamp_far_from_the_arrival_is_a_breach_and_spoils_nothing(off_s: float) -> None:
     laws = laws_of()

@@ -27,8 +27,9 @@ def command(file: Annotated[Path, typer.Argument(metavar="FILE", help="Event log
     """
     from tendon.cli.log_verdict import verdict
     from tendon.evaluation.replay import replay
+    from tendon.robots.digest import profile_digest
     from tendon.robots.profile import load_profile
-    from tendon.safety.event_log import profile_digest, read_log
+    from tendon.safety.event_log import read_log
 
     reading = read_log(file)
     if verdict(file, reading):

@@ -22,11 +22,11 @@ from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.types import Array, SentTrajectory
 from tendon.graph import topics
+from tendon.robots.digest import profile_digest
 from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.clients.operator import Operator
-from tendon.safety.event_log import profile_digest
 from tendon.safety.reports import ControlState, MonitorState
 
 TICK_NS, BEAT_NS = 10_000_000, 20_000_000

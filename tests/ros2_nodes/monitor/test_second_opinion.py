@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tendon.core.causes import Cause
+from tendon.robots.digest import profile_digest
 from tendon.robots.safety_settings import SafetySettings
 from tendon.ros2_nodes.safety_monitor import OTHER_PROFILE
-from tendon.safety.event_log import profile_digest
 from tests.ros2_nodes.monitor.played import PATIENCE_S, TICK_NS, PlayedGraph
 from tests.safety.test_succession import SWING
 
