@@ -1,4 +1,4 @@
-"""Episodes as they end, and what is left of them: also of those before Ctrl-C, or before a worker was killed."""
+"""Episodes as they end, and what is left of them: also of those before Ctrl-C, a killed worker or another error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from tendon.cli.outputs import require_file, writing
 from tendon.cli.progress import CountingBar
-from tendon.core.errors import ConfigError, WorkerError
+from tendon.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -36,7 +36,7 @@ class Gathered:
 
     Attributes:
         runs: in the order in which they ended.
-        ended_early: why not all did; empty when all did.
+        ended_early: how many did of how many, and why not all; empty when all did.
         error: that ended it, to be raised when what there is has been written.
     """
 
@@ -91,10 +91,11 @@ def gather(
                 bar.advance(1, note())
                 if enough:
                     break
-    except KeyboardInterrupt as error:
-        found.ended_early, found.error = f"Ctrl-C after {len(found.runs)} of {len(jobs)} episodes", error
-    except WorkerError as error:
-        found.ended_early, found.error = str(error), error
+    except (KeyboardInterrupt, Exception) as error:  # raised again when what there is has been written
+        why = "Ctrl-C" if isinstance(error, KeyboardInterrupt) else str(error)
+        found.ended_early, found.error = f"{len(found.runs)} of {len(jobs)} episodes: {why}", error
+    if found.runs and found.ended_early:
+        print(f"ended early, {found.ended_early}")
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tendon.control.residual.bounded import BoundedResidual
 from tendon.core.checks import closest
-from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.errors import ConfigError, MismatchError, TendonError
 from tendon.core.protocols import Policy
 from tendon.core.types import Observation
 from tendon.evaluation.episode import Episode, Setting, Timing
@@ -184,9 +184,16 @@ class OpenTools:
 
 
 def run_job(job: Job) -> tuple[Job, Episode]:
-    """Runs a job in this process, with the world and policy of one before it where they are the same."""
+    """Runs a job in this process, with the world and policy of one before it where they are the same.
+
+    Raises:
+        TendonError: the scene cannot be played, or the policy's answer not be used; the scene is named.
+    """
     tools = _tools(job.suite, job.bundle, job.robot, job.setting.timing, job.simulator, job.residual)
-    return job, tools.run(job.seed, job.setting)
+    try:
+        return job, tools.run(job.seed, job.setting)
+    except TendonError as error:
+        raise type(error)(f"scene {job.seed} of {job.suite}: {error}") from error
 
 
 def check_engine(engine: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.control.residual.space import ResidualSpace
-from tendon.core.errors import WorkerError
+from tendon.core.errors import TendonError, WorkerError
 from tendon.core.orphans import deaf_to_interrupts, end_with_parent
 from tendon.core.types import Array
 from tendon.evaluation.episode import Setting
@@ -32,6 +32,8 @@ Rows = npt.NDArray[np.float32]
 REWARDS = SUCCESS, PROGRESS = "success", "progress"
 HOLD_STEPS = 4
 """Steps for which an offset that is tried stays the same, on average: long enough to reach a thing and close on it."""
+LEFT_OUT = 20
+"""Scenes that could not be played, one after the other, from which it is not the scenes that are wrong."""
 USUAL_DELAY_S = 0.05
 """Of inference, in a suite that has none of its own: about what the shipped policy takes in the graph."""
 
@@ -173,6 +175,7 @@ class Workers:
         self._links: list[Connection] = []
         self._processes: list[BaseProcess] = []
         self._graph: bytes | None = None
+        self._left_out = 0
         for _ in range(count):
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(task, theirs), daemon=True)
@@ -203,11 +206,13 @@ class Workers:
     def ended(self, timeout_s: float | None = 0.0) -> list[Experience]:
         """Returns episodes that ended since the last call, and has others begin.
 
+        A scene that could not be played is left out, with a line that says why.
+
         Args:
             timeout_s: how long to wait for one; `None` waits until there is one.
 
         Raises:
-            WorkerError: a process died.
+            WorkerError: a process died, or `LEFT_OUT` scenes in a row were left out.
         """
         for idle in self._idle:
             self._ask(idle)
@@ -217,9 +222,14 @@ class Workers:
             if not isinstance(link, Connection):
                 continue
             try:
-                found.append(link.recv())
+                answer = link.recv()
             except (EOFError, OSError):
                 raise self._death(link) from None
+            if isinstance(answer, str):
+                self._leave_out(answer)
+            else:
+                self._left_out = 0
+                found.append(answer)
             self._ask(link)
         return found
 
@@ -228,6 +238,12 @@ class Workers:
             link.send((next(self._seeds), self._graph, self._exploration))
         except OSError:
             raise self._death(link) from None
+
+    def _leave_out(self, problem: str) -> None:
+        print(f"left out: {problem}")
+        self._left_out += 1
+        if self._left_out >= LEFT_OUT:
+            raise WorkerError(f"{self._left_out} scenes in a row could not be played; the last is {problem}")
 
     def _death(self, link: Connection) -> WorkerError:
         """Returns what to say of the process at the other end, which is gone."""
@@ -251,4 +267,8 @@ def _work(task: Task, link: Connection) -> None:
         seed, content, exploration = link.recv()
         if content is not None and content != known:
             graph, known = ResidualGraph(content), content
-        link.send(run_episode(envs[task.suite_of(seed)], seed, graph, exploration))
+        suite = task.suite_of(seed)
+        try:
+            link.send(run_episode(envs[suite], seed, graph, exploration))
+        except TendonError as error:
+            link.send(f"scene {seed} of {suite}: {error}")

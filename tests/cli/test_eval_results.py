@@ -15,7 +15,7 @@ import pytest
 
 from tendon.cli import main
 from tendon.cli.root import EXIT_ERROR
-from tendon.core.errors import WorkerError
+from tendon.core.errors import InvalidDataError, WorkerError
 from tendon.core.paths import share_folder
 from tendon.evaluation import pool
 from tendon.evaluation.episode import Episode
@@ -64,20 +64,32 @@ def test_a_report_is_one_file_that_needs_nothing_else(
 
 @pytest.mark.parametrize(
     ("error", "code", "said"),
-    [(KeyboardInterrupt(), 130, "Ctrl-C after 5 of"), (WorkerError("a worker process ended (-9)"), 2, "ended (-9)")],
+    [
+        (KeyboardInterrupt(), 130, "5 of 12 episodes: Ctrl-C"),
+        (WorkerError("a worker process ended (-9)"), 2, "5 of 12 episodes: a worker process ended (-9)"),
+        (InvalidDataError("scene 200006: chunk is NaN"), 2, "5 of 12 episodes: scene 200006: chunk is NaN"),
+    ],
 )
 def test_what_was_run_before_it_ended_is_kept(
-    error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    error: BaseException,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     ends(monkeypatch, 5, error)
     for command, count in ((["run", "expert"], 5), (["compare", BUNDLE, "expert"], 0), (["axes", "expert"], 0)):
         out, report = tmp_path / "found.json", tmp_path / "page.html"
         out.unlink(missing_ok=True)
         options = ["--out", str(out), "--report", str(report)]
-        assert main(["eval", *command, *SEEDS, *options]) == code
+        junit = ["--junit", str(tmp_path / "junit.xml")] if command[0] == "run" else []
+        assert main(["eval", *command, *SEEDS, *options, *junit]) == code
+        printed = capsys.readouterr().out
         if count:
             found = json.loads(out.read_text())
-            assert len(found["episodes"]) == count and said in found["ended_early"]
+            assert len(found["episodes"]) == count and found["ended_early"] == said
+            assert f"ended early, {said}" in printed and said in (tmp_path / "junit.xml").read_text()
             assert "Not all episodes were run" in report.read_text()
         else:
             assert not out.exists(), "nothing was complete: there is nothing to report"

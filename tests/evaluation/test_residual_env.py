@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from dataclasses import replace
 from itertools import count
+from multiprocessing import Pipe
 from pathlib import Path
 
 import gymnasium.utils.env_checker
@@ -18,7 +19,7 @@ from tendon.core.errors import InvalidDataError, WorkerError
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.pool import Job, Tools, run_jobs
 from tendon.evaluation.residual_env import FACTS, ResidualEnv
-from tendon.evaluation.residual_rollouts import Experience, Exploration, Task, Workers, run_episode
+from tendon.evaluation.residual_rollouts import LEFT_OUT, Experience, Exploration, Task, Workers, run_episode
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
@@ -91,6 +92,20 @@ def test_each_suite_has_its_share_of_each_family() -> None:
     found = Counter((BOTH.suite_of(seed), FAMILIES[seed % len(FAMILIES)]) for seed in range(1200))
     assert len(found) == len(BOTH.suites) * len(FAMILIES) and min(found.values()) > 70
     assert [BOTH.suite_of(seed) for seed in range(50)] == [BOTH.suite_of(seed) for seed in range(50)]
+
+
+def test_a_scene_that_cannot_be_played_is_left_out_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each session of a run met the same scene first, and ended there."""
+    workers = Workers(TASK, count(SEED), 0, EXPLORING)
+    ours, theirs = Pipe()
+    workers._links.append(ours)
+    for _ in range(LEFT_OUT - 1):
+        theirs.send("scene 7 of tabletop: chunk is NaN")
+        assert workers.ended(1.0) == []
+    assert capsys.readouterr().out.count("left out: scene 7 of tabletop: chunk is NaN\n") == LEFT_OUT - 1
+    theirs.send("scene 8 of tabletop: chunk is NaN")
+    with pytest.raises(WorkerError, match="20 scenes in a row could not be played; the last is scene 8"):
+        workers.ended(1.0)
 
 
 def test_an_episode_is_of_the_suite_of_its_seed(env: ResidualEnv) -> None:

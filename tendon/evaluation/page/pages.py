@@ -116,7 +116,7 @@ def _outcome(episode: Found) -> str:
 
 def _warn(document: Document, found: Found) -> None:
     if found["ended_early"]:
-        document.say(f"Not all episodes were run: {found['ended_early']}", "warning")
+        document.say(f"Not all episodes were run, {found['ended_early']}", "warning")
 
 
 def _where(found: Found) -> str:
