@@ -41,9 +41,9 @@ ROW_NS = 1
 class Correction:
     """Loads a residual, attaches features to the chunks it corrects, and keeps its gate.
 
-    An episode lasts from arming, or from an outcome, to the next outcome. An outcome counts if the policy has moved the
-    robot since, and for the residual only if that acted, at all of its authority. Outcomes and parameters come in the
-    thread of the executor, all else in that of the control loop.
+    An episode lasts from arming, or from an outcome, to the next outcome. An outcome counts if the policy, and no
+    other, has moved the robot since, and for the residual only if that acted, at all of its authority. Outcomes and
+    parameters come in the thread of the executor, all else in that of the control loop.
 
     Args:
         node: the control node.
@@ -66,7 +66,8 @@ class Correction:
         self._features: OrderedDict[int, Features] = OrderedDict()
         self._acts, self._problem, self._deciding = False, "", threading.Lock()
         self._wanted = self._least = authority
-        self._moved = self._corrected = False
+        self._base, self._fits = bundle.manifest.base_digest, False
+        self._moved = self._corrected = self._foreign = False
         node.add_on_set_parameters_callback(self._set)
         self._steps = node.create_publisher(JointTrajectory, topics.RESIDUAL, qos.EACH)
         self.begin()
@@ -86,19 +87,22 @@ class Correction:
 
     def _begin(self) -> None:
         self._acts, self._least = self._gate.draw(), self._wanted
-        self._moved = self._corrected = False
+        self._moved = self._corrected = self._foreign = False
         self._allow()
 
     def attach(self, chunk: ActionChunk) -> ActionChunk:
         """Returns a chunk with the features of its observation; without them no residual corrects it."""
-        return replace(chunk, features=self._features.get(chunk.observation_stamp_ns))
+        features = self._features.get(chunk.observation_stamp_ns)
+        self._fits = features is not None and features.policy == self._base
+        return replace(chunk, features=features)
 
     def tell(self, now_ns: int, tick: Tick) -> None:
         """Publishes what a tick asked for without and with the residual, and what the filter made of it."""
         if tick.base is None or tick.target is None or tick.committed is None:
             return
         self._moved = True
-        self._corrected |= self.residual.authority.now > 0.0
+        self._foreign |= not self._fits
+        self._corrected |= self.residual.authority.now > 0.0 and not self.residual.problems
         rows = np.array([tick.base, tick.target, tick.committed])
         sent = SentTrajectory(
             stamp_ns=now_ns,
@@ -121,6 +125,8 @@ class Correction:
             return "switched off"
         if not self._acts:
             return f"left out in this episode, as in {100 * (1 - self._gate.share):.0f} %"
+        if self._moved and not self._fits:
+            return "does not act: the running plan is of another policy, or its features were lost"
         return f"acts with {100 * self.residual.authority.now:.0f} %"
 
     def _allow(self) -> None:
@@ -141,6 +147,12 @@ class Correction:
         with self._deciding:
             if not self._moved:
                 response.message = "not counted: the policy has not moved the robot since the last outcome"
+                return response
+            if self._foreign:
+                self._begin()
+                response.message = (
+                    "not counted: the robot was moved by another policy, or by one whose features were lost"
+                )
                 return response
             told = not self._acts or (self._corrected and self._least == 1.0)
             if told:

@@ -1,4 +1,4 @@
-"""Whether a robot stands, by where it was measured: coarse encoders, slow buses, and a driver that says 0 of every speed."""
+"""Whether a robot stands, by where it was measured: coarse encoders, slow buses, drivers that say 0 of every speed."""
 
 from __future__ import annotations
 

@@ -123,7 +123,13 @@ def command(
             episode_cases(asked.suite, episodes) if at_least is None else family_cases(asked.suite, episodes, at_least)
         )
         with writing(junit):
-            junit.write_text(junit_xml(f"tendon eval run {bundle}", cases, {**where, **how, "success": success, "ended_early": gathered.ended_early}))
+            junit.write_text(
+                junit_xml(
+                    f"tendon eval run {bundle}",
+                    cases,
+                    {**where, **how, "success": success, "ended_early": gathered.ended_early},
+                )
+            )
     if out or report:
         found = {
             **where,

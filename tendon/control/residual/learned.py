@@ -13,7 +13,7 @@ from tendon.control.residual.space import ResidualSpace
 from tendon.control.residual.tools import Tools, joint_bound
 from tendon.core.base_motion import BaseMotion, Motion
 from tendon.core.errors import MismatchError
-from tendon.core.types import Array, Observation
+from tendon.core.types import Array, Features, Observation
 from tendon.robots.profile import RobotProfile
 
 RATE = 20.0
@@ -42,7 +42,8 @@ class LearnedResidual:
         profile: the robot, of n joints.
         space: what the actor sees and does.
         actor: answers.
-        base: digest of the policy that is corrected; motion of another one is left as it is.
+        base: digest of the policy that is corrected. Toward motion of another one, or of one that tells nothing, what
+            was added goes back to nothing, smoothly.
 
     Raises:
         MismatchError: the robot has another number of tools than the space.
@@ -70,7 +71,7 @@ class LearnedResidual:
         """Returns what is added to the base now.
 
         Raises:
-            MismatchError: the motion is of another policy, or it tells fewer features than the space has.
+            MismatchError: the policy tells fewer features than the space has.
         """
         if self._last_ns is None or not 0 < base.due_ns - self._last_ns <= GAP_PERIODS * self._period_ns:
             self._begin()
@@ -78,12 +79,16 @@ class LearnedResidual:
         else:
             passed_s = (base.due_ns - self._last_ns) * 1e-9
         self._last_ns = base.due_ns
-        if self._asked:
+        features = base.chunk.features
+        if features is None or features.policy != self._base:
+            self._action, self._goal = np.zeros(self._space.actions), self._rest
+            self._asked, self._next_ns = False, 0
+        elif self._asked:
             self._action = np.clip(self._actor.answer(), -1.0, 1.0)
             self._goal = self._tools.change(base.position, self._action, self._space)
             self._asked = False
         elif base.due_ns >= self._next_ns:
-            self._actor.ask(self.observe(observation, base))
+            self._actor.ask(self.observe(observation, base, features))
             self._asked, self._next_ns = True, base.due_ns + self._step_ns
         self._follow(passed_s)
         return self._offset, self._rate
@@ -95,8 +100,8 @@ class LearnedResidual:
         self._offset = self._goal + (away + slope * passed_s) * fading
         self._rate = (self._rate - RATE * slope * passed_s) * fading
 
-    def observe(self, observation: Observation, base: BaseMotion) -> Array:
-        """Returns (O,) what an actor sees, in the order of `ResidualSpace.observations`."""
+    def observe(self, observation: Observation, base: BaseMotion, features: Features) -> Array:
+        """Returns (O,) what an actor sees, in the order of `ResidualSpace.observations`; `features` are of the base."""
         space, tools, at = self._space, self._tools, observation.joint_position
         here = tools.positions(at)
         state = np.column_stack(
@@ -109,9 +114,6 @@ class LearnedResidual:
             rows = np.concatenate([rows, np.repeat(rows[-1:], space.rows - len(rows), axis=0)])
             plan = np.array([np.column_stack([tools.positions(row) - here, tools.openings(row)]) for row in rows])
             parts.append(plan.transpose(1, 0, 2).reshape(space.tools, -1))
-        features = base.chunk.features
-        if features is None or features.policy != self._base:
-            raise MismatchError("the running plan is of another policy than the residual corrects")
         points, embedding = features.points, features.embedding
         if len(points) < space.points or len(embedding) < space.embedding:
             raise MismatchError(

@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from tendon.core.files import replace_file
 from tendon.core.node_status import ControlStatus
 from tendon.graph import topics
 from tendon.graph.parameters import RESIDUAL_AUTHORITY
-from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.inference.identity import policy_digest
 from tendon.robots.kinematics import Kinematics
 from tendon.ros2_nodes import wire
@@ -43,8 +43,11 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
     folder = tmp_path_factory.mktemp("residual")
     bundle = load_bundle(write_tiny_bundle(folder / "tiny"))
     write_constant(folder / "up", UP, policy_digest(bundle.manifest), SPACE, evidence=SHOWN)
-    arguments = ("backend:=mock", f"policy:={folder / 'tiny'}", f"residual:={folder / 'up'}", "instruction:=left")
-    running = RunningGraph(folder / "log", *arguments)
+    write_bundle(folder / "other", replace(bundle.manifest, name="other"), bundle.content)
+    policies = f"policy:={folder / 'tiny'}", f"standby:={folder / 'other'}"
+    running = RunningGraph(
+        folder / "log", "backend:=mock", *policies, f"residual:={folder / 'up'}", "instruction:=left"
+    )
     running.ready()
     yield running
     running.end()
@@ -121,6 +124,22 @@ def test_it_corrects_within_its_bounds_ramps_in_and_can_be_switched_off(graph: R
         graph.operator.set_parameter("control_node", RESIDUAL_AUTHORITY, 1.5)
     graph.operator.set_parameter("control_node", RESIDUAL_AUTHORITY, 1.0)
     graph.check_limits()
+
+
+def test_what_another_policy_did_does_not_count(graph: RunningGraph) -> None:
+    """Its failures had the residual withdrawn, or it hid them."""
+    steps = Steps(graph)
+    until_it_acts(graph)
+    graph.operator.select("other")
+    graph.wait(lambda: "another policy" in residual(graph), "said in the diagnostics")
+    with pytest.raises(StoppedError, match="not counted: the robot was moved by another policy"):
+        graph.operator.outcome(False)
+    graph.wait(lambda: len(steps) > 100 and np.allclose(*steps.rows()[-1, :2], atol=1e-4), "no correction")
+    graph.operator.select("tiny")
+    graph.wait(lambda: "another policy" not in residual(graph), "the policy that it corrects")
+    with pytest.raises(StoppedError, match="not counted"):
+        graph.operator.outcome(False)
+    until_it_acts(graph)
 
 
 def test_one_that_fails_where_the_policy_succeeds_is_withdrawn_and_stays_so(graph: RunningGraph) -> None:
