@@ -75,7 +75,8 @@ def evaluate(
         robot: profile.
         simulator: "pybullet" or "mujoco"; "auto" takes the first that is installed. The same policy differs a little
             between them, as contacts and light do.
-        timing: how a chunk meets the running plan, see `tendon.evaluation.episode.Timing`.
+        timing: how a chunk meets the running plan, see `tendon.evaluation.episode.Timing`; by default as a suite's file
+            says.
         delay_s: how long an inference takes in simulated time; what it takes really does not count. By default what
             the suite says, which is 0 for most.
         blank: leave the instruction empty: the control run that shows that language matters.
@@ -83,8 +84,8 @@ def evaluate(
             `if __name__ == "__main__":`.
 
     Raises:
-        ConfigError: there is no such bundle, suite or timing, a seed is one of training or is there twice, or a number
-            is out of its range.
+        ConfigError: there is no such bundle, suite or timing, the suite's file has cases of its own, a seed is one of
+            training or is there twice, or a number is out of its range.
         MissingDependencyError: the simulator is not installed.
         MismatchError: policy and robot do not fit each other.
 
@@ -97,6 +98,7 @@ def evaluate(
         'put the green cube right of the red cube'
     """
     from tendon.evaluation.episode import Setting, Timing
+    from tendon.evaluation.suite_file import is_suite_file, read_suite_file
     from tendon.evaluation.suites import load_suite, suite_for
     from tendon.robots.profile import load_profile
     from tendon.sim.simulators import choose
@@ -114,6 +116,11 @@ def evaluate(
     _check(scenes, workers)
     delay_s = chosen.difficulty.delay_s if delay_s is None else delay_s
     check_number("delay_s", delay_s, least=0, most=MAX_DELAY_S)
+    if isinstance(suite, str) and is_suite_file(suite):
+        said = read_suite_file(Path(suite))
+        if said.cases:
+            raise ConfigError(f"suite {suite} has cases of its own: run them by `tendon eval run --suite {suite}`")
+        timing = said.timing if timing == Timing.AUTO.value else timing
     known = [each.value for each in Timing]
     if timing not in known:
         raise ConfigError(f"timing is {timing!r}{closest(timing, known)}")

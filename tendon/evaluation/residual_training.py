@@ -53,7 +53,7 @@ class Recipe:
         publish_every: updates until episodes get a newer actor.
         components: of the base's embedding.
         prefill, exploration: what is tried beside the actor, before and during training.
-        seed: of weights, batches and the order of scenes.
+        seed: of weights and batches. What is tried in a scene depends on its seed, and scenes come in order.
         first_scene: of the training scenes.
 
     Minutes and steps may differ from session to session of a run, all else may not.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tendon
+from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
 
 SCENES = [100_004, 100_002]
@@ -26,6 +28,19 @@ def test_a_residual_corrects_here_and_in_processes_alike() -> None:
     here = tendon.evaluate(corrected, SCENES[:1])
     assert here.episodes == tendon.evaluate(corrected, SCENES[:1], workers=2).episodes
     assert here.episodes != tendon.evaluate("tabletop", SCENES[:1]).episodes
+
+
+def test_a_suites_file_says_its_timing_and_its_own_cases_are_for_the_command(tmp_path: Path) -> None:
+    """They were run without what was found to be hard in them, and looked solved."""
+    file = tmp_path / "hard.yaml"
+    file.write_text("suite: tabletop\ntiming: synchronous\n")
+    assert (
+        tendon.evaluate("tabletop", SCENES[:1], suite=str(file)).episodes
+        == tendon.evaluate("tabletop", SCENES[:1], timing="synchronous").episodes
+    )
+    file.write_text("suite: tabletop\ncases: [{seed: 200001, perturbations: {pose: 1.0}}]\n")
+    with pytest.raises(ConfigError, match=r"hard\.yaml has cases of its own: run them by `tendon eval run --suite"):
+        tendon.evaluate("tabletop", SCENES[:1], suite=str(file))
 
 
 @pytest.mark.parametrize(

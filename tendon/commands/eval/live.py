@@ -63,7 +63,7 @@ def command(
     if a == b:
         raise ConfigError(f"{first} and {second} are the same policy, {a}: there is nothing to compare")
     seed = session_seed(session) if seed is None else seed
-    settings = Settings(a=a, b=b, tasks=check_tasks(task), pairs=pairs, seed=seed)
+    settings = Settings(a=a, b=b, tasks=check_tasks(task), pairs=pairs, seed=seed, digests=(a_digest, b_digest))
     played = Session(session, settings)
     keys = Keys()
     try:

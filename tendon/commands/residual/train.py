@@ -53,7 +53,9 @@ def command(
     tool_mm: Annotated[
         float, typer.Option(help="How far an action of 1 leads the tool along each axis; held to twice that.")
     ] = 30.0,
-    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of weights, batches and exploration.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MAX_SEED, help="Of weights and batches; what is tried depends on the scene.")
+    ] = 0,
     scenes: Annotated[int, typer.Option(help="First training scene; a run takes one after the other.")] = 0,
     workers: WorkersOption = 2,
 ) -> int:

@@ -32,6 +32,7 @@ class Settings:
         tasks: instructions, which take turns.
         pairs: how often both try; the same task, one after the other.
         seed: of the order in which they do.
+        digests: of the policies' bundles, as far as they are known.
 
     Raises:
         ConfigError: pairs or seed is no whole number in its range.
@@ -42,6 +43,7 @@ class Settings:
     tasks: tuple[str, ...]
     pairs: Count
     seed: Annotated[int, Range(least=0)]
+    digests: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self, "session")
@@ -121,7 +123,7 @@ class Session:
         said, lines = _begun(self._file)
         mine = json.loads(json.dumps(asdict(self.settings)))
         for key, value in mine.items():
-            if said.get(key) != value:
+            if said.get(key, value if key == "digests" else None) != value:  # old files tell none
                 raise ConfigError(
                     f"{self._file} is of a session whose {key} is {said.get(key)!r}, this one's is {value!r}: "
                     "take another --session"

@@ -103,6 +103,21 @@ def test_a_file_of_another_session_is_refused_and_left_as_it_is(
     assert file.read_bytes() == before
 
 
+def test_a_policy_that_was_exported_again_under_its_name_is_another(tmp_path: Path) -> None:
+    """A file from before digests were told goes on."""
+    file, told = tmp_path / "s.jsonl", replace(SETTINGS, digests=("abc", "def"))
+    Session(file, SETTINGS)
+    head = asdict(SETTINGS)
+    del head["digests"]
+    file.write_text(json.dumps({"session": head}) + "\n")
+    Session(file, told)
+    file.unlink()
+    Session(file, told)
+    Session(file, told)
+    with pytest.raises(ConfigError, match=r"whose digests is .*abc.*, this one's is .*ghi.*another --session"):
+        Session(file, replace(SETTINGS, digests=("ghi", "def")))
+
+
 @pytest.mark.parametrize("text", ["no json\n", "[]\n", '{"session": 3}\n', '{"x": 1}\n', "\n", "\x00\n"])
 def test_what_is_no_session_is_refused_in_a_line(text: str, tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
