@@ -27,14 +27,19 @@ from pathlib import Path
 import harness
 from harness import Number
 from harness.apart import keep_apart
+from harness.kept import kept_rows
 from harness.pages import value_text
 from harness.progress import progress_bar
 
+from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import StoppedError
-from tendon.core.json_lines import json_lines_so_far
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import ControlStatus, SimulationStatus
+from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.statistics import paired_difference, wilson
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.bundle.places import find_bundle
+from tendon.policies.residual.bundle import load_residual
 from tendon.safety.reports import MonitorState, TaskState
 from tendon.safety.response import Response
 from tendon.sim.tabletop.scene import sample_scene
@@ -213,9 +218,14 @@ def play(
     robot: str = "panda",
     more: Sequence[str] = (),
 ) -> list[dict[str, object]]:
-    """Plays what is missing in the file of kept episodes; returns all, by seed."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, object]] = json_lines_so_far(kept)
+    """Plays what is missing in the file of kept episodes; returns all, by seed.
+
+    Raises:
+        SystemExit: the file is of another policy, setting or commit.
+    """
+    digest = load_bundle(find_bundle(bundle)).digest
+    told = " ".join(_with_digest(each) for each in more)
+    rows: list[dict[str, object]] = kept_rows(kept, bundle=digest, robot=robot, delay_ms=f"{delay_ms:g}", more=told)
     known = {row["seed"] for row in rows}
     missing = [seed for seed in seeds if seed not in known]
     if missing:
@@ -232,6 +242,12 @@ def play(
     return sorted((row for row in rows if row["seed"] in seeds), key=lambda row: row["seed"])
 
 
+def _with_digest(argument: str) -> str:
+    """Returns an argument of the graph; a residual is named by what it is."""
+    name, _, value = argument.partition(":=")
+    return f"{name}:={load_residual(Path(value)).manifest.digest}" if name == "residual" else argument
+
+
 @contextlib.contextmanager
 def _bar(total: int) -> Iterator[Callable[[str], None]]:
     with progress_bar() as bar:
@@ -242,7 +258,6 @@ def _bar(total: int) -> Iterator[Callable[[str], None]]:
 def without_ros(seeds: range, bundle: str, delay_ns: int) -> dict[int, bool]:
     """Returns the success of `tendon eval` by seed, with the delay that the graph has."""
     from tendon.evaluation.detection.tracing import TraceJob, run_traces
-    from tendon.policies.bundle.places import find_bundle
 
     folder = find_bundle(bundle)
     jobs = [TraceJob(bundle=folder, robot="panda", seed=seed, delay_ns=delay_ns) for seed in seeds]
@@ -261,8 +276,7 @@ def main() -> None:
     args = parser.parse_args()
     bench = harness.begin(args, "success/graph")
     keep_apart()
-    first, last = map(int, args.seeds.split(":"))
-    seeds = range(first, last)
+    seeds = parse_seeds(args.seeds, FIRST_SEED, END_SEED)
     episodes = play(seeds, args.bundle, args.delay_ms, args.speed, args.kept)
     alone = without_ros(seeds, args.bundle, round(args.delay_ms * 1e6) + IMAGE_NS)
     graph = [bool(row["success"]) for row in episodes]

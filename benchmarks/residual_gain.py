@@ -23,11 +23,11 @@ from pathlib import Path
 
 import harness
 import numpy as np
+from harness.kept import kept_rows
 from residual import random_graph
 
 from tendon.cli.seeds import parse_seeds
 from tendon.control.residual.space import ResidualSpace
-from tendon.core.json_lines import json_lines_so_far
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
@@ -116,10 +116,13 @@ class Scenes:
         return folder
 
 
-def kept(path: Path, seeds: list[int], run: Callable[[list[int]], Outcomes], what: str) -> list[bool]:
-    """Returns the outcomes of scenes, running those that a file does not have yet."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    known = {int(row["seed"]): bool(row["success"]) for row in json_lines_so_far(path)}
+def kept(path: Path, seeds: list[int], run: Callable[[list[int]], Outcomes], what: str, about: str = "") -> list[bool]:
+    """Returns the outcomes of scenes, running those that a file does not have yet.
+
+    Raises:
+        SystemExit: the file is of something else than `what` and `about` say, or of another commit.
+    """
+    known = {int(row["seed"]): bool(row["success"]) for row in kept_rows(path, what=what, about=about)}
     left = [seed for seed in seeds if seed not in known]
     with path.open("a", encoding="utf-8") as file, harness.progress_bar() as bar:
         shown = bar.add_task(what, total=len(left))
@@ -150,6 +153,8 @@ def main() -> None:
     bundle = load_bundle(find_bundle(args.bundle))
     scenes = Scenes(bundle=bundle, robot=args.robot, suite=args.suite, workers=args.workers)
     trained = {str(path): load_residual(path) for path in args.residuals}
+    if len({Path(name).name for name in trained}) < len(trained):
+        raise SystemExit(f"{' and '.join(trained)}: rows bear the names of folders, so each needs its own")
     space = next(iter(trained.values())).manifest.space
     base_folder = args.folder / scenes.place
     harder = load_suite(args.suite).difficulty.perturbations if is_suite_file(args.suite) else {}
@@ -170,7 +175,8 @@ def main() -> None:
 
     base: list[bool] = []
     for name, (key, run) in ways.items():
-        found = kept(base_folder / f"{key.replace(' ', '-')}.jsonl", seeds, run, name)
+        about = str(space) if name in CONTROLS else ""
+        found = kept(base_folder / f"{key.replace(' ', '-')}.jsonl", seeds, run, name, about)
         base = base or found
         together = compare(base, found)
         values: dict[str, harness.Value] = {"success": together.second}

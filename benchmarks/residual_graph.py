@@ -25,7 +25,9 @@ from harness.apart import keep_apart
 from harness.paired import success_and_change
 from residual_gain import Scenes, kept
 
+from tendon.cli.seeds import parse_seeds
 from tendon.control.residual.gate import Evidence, Tally
+from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import find_bundle
@@ -47,8 +49,7 @@ def main() -> None:
     args = parser.parse_args()
     bench = harness.begin(args, "residual/graph")
     keep_apart()
-    first, last = map(int, args.seeds.split(":"))
-    seeds, delay_ms = range(first, last), 1e3 * load_suite(args.suite).difficulty.delay_s
+    seeds, delay_ms = parse_seeds(args.seeds, FIRST_SEED, END_SEED), 1e3 * load_suite(args.suite).difficulty.delay_s
     args.folder.mkdir(parents=True, exist_ok=True)
     trusted = args.folder.resolve() / "trusted"
     shutil.copytree(args.residual, trusted, dirs_exist_ok=True)
@@ -73,8 +74,9 @@ def main() -> None:
     scenes = Scenes(bundle=bundle, robot="panda", suite=args.suite, workers=2)
     base = []
     for way, residual in zip(ways, (None, args.residual), strict=True):
+        about = "" if residual is None else load_residual(residual).manifest.digest
         file = args.folder / f"no-ros-{way.replace(' ', '-')}.jsonl"
-        found = kept(file, list(seeds), partial(scenes.corrected, residual), f"no ROS, {way}")
+        found = kept(file, list(seeds), partial(scenes.corrected, residual), f"no ROS, {way}", about)
         values = success_and_change(base, found, "gain")
         base = base or found
         bench.add({"suite": args.suite, "detector": "no ROS", "policy": way}, values)

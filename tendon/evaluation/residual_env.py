@@ -119,7 +119,7 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         drawn: Scene = self._suite.scene(self._profile, number)
         scene = self._policy.begin(self._perturbation, drawn)
         self._backend.joint_zero = self._policy.joint_zero
-        self._actor.action = np.zeros_like(self._actor.action)
+        self._actor.action, self._actor.observation = np.zeros_like(self._actor.action), None
         self._rollout, self._estimates = self._runner.begin(scene, self._setting), []
         observation = self._play()
         self._estimates.append(self._rollout.estimate or 0.0)

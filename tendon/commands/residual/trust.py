@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tendon.cli.eval_options import shortened
 from tendon.core.errors import ConfigError, MismatchError
 
 
@@ -38,8 +39,8 @@ def command(
     wanted = bundle.manifest.base_digest, f"{bundle.manifest.base_digest}+{bundle.manifest.digest}"
     if (found["a"], found["b"]) != wanted:
         raise MismatchError(
-            f"{shown} compares {found['a'][:12]} with {found['b'][:12]}, not policy {bundle.manifest.base} without and "
-            f"with {residual}: run `tendon eval compare POLICY POLICY+{residual} --out {shown}`"
+            f"{shown} compares {shortened(found['a'])} with {shortened(found['b'])}, not policy "
+            f"{bundle.manifest.base} without and with {residual}: run `tendon eval compare POLICY POLICY+{residual} --out {shown}`"
         )
     if (robot := load_profile(found["robot"]).name) != bundle.manifest.robot:
         raise MismatchError(f"{shown} is of robot {robot}, {residual} is for {bundle.manifest.robot}: compare on that")
