@@ -40,7 +40,8 @@ def command(
     if (found["a"], found["b"]) != wanted:
         raise MismatchError(
             f"{shown} compares {shortened(found['a'])} with {shortened(found['b'])}, not policy "
-            f"{bundle.manifest.base} without and with {residual}: run `tendon eval compare POLICY POLICY+{residual} --out {shown}`"
+            f"{bundle.manifest.base} without and with {residual}: run "
+            f"`tendon eval compare POLICY POLICY+{residual} --out {shown}`"
         )
     if (robot := load_profile(found["robot"]).name) != bundle.manifest.robot:
         raise MismatchError(f"{shown} is of robot {robot}, {residual} is for {bundle.manifest.robot}: compare on that")
