@@ -43,16 +43,16 @@ def rate(episodes: Sequence[Episode]) -> harness.Value:
     return wilson(sum(episode.success for episode in episodes), len(episodes))
 
 
-def families(bench: harness.Bench, episodes: Sequence[Episode]) -> None:
+def families(bench: harness.Bench, scenes: str, episodes: Sequence[Episode]) -> None:
     """Prints and adds success by family and over all."""
     summary = summarise(episodes, FAMILIES)
     print("\n".join(lines(summary)))
     for family in summary["families"]:
         own = [episode for episode in episodes if episode.family == family]
-        bench.add({"family": family}, {"success": rate(own)}, claim="success/families")
+        bench.add({"family": family, "scenes": scenes}, {"success": rate(own)}, claim="success/families")
     middle = summary["median_duration_s"]
     bench.add(
-        {"family": "all"},
+        {"family": "all", "scenes": scenes},
         {
             "success": rate(episodes),
             **({} if middle is None else {"median time": Number(middle, "s")}),
@@ -78,7 +78,7 @@ def main() -> None:
     delay_ns = round(args.delay_ms * 1e6)
     if args.seeds:
         found = episodes_of(args.bundle, args.seeds, Setting(delay_ns=delay_ns), args.workers, "by family")
-        families(bench, found)
+        families(bench, args.seeds, found)
     if args.blank_seeds:
         setting = Setting(delay_ns=delay_ns, blank=True)
         found = episodes_of(args.bundle, args.blank_seeds, setting, args.workers, "without words")
