@@ -46,17 +46,22 @@ def _style(axis: Axes, along: Literal["x", "y", "both"]) -> None:
 
 
 def success(rows: Mapping[str, list[Row]], figure: Figure) -> None:
-    """Draws success by family, bars with Wilson intervals."""
+    """Draws success by family, bars with Wilson intervals; a group for each set of scenes."""
     axis = figure.subplots()
-    names = [", ".join(row.case.values()) for row in rows["success/families"]]
-    for place, row in enumerate(rows["success/families"]):
+    found = rows["success/families"]
+    names, sets = [row.case["family"] for row in found], [row.case["scenes"] for row in found]
+    places = [k + list(dict.fromkeys(sets)).index(scenes) for k, scenes in enumerate(sets)]
+    for scenes in dict.fromkeys(sets):
+        own = [place for place, each in zip(places, sets, strict=True) if each == scenes]
+        axis.text(sum(own) / len(own), 104, f"scenes {scenes}", ha="center", fontsize=9)
+    for place, name, row in zip(places, names, found, strict=True):
         rate = _rate(row, "success")
         bars = [[100 * (rate.rate - rate.lower)], [100 * (rate.upper - rate.rate)]]
-        axis.bar(place, 100 * rate.rate, width=0.65, color=BLUE if names[place] == "all" else GREY)
+        axis.bar(place, 100 * rate.rate, width=0.8, color=BLUE if name == "all" else GREY)
         axis.errorbar(place, 100 * rate.rate, bars, fmt="none", color="black", capsize=4)
-        axis.text(place, 3, f"{rate.successes}/{rate.total}", ha="center", color="white", fontsize=9)
-    axis.set(ylabel="success [%], 95 % Wilson", ylim=(0, 102), xticks=range(len(names)))
-    axis.set_xticklabels(names)
+        axis.text(place, 3, f"{rate.successes}/{rate.total}", ha="center", color="white", fontsize=6)
+    axis.set(ylabel="success [%], 95 % Wilson", ylim=(0, 110), xticks=places)
+    axis.set_xticklabels(names, fontsize=8)
     _style(axis, "y")
 
 
