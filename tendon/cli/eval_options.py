@@ -166,7 +166,9 @@ def _scenes(seeds: str | None, said: SuiteFile, usual: str) -> Sequence[int]:
 
     if said.cases and seeds is None:
         return [case.seed for case in said.cases]
-    return parse_seeds(seeds or said.episodes or usual, FIRST_SEED, END_SEED)
+    if said.episodes and seeds is None:
+        return parse_seeds(said.episodes, FIRST_SEED, END_SEED, "episodes of the suite's file")
+    return parse_seeds(seeds or usual, FIRST_SEED, END_SEED)
 
 
 def _strengths(text: str) -> tuple[tuple[str, float], ...]:

@@ -26,6 +26,7 @@ from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.identity import policy_digest
 from tendon.policies.progress.estimator import ESTIMATOR_GRAPH
 from tendon.policies.residual.bundle import write_residual
+from tendon.robots.digest import profile_digest
 from tendon.robots.profile import load_profile
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ EPISODES, RUN_FILE = "episodes", "run.json"
 STATE_FILE, PROJECTION_FILE = "state.safetensors", "projection.safetensors"
 FREE = (("recipe", "minutes"), ("recipe", "steps"))
 """What may differ between the sessions of a run."""
+PROFILE = "profile_digest"
 RECENT = 200
 """Episodes that the success in the log is of."""
 
@@ -102,6 +104,7 @@ class ResidualRun:
         self._base = load_bundle(task.bundle)
         self._suites = [_identified(suite) for suite in task.suites]
         (folder / EPISODES).mkdir(parents=True, exist_ok=True)
+        self._profile = profile_digest(load_profile(task.robot))
         self._passed_s = self._begun()
         self._begin_s = time.monotonic()
         self._recent = {(suite, plain): deque[bool](maxlen=RECENT) for suite in task.suites for plain in (True, False)}
@@ -210,7 +213,7 @@ class ResidualRun:
 
     def _about(self) -> dict[str, Any]:
         """Returns what makes the run, as JSON gives it back."""
-        known = {"bundle": policy_digest(self._base.manifest), "suites": self._suites}
+        known = {"bundle": policy_digest(self._base.manifest), "suites": self._suites, PROFILE: self._profile}
         if self._task.reward == PROGRESS:
             known["reward"] = f"{PROGRESS} ({self._base.manifest.files.get(ESTIMATOR_GRAPH, '')[:12]})"
         task = {**asdict(self._task), **known}
@@ -233,7 +236,9 @@ class ResidualRun:
                 (name, before[part].get(name), value)
                 for part, values in self._about().items()
                 for name, value in values.items()
-                if (part, name) not in FREE and before[part].get(name) != value
+                if (part, name) not in FREE
+                and before[part].get(name) != value
+                and (name != PROFILE or name in before[part])  # runs of before do not say it
             ]
             passed_s = float(before["passed_s"])
         except (ValueError, KeyError, TypeError, AttributeError) as error:

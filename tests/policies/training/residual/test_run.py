@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,6 +111,22 @@ def test_a_reward_by_another_estimator_is_another_run(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"was begun with reward progress \(\w{12}\), and is to go on") as error:
             ResidualRun(tmp_path / "run", changed, AT_ONCE, Settings())
         assert "damaged" not in str(error.value)
+
+
+def test_a_run_does_not_go_on_with_a_robot_that_was_changed(tmp_path: Path) -> None:
+    """It was known by the name of its profile alone. A run of before does not say it, and goes on."""
+    robot = shutil.copytree("robots/panda", tmp_path / "robot") / "profile.yaml"
+    task = replace(TASK, robot=str(robot))
+    assert not ResidualRun(tmp_path / "run", task, AT_ONCE, Settings()).train(1)
+    text = robot.read_text()
+    robot.write_text(text.replace("velocity: 2.175", "velocity: 1.5"))
+    assert robot.read_text() != text
+    with pytest.raises(ConfigError, match="was begun with profile_digest"):
+        ResidualRun(tmp_path / "run", task, AT_ONCE, Settings())
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    del about["task"]["profile_digest"]
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    ResidualRun(tmp_path / "run", task, AT_ONCE, Settings())
 
 
 def test_a_run_of_a_version_that_knew_a_setting_less_is_another_run(tmp_path: Path) -> None:
