@@ -86,7 +86,9 @@ def test_two_graphs_at_once_do_not_meet_and_both_end(pytester: pytest.Pytester) 
             other.wait_until_ready()
             one.arm()
             one.run_for(0.5)
-            assert one.mode().moving and other.mode() is Mode.STANDBY
+            assert one.mode().moving
+            other.wait(lambda: other.mode() is not None, "its mode, which a busy machine tells late")
+            assert other.mode() is Mode.STANDBY
             for graph, foreign in ((one, "shoulder_pan_joint"), (other, "panda_joint1")):
                 assert len([n for n in graph.operator.nodes() if n == "control_node"]) == 1
                 assert foreign not in graph.profile.joint_names and graph.witness.measured
