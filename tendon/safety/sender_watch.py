@@ -78,29 +78,25 @@ class SourceWatch:
             names = self._publishers.get(topic, ())
             others = sorted({name for name in names if name != owner})
             if not owner and len(others) > 1:
-                found.append(_stop(f"topic {topic}", f"{' and '.join(others)} both publish on {topic}"))
-            elif not owner and others:  # of one name: another that was killed may be remembered
-                if (count := self._lasting.get(topic, 0)) > 1:
-                    found.append(_stop(f"topic {topic}", f"{topic} has {count} publishers called {others[0]}"))
+                found.append(_finding(f"topic {topic}", f"{' and '.join(others)} both publish on {topic}"))
+            elif not owner:  # of one name: another that was killed may be remembered
+                if others and (count := self._lasting.get(topic, 0)) > 1:
+                    found.append(_finding(f"topic {topic}", f"{topic} has {count} publishers called {others[0]}"))
                 elif len(names) > 1 and others[0] not in self._heard:  # no heartbeats tell which of them live
                     text = f"{topic} has {len(names)} publishers called {others[0]}, or one was killed a moment ago"
                     found.append(_finding(f"topic {topic}", text, Response.HOLD))
             elif others:
                 text = f"{' and '.join(others)} may publish on {topic}, which belongs to {owner}"
-                found.append(_stop(f"topic {topic}", text))
+                found.append(_finding(f"topic {topic}", text))
             elif len(names) > 1 and now_ns - self._changed_ns[owner] > REMEMBERED_NS:
-                found.append(_stop(f"topic {topic}", f"{topic} has {len(names)} publishers called {owner}"))
+                found.append(_finding(f"topic {topic}", f"{topic} has {len(names)} publishers called {owner}"))
         for node, at_ns in self._together_ns.items():
             if now_ns - at_ns <= self._doubled_ns:
-                found.append(_stop(f"node {node}", f"two of {node} run at once"))
+                found.append(_finding(f"node {node}", f"two of {node} run at once"))
         return found
 
 
-def _stop(source: str, text: str) -> Finding:
-    return _finding(source, text, Response.STOP)
-
-
-def _finding(source: str, text: str, response: Response) -> Finding:
+def _finding(source: str, text: str, response: Response = Response.STOP) -> Finding:
     return Finding(source=source, response=response, cause=Cause.SENDER, reason=text)
 
 
