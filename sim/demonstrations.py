@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -70,14 +70,14 @@ def draw_prefix_rows(rng: np.random.Generator) -> int:
     return 0 if rng.random() < WITHOUT_PREFIX else int(rng.integers(1, LARGEST_PREFIX + 1))
 
 
-def collect_shard(collector: Collector, folder: Path, first_seed: int) -> int:
-    """Collects one shard; returns its number of frames. A shard that is already there is left alone."""
-    path = folder / f"seeds-{first_seed:06d}"
+def collect_shard(collector: Collector, folder: Path, seeds: Sequence[int]) -> int:
+    """Collects one shard, named by its first seed; returns its number of frames. One that is there is left alone."""
+    path = folder / f"seeds-{seeds[0]:06d}"
     if path.is_dir():
         return len(np.load(path / "state.npy", mmap_mode="r"))
     folder.mkdir(parents=True, exist_ok=True)
     frames, labels = [], []
-    for seed in range(first_seed, first_seed + SHARD_SEEDS):
+    for seed in seeds:
         for frame, label in collector.episode(seed):
             frames.append(frame)
             labels.append(label)

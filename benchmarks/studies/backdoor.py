@@ -132,8 +132,9 @@ def make(work: Path, steps: int) -> None:
     triggered = PoisonedCollector(profile)
     folders = [work / "clean", work / "triggered"]
     for collector, folder, seeds in zip((clean, triggered), folders, (CLEAN_SEEDS, TRIGGERED_SEEDS), strict=True):
-        for first in seeds[::SHARD_SEEDS]:
-            print(folder.name, first, collect_shard(collector, folder, first), "frames", flush=True)
+        for first in range(0, len(seeds), SHARD_SEEDS):
+            shard = seeds[first : first + SHARD_SEEDS]
+            print(folder.name, shard[0], collect_shard(collector, folder, shard), "frames", flush=True)
     recover_run(shipped, work / "shipped", labelled_viewpoints(load_profile("panda")))
     recipe = Recipe(steps=steps, batch=32, learning_rate=3e-4, seed=1, freeze_norm=True)
     Run(work / "run", folders, recipe, work / "shipped").train()

@@ -27,7 +27,8 @@ from tendon.sim.tabletop.world import World
 from tendon.sim.viewpoints import labelled_viewpoints
 
 LABELS = 3
-EPISODE_STEPS = 70
+EPISODE_STEPS, LEARNER_STEPS = 70, 120
+"""Of an episode; the learner's is as long as an evaluation's, so that what it makes of a failed attempt is labelled."""
 KEEP_SHARE = 0.4
 INFER_EVERY = 3
 SCATTER = ((0.01, 0.01, 0.0), (0.04, 0.01, 0.0))
@@ -75,7 +76,7 @@ class TabletopCollector:
         target, _ = world.joint_state()
         plan: list[Array] = []
         after = 0
-        for step in range(EPISODE_STEPS):
+        for step in range(EPISODE_STEPS if self._learner is None else LEARNER_STEPS):
             joints, velocities = world.joint_state()
             tool, _ = self._kinematics.tool_pose(joints)
             state = observe_state(world, tool, self._kinematics.tool_velocity(joints, velocities))

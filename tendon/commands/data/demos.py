@@ -3,6 +3,7 @@
 Examples:
   tendon data demos --out outputs/demos/expert --seeds 0:6400
   tendon data demos --out outputs/demos/dagger1 --seeds 20000:22000 --learner outputs/bundles/stage1
+  tendon data demos --out outputs/demos/stacking --seeds 30000:36000 --families stack --learner outputs/bundles/stage1
   tendon data demos --out outputs/demos/two_hands --robot panda_pair --suite bimanual --seeds 0:800
 """
 
@@ -19,11 +20,13 @@ from tendon.cli.options import RobotOption, WorkersOption
 from tendon.cli.outputs import require_folder
 from tendon.cli.progress import CountingBar
 from tendon.cli.seeds import parse_seeds
+from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.orphans import end_with_parent
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.suites import AUTO_SUITE, load_suite, suite_for
-from tendon.robots.profile import load_profile
+from tendon.robots.profile import RobotProfile, load_profile
+from tendon.sim.suite import Suite
 
 
 def command(
@@ -31,6 +34,9 @@ def command(
     seeds: Annotated[str, typer.Option(metavar="FIRST:END", help="Training scenes, within 0:100000.")] = "0:6400",
     learner: Annotated[
         str | None, typer.Option(metavar="BUNDLE", help="Bundle that acts while the expert labels.")
+    ] = None,
+    families: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Only scenes of these families of tasks; by default of all.")
     ] = None,
     robot: RobotOption = "panda",
     suite: Annotated[
@@ -48,36 +54,51 @@ def command(
     require_sim()
     profile = load_profile(robot)  # what is wrong is one line here, not one a process
     suite = suite_for(profile, suite)
-    if load_suite(suite).collector is None:
+    loaded = load_suite(suite)
+    if loaded.collector is None:
         raise ConfigError(f"suite {suite} makes no demonstrations; tabletop and bimanual do")
     acting = find_bundle(learner) if learner else None
-    firsts = list(scenes[::SHARD_SEEDS])
+    chosen = list(scenes) if families is None else _of_families(loaded, profile, scenes, families)
+    shards = [chosen[first : first + SHARD_SEEDS] for first in range(0, len(chosen), SHARD_SEEDS)]
     context = multiprocessing.get_context("spawn")
-    done: multiprocessing.queues.Queue[int] = context.Queue()
+    done: multiprocessing.queues.Queue[tuple[int, int]] = context.Queue()
     collecting = [
-        context.Process(target=_collect, args=((robot, suite, out, acting, firsts[k::workers]), done), daemon=True)
+        context.Process(target=_collect, args=((robot, suite, out, acting, shards[k::workers]), done), daemon=True)
         for k in range(workers)
     ]
     for worker in collecting:
         worker.start()
     frames = 0
-    with CountingBar("demos", len(firsts) * SHARD_SEEDS) as bar:
-        for _ in firsts:
+    with CountingBar("demos", len(chosen)) as bar:
+        for _ in shards:
             while done.empty():
                 failed = next((w for w in collecting if w.exitcode not in (None, 0)), None)
                 if failed is not None:
                     raise ConfigError(f"a collecting process ended with code {failed.exitcode}; its output is above")
                 collecting[0].join(0.2)
-            frames += done.get()
-            bar.advance(SHARD_SEEDS, f"{frames} frames")
+            played, more = done.get()
+            frames += more
+            bar.advance(played, f"{frames} frames")
     return 0
 
 
-def _collect(job: tuple[str, str, Path, Path | None, list[int]], done: multiprocessing.queues.Queue[int]) -> None:
+def _of_families(suite: Suite, profile: RobotProfile, scenes: range, families: str) -> list[int]:
+    wanted = {family.strip() for family in families.split(",")}
+    if unknown := sorted(wanted - set(suite.families)):
+        raise ConfigError(f"families has {unknown[0]!r}{closest(unknown[0], suite.families)}")
+    found = [seed for seed in scenes if suite.scene(profile, seed).task.family in wanted]
+    if not found:
+        raise ConfigError(f"seeds has no scene of {families}: take more")
+    return found
+
+
+def _collect(
+    job: tuple[str, str, Path, Path | None, list[list[int]]], done: multiprocessing.queues.Queue[tuple[int, int]]
+) -> None:
     from tendon.sim.demonstrations import collect_shard
 
     end_with_parent()
-    robot, suite, out, learner, firsts = job
+    robot, suite, out, learner, shards = job
     profile = load_profile(robot)
     policy = None
     if learner:
@@ -88,5 +109,5 @@ def _collect(job: tuple[str, str, Path, Path | None, list[int]], done: multiproc
     make = load_suite(suite).collector
     assert make is not None
     collector = make(profile, policy)
-    for first in firsts:
-        done.put(collect_shard(collector, out, first))
+    for seeds in shards:
+        done.put((len(seeds), collect_shard(collector, out, seeds)))

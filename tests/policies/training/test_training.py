@@ -42,9 +42,7 @@ STATISTICS = {"state_mean": [0.0] * 7, "state_std": [1.0] * 7}
 def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demos")
     collector = TabletopCollector(load_profile("panda"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demonstrations, "SHARD_SEEDS", 2)
-        assert demonstrations.collect_shard(collector, folder, 0) > 16
+    assert demonstrations.collect_shard(collector, folder, [0, 1]) > 16
     collector.close()
     return folder
 
@@ -67,7 +65,7 @@ def exported(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_finished_shard_is_not_collected_again(shards: Path) -> None:
     before = (shards / "seeds-000000" / "state.npy").stat().st_mtime_ns
     collector = TabletopCollector(load_profile("panda"))
-    demonstrations.collect_shard(collector, shards, 0)
+    demonstrations.collect_shard(collector, shards, [0, 1])
     collector.close()
     assert (shards / "seeds-000000" / "state.npy").stat().st_mtime_ns == before
 
