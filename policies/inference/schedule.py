@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tendon.control.continuation import PlanWindow, continuation
+from tendon.control.continuation import PlanWindow, continuation, off_plan
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.policies.inference.delay import DelayEstimator
@@ -69,7 +69,7 @@ class PlanPrefix:
         rows: of the plan on the grid of the new chunk; `None` without a plan that the robot follows.
         frozen: leading rows that will be past when the answer is in force.
         capped: the delay needs more of them than the policy can continue.
-        waits: the robot rested without a plan, and does so until the answer comes.
+        waits: the robot rested without a plan that it follows, and does so until the answer comes.
     """
 
     rows: ActionChunk | None
@@ -142,9 +142,20 @@ class Schedule:
         led = frozen + policy.overlap_rows
         rows = continuation(self._plan_window, observation, policy.step_ns, led, self._tolerance)
         frozen = 0 if rows is None else min(frozen, len(rows.actions))
-        still = bool((np.abs(observation.joint_velocity) < STILL_SPEED).all())
-        waits = rows is None and still and self._plan_window(observation.stamp_ns, policy.step_ns, 1) is None
-        return PlanPrefix(rows=rows, frozen=frozen, capped=capped, waits=waits)
+        return PlanPrefix(
+            rows=rows, frozen=frozen, capped=capped, waits=rows is None and self._rests(policy, observation)
+        )
+
+    def _rests(self, policy: Policy, observation: Observation) -> bool:
+        """Returns whether the robot stands still without a plan, or with one that it does not follow.
+
+        Of a chunk that the controller did not take, and of a plan that it dropped for a hold, nobody tells a policy.
+        """
+        if (np.abs(observation.joint_velocity) >= STILL_SPEED).any():
+            return False
+        if self._plan_window(observation.stamp_ns, policy.step_ns, 1) is None:
+            return True
+        return off_plan(self._plan_window, observation, policy.step_ns, self._tolerance)
 
     def place(self, chunk: ActionChunk, prefix: PlanPrefix, now_ns: int) -> ActionChunk:
         """Returns a chunk that comes now, with its rows when they are to be carried out.

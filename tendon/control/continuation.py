@@ -39,7 +39,12 @@ def continuation(
     Returns:
         The rows, or `None` when there is no plan or the robot is not on it.
     """
-    here = window(observation.stamp_ns, step_ns, 1) if rows else None
-    if here is not None and (np.abs(here.actions[0] - observation.joint_position) > tolerance).any():
+    if not rows or off_plan(window, observation, step_ns, tolerance):
         return None
-    return window(observation.stamp_ns + step_ns, step_ns, rows) if rows else None
+    return window(observation.stamp_ns + step_ns, step_ns, rows)
+
+
+def off_plan(window: PlanWindow, observation: Observation, step_ns: int, tolerance: Array) -> bool:
+    """Returns whether there is a plan now that the robot does not follow; arguments as those of `continuation`."""
+    here = window(observation.stamp_ns, step_ns, 1)
+    return here is not None and bool((np.abs(here.actions[0] - observation.joint_position) > tolerance).any())

@@ -330,6 +330,22 @@ class TestPlace:
         assert it.chunks[0].start_ns == it.clock.now_ns() + 4 * 10**7 + STEP_NS
         assert it.chunks[0].observation_stamp_ns == it.policy.calls[0][0], "its age stays what it is"
 
+    def test_one_to_a_robot_that_rests_away_from_its_plan_does_too(self, rig: MakeRig) -> None:
+        """The controller did not take the chunk before, as it was just armed, or dropped it for a hold."""
+        away = replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
+        it = rig(takes_ns=4 * STEP_NS, lead_ns=4 * 10**7, plan_window=lambda *_: away)
+        it.run_once()
+        assert it.chunks[0].start_ns == it.clock.now_ns() + 4 * 10**7 + STEP_NS
+
+    def test_one_to_a_robot_that_moves_away_from_its_plan_does_not(self, rig: MakeRig) -> None:
+        away = replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
+        it = rig(takes_ns=4 * STEP_NS, plan_window=lambda *_: away)
+        moving = replace(observation(it.clock.now_ns()), joint_velocity=np.array([0.0, 0.5]))
+        it.policy.go.release()
+        it.inference.offer(moving)
+        assert it.done.acquire(timeout=WAIT_S)
+        assert it.chunks[0].start_ns == moving.stamp_ns + STEP_NS
+
     def test_one_to_a_robot_on_a_plan_stays_on_the_time_of_its_observation(self, rig: MakeRig) -> None:
         it = rig(takes_ns=4 * STEP_NS)
         it.run_once()
