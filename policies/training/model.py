@@ -24,6 +24,8 @@ SLOTS = 4
 GRID_WIDTH = 64
 TEXT_WIDTH = 96
 LABELLED_SLOTS = 2
+TOOL_SLOT = LABELLED_SLOTS
+"""Looks at the first tool, whose place the state tells: how far it is seen from there is how far the camera is off."""
 TABLE_POINT_Z = 0.02
 FINE_M, COARSE_M = 0.02, 0.2
 
@@ -46,7 +48,7 @@ class Pointing(NamedTuple):
 
     Attributes:
         found: camera name to (B, L, SLOTS, C + 2): features there, and where in [-1, 1].
-        attention: camera name to (B, L, 2, h * w) logits of where target and goal are seen.
+        attention: camera name to (B, L, 3, h * w) logits of where target, goal and first tool are seen.
         summary: (B, L, TEXT_WIDTH) of the instruction.
         close: (B, W * C) what the cameras on tools see as a whole.
     """
@@ -260,8 +262,8 @@ class SmallVla(nn.Module):
         self.language = Language(shape.vocabulary, shape.tokens)
         self.moving = tuple(name for name in shape.cameras if viewpoints[name]["on_tool"] is not None)
         seen = len(shape.cameras) * (GRID_WIDTH + 4)
-        self.locate = nn.Sequential(nn.Linear(seen + shape.state, 192), nn.GELU(), nn.Linear(192, 3))
-        self.locate_directly = nn.Linear(2 * len(shape.cameras), 3)
+        self.locate = nn.Sequential(nn.Linear(2 * seen + shape.state, 192), nn.GELU(), nn.Linear(192, 3))
+        self.locate_directly = nn.Linear(4 * len(shape.cameras), 3)
         everything = SLOTS * seen + LABELLED_SLOTS * 6 * shape.tools + TEXT_WIDTH + shape.state
         everything += len(self.moving) * GRID_WIDTH
         self.context = nn.Sequential(
@@ -288,7 +290,7 @@ class SmallVla(nn.Module):
         looks = {name: self.pointers[name](grid, queries) for name, grid in grids.items()}
         return Pointing(
             found={name: found.float() for name, (found, _) in looks.items()},
-            attention={name: logits[:, :, :LABELLED_SLOTS].float() for name, (_, logits) in looks.items()},
+            attention={name: logits[:, :, : TOOL_SLOT + 1].float() for name, (_, logits) in looks.items()},
             summary=summary.reshape(batch, labels, -1).float(),
             close=torch.cat([grids[name].float().mean((2, 3)) for name in self.moving], dim=-1),
         )
@@ -302,8 +304,10 @@ class SmallVla(nn.Module):
         placed = torch.cat(list(places.values()), dim=-1)
         seen = torch.cat([*pointing.found.values(), placed], dim=-1)
         body = state[:, None].expand(-1, labels, -1)
-        named = torch.cat([seen, body[:, :, None].expand(-1, -1, SLOTS, -1)], dim=-1)[:, :, :LABELLED_SLOTS]
-        away = (self.locate(named) + self.locate_directly(placed[:, :, :LABELLED_SLOTS])) * COARSE_M
+        bodies = body[:, :, None].expand(-1, -1, LABELLED_SLOTS, -1)
+        named = torch.cat([seen[:, :, :LABELLED_SLOTS], bodies, _beside_tool(seen)], dim=-1)
+        directly = torch.cat([placed[:, :, :LABELLED_SLOTS], _beside_tool(placed)], dim=-1)
+        away = (self.locate(named) + self.locate_directly(directly)) * COARSE_M
         points = away + tools[..., 0, :]
         aways = (points[..., None, :] - tools).flatten(2)
         context = self.context(
@@ -330,3 +334,8 @@ class SmallVla(nn.Module):
             time = torch.full((len(chunk), 1), step / FLOW_STEPS)
             chunk = chunk + self.flow(chunk, given, time, context).float() / FLOW_STEPS
         return keep * prefix + (1 - keep) * chunk
+
+
+def _beside_tool(slots: Tensor) -> Tensor:
+    """Returns what the tool's slot has (B, L, SLOTS, C), for each labelled slot (B, L, LABELLED_SLOTS, C)."""
+    return slots[:, :, TOOL_SLOT : TOOL_SLOT + 1].expand(-1, -1, LABELLED_SLOTS, -1)

@@ -237,9 +237,11 @@ class Run:
         }
 
     def _seen(self, camera: str, batch: dict[str, Tensor]) -> Tensor:
-        """Returns where in a camera's picture the labelled points are."""
+        """Returns where in a camera's picture the labelled points and the first tool are, (B, L, 3, 2)."""
         state = batch.get("exposed", batch["state"])
-        where = project(self.data.about["cameras"][camera], batch["points"], state)
+        points = batch["points"]
+        tool = state[:, None, None, :3].expand(-1, points.shape[1], 1, -1)
+        where = project(self.data.about["cameras"][camera], torch.cat([points, tool], dim=2), state)
         warp = batch.get(f"warp_{camera}")
         return where if warp is None else follow(warp, where)
 

@@ -5,8 +5,10 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from tendon.cli import main
 from tendon.core.errors import ConfigError, MismatchError
@@ -18,9 +20,10 @@ from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.parity import graph as measuring
 from tendon.policies.parity.graph import CASES_FILE, read_cases
 from tendon.policies.parity.receipt import RECEIPT_FILE, read_receipt
+from tendon.policies.training import recover
 from tendon.policies.training.data import Demonstrations
 from tendon.policies.training.mixture import Part
-from tendon.policies.training.model import Shape, SmallVla
+from tendon.policies.training.model import GRID_WIDTH, TOOL_SLOT, Shape, SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
 from tendon.policies.training.recover import recover_run
 from tendon.policies.training.train import Recipe, Run
@@ -222,6 +225,38 @@ def test_an_exported_bundle_is_recovered_as_a_run_that_answers_the_same(
     assert set(answers[0]) == {"actions", "points", "embedding"}
     for name, value in answers[0].items():
         np.testing.assert_allclose(answers[1][name], value, atol=1e-4)
+
+
+def test_a_bundle_from_before_the_tool_was_looked_at_answers_as_it_did(
+    run: Path, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its matrices lack the columns of the tool's slot: they come as zeros, and training fills them."""
+    columns = {"locate.0.weight": 2 * (GRID_WIDTH + 4) + 7, "locate_directly.weight": 4}
+    whole = recover._tensors
+    narrow = {recover.PREFIX + name: count for name, count in columns.items()}
+
+    def before(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+        return {name: value[:, : narrow[name]] if name in narrow else value for name, value in whole(model).items()}
+
+    monkeypatch.setattr(recover, "_tensors", before)
+    recover_run(load_bundle(exported), tmp_path, json.loads((run / "run.json").read_text())["cameras"])
+    weights, trained = load_file(tmp_path / "weights.safetensors"), load_file(run / "weights.safetensors")
+    for name, count in columns.items():
+        torch.testing.assert_close(weights[name][:, :count], trained[name][:, :count])
+        assert weights[name].shape[1] > count and not weights[name][:, count:].any()
+
+
+def test_what_the_tool_slot_sees_moves_the_points() -> None:
+    """A camera that is a little off is so for the tool, too: seen against the state, it tells by how much."""
+    model = SmallVla(SHAPE, VIEWS, STATISTICS).eval()
+    grids = model.look({name: torch.randint(0, 256, (1, 32, 32, 3)) for name in SHAPE.cameras})
+    with torch.no_grad():
+        pointing = model.point(grids, torch.tensor([[[2] * 16]]))
+        points = model.understand(pointing, torch.zeros(1, 7)).points
+        pointing.found["scene"][:, :, TOOL_SLOT, -2:] += 0.5
+        moved = model.understand(pointing, torch.zeros(1, 7)).points
+    assert pointing.attention["scene"].shape == (1, 1, 3, 16)
+    assert (points - moved).abs().amin() > 1e-6
 
 
 def test_a_run_with_frozen_norm_leaves_it_alone(shards: Path, run: Path, tmp_path: Path) -> None:
