@@ -19,6 +19,7 @@ class Authority:
     Attributes:
         setting: 0 to 1, what the operator and the gate allow.
         speed: 0 to 1, the part of its speed that the robot may use: less when the failure detector doubts the base.
+        failed: the residual did: its authority falls to none.
         now: what held at the last tick.
     """
 
@@ -26,6 +27,7 @@ class Authority:
         self._period_ns, self._fresh_ns, self._rise_s = period_ns, fresh_ns, rise_s
         self._last_ns: int | None = None
         self.setting = self.speed = 1.0
+        self.failed = False
         self.now = 0.0
 
     def step(self, due_ns: int, age_ns: int) -> float:
@@ -42,7 +44,7 @@ class Authority:
             self.now, passed_ns = 0.0, self._period_ns
         self._last_ns = due_ns
         fresh = min(1.0, max(0.0, 2.0 - age_ns / self._fresh_ns))
-        wanted = min(1.0, max(0.0, self.setting)) * self.speed * fresh
+        wanted = 0.0 if self.failed else min(1.0, max(0.0, self.setting)) * self.speed * fresh
         passed_s, before = passed_ns * 1e-9, self.now
         most = 1.0 if self._rise_s == 0 else passed_s / self._rise_s
         self.now = min(wanted, before + most) if wanted > before else max(wanted, before - passed_s / FALL_S)

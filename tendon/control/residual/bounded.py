@@ -18,7 +18,10 @@ SHRINKS = 4
 
 
 class BoundedResidual:
-    """Runs a stage and keeps what it adds within bounds. A stage that fails adds nothing. Not thread-safe.
+    """Runs a stage and keeps what it adds within bounds. Not thread-safe.
+
+    What a stage added before it failed fades out as the authority falls, and it is asked again only then: it ramps in
+    from nothing.
 
     Args:
         stage: what proposes the correction; may lie or raise.
@@ -29,7 +32,7 @@ class BoundedResidual:
 
     Attributes:
         authority: see there.
-        problems: what was wrong with the last answer; empty when nothing was.
+        problems: what was wrong with the last answer, as long as that fades out; empty when nothing was.
 
     Raises:
         InvalidDataError: a bound is not a finite number of at least 0, or not one a joint.
@@ -43,35 +46,34 @@ class BoundedResidual:
         if (self._bound < 0).any() or not 0 <= tool_bound < np.inf:
             raise InvalidDataError(f"residual bounds are {self._bound.tolist()} and {tool_bound}, must be at least 0")
         self._tool_bound = tool_bound
+        self._change = self._rate = self._none = np.zeros(len(profile.joint_names))
         self.authority = authority
         self.problems: tuple[str, ...] = ()
 
     def correct(self, observation: Observation | None, base: BaseMotion) -> Motion:
-        """Returns the motion with the correction, (n,) position and (n,) velocity; the base's own when it fails.
+        """Returns the motion with the correction, (n,) position and (n,) velocity; the base's own where there is none.
 
         Args:
             observation: the newest joint state; without one nothing is corrected.
             base: the motion due.
         """
-        self.problems = ()
-        plain = base.position, base.velocity
-        slope = self.authority.step(base.due_ns, base.age_ns)
-        if observation is None or self.authority.now == 0.0:
+        plain, authority = (base.position, base.velocity), self.authority
+        slope = authority.step(base.due_ns, base.age_ns)
+        if not authority.failed:
+            self.problems = ()
+        if observation is None or authority.now == 0.0:
+            self._change, self._rate, authority.failed = self._none, self._none, False
             return plain
-        try:
-            change, rate = (np.asarray(each, dtype=np.float64) for each in self._stage.step(observation, base))
-        except Exception as error:  # whatever a learned stage raises must not take the control loop down
-            self.problems = (f"residual failed: {type(error).__name__}: {error}",)
+        if not authority.failed:
+            self._ask(observation, base)
+        if authority.failed and not self._change.any():
+            authority.now, authority.failed = 0.0, False
             return plain
-        shape = base.position.shape
-        if change.shape != shape or rate.shape != shape or not np.isfinite([change, rate]).all():
-            self.problems = (f"residual answered {change.tolist()}, {rate.tolist()}: not {shape[0]} finite numbers",)
-            return plain
-        part = self.authority.now
-        wanted = part * change
+        part = authority.now
+        wanted = part * self._change
         bound, tool_bound = part * self._bound, part * self._tool_bound
         held = np.minimum(np.maximum(wanted, -bound), bound)
-        rate = np.where(held == wanted, part * rate + slope * change, 0.0)
+        rate = np.where(held == wanted, part * self._rate + slope * self._change, 0.0)
         before = self._tools.positions(base.position)
         for _ in range(SHRINKS):
             moved = self._tools.positions(base.position + held) - before
@@ -81,3 +83,19 @@ class BoundedResidual:
             held, rate = held * (0.999 * tool_bound / far), np.zeros_like(rate)
         self.problems = (f"residual led a tool {far:.3f} m away, allowed {tool_bound:.3f}",)
         return plain
+
+    def _ask(self, observation: Observation, base: BaseMotion) -> None:
+        """Takes what the stage adds; where it fails, what it added before is left, at rest."""
+        try:
+            change, rate = (np.asarray(each, dtype=np.float64) for each in self._stage.step(observation, base))
+        except Exception as error:  # whatever a learned stage raises must not take the control loop down
+            self._fail(f"residual failed: {type(error).__name__}: {error}")
+            return
+        shape = base.position.shape
+        if change.shape != shape or rate.shape != shape or not np.isfinite([change, rate]).all():
+            self._fail(f"residual answered {change.tolist()}, {rate.tolist()}: not {shape[0]} finite numbers")
+            return
+        self._change, self._rate = change, rate
+
+    def _fail(self, problem: str) -> None:
+        self.problems, self._rate, self.authority.failed = (problem,), self._none, True

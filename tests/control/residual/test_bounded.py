@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tendon.control.residual.authority import Authority
+from tendon.control.residual.authority import FALL_S, Authority
 from tendon.control.residual.bounded import BoundedResidual
 from tendon.core.base_motion import BaseMotion
 from tendon.core.errors import InvalidDataError
@@ -115,3 +115,28 @@ def test_a_stage_that_raises_changes_nothing_and_is_named() -> None:
 def test_a_bound_that_is_none_is_refused(joints: float, tool: float) -> None:
     with pytest.raises(InvalidDataError, match="residual"):
         BoundedResidual(Stage(lambda: 0), PROFILE, np.full(8, joints), tool, whole())
+
+
+def test_what_it_added_before_a_failure_fades_out_within_its_bounds_and_comes_back_from_none() -> None:
+    """After a switch of policies the whole offset was dropped, and after one lost message was back, in one tick."""
+    failing = False
+
+    def answer() -> object:
+        if failing:
+            raise RuntimeError("another policy")
+        return np.full(8, 0.004), np.zeros(8)
+
+    residual = BoundedResidual(Stage(answer), PROFILE, JOINTS, TOOL, Authority(10_000_000, 1_000_000_000))
+    added, named = [], []
+    for tick in range(1, 201):
+        failing = 100 <= tick < 140
+        due_ns = 10_000_000 * tick
+        chunk = replace(BASE.chunk, observation_stamp_ns=due_ns)
+        position, _ = residual.correct(OBSERVATION, replace(BASE, due_ns=due_ns, chunk=chunk))
+        added.append(float(np.abs(position - HOME).max()))
+        named.append(bool(residual.problems))
+        assert residual.problems or residual.authority.now > 0.0
+    assert max(added) == added[98] == pytest.approx(0.004)
+    assert np.abs(np.diff(added)).max() <= 0.004 * 0.01 / FALL_S + 1e-12
+    assert not any(added[120:138]) and added[-1] == pytest.approx(0.004)
+    assert named == [100 <= tick < 140 for tick in range(1, 201)]
