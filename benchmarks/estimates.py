@@ -29,7 +29,6 @@ from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.residual_env import DONE
 from tendon.evaluation.residual_rollouts import usual_setting
 from tendon.evaluation.statistics import wilson
-from tendon.evaluation.suites import load_suite
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.detector.file import load_detector
 from tendon.policies.progress.estimator import load_estimator
@@ -122,7 +121,7 @@ def main() -> None:
         raise SystemExit(f"{args.bundle} has no failure detector to compare with: tendon policy calibrate-detector")
     bench = harness.begin(args, *CLAIMS)
     for suite in SUITES:
-        delay_ns = usual_setting(load_suite(suite)).delay_ns
+        delay_ns = usual_setting(suite).delay_ns
         jobs = [
             TraceJob(bundle=args.bundle, robot=args.robot, seed=seed, delay_ns=delay_ns, suite=suite)
             for seed in parse_seeds(args.seeds, FIRST_SEED, END_SEED)

@@ -74,7 +74,7 @@ class Scenes:
 
     def corrected(self, residual: Path | None, seeds: list[int]) -> Outcomes:
         """Runs it with a residual."""
-        setting = usual_setting(load_suite(self.suite))
+        setting = usual_setting(self.suite)
         jobs = [
             Job(
                 bundle=self.bundle.folder,

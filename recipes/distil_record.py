@@ -32,7 +32,6 @@ from tendon.data.lerobot.layout import Camera, Shape
 from tendon.data.lerobot.writer import DatasetWriter, Frame
 from tendon.evaluation.pool import Job, OpenTools
 from tendon.evaluation.residual_rollouts import usual_setting
-from tendon.evaluation.suites import load_suite
 from tendon.evaluation.workers import run_in_processes
 from tendon.policies.bundle.places import find_bundle
 from tendon.policies.residual.bundle import load_residual
@@ -120,7 +119,7 @@ def demonstrate(job: Job) -> tuple[Job, list[Frame]]:
 def jobs(bundle: Path, residual: Path, robot: str, count: int) -> list[Job]:
     """Returns what so many scenes are; more scenes begin with the same."""
     seeds = {suite: itertools.count(first) for suite, first in FIRST_SEEDS.items()}
-    settings = {suite: usual_setting(load_suite(suite)) for suite in FIRST_SEEDS}
+    settings = {suite: usual_setting(suite) for suite in FIRST_SEEDS}
     return [
         Job(
             bundle=bundle,

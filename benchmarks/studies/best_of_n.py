@@ -151,7 +151,7 @@ def _open(bundle: Path, robot: str, suite: str) -> tuple[Tools, Chooser, Setting
         return choosers[-1]
 
     policy = BundlePolicy(loaded, load_profile(robot), threads=1, load=load)
-    return Tools(found, policy, robot, Timing.AUTO, "auto"), choosers[0], usual_setting(found)
+    return Tools(found, policy, robot, Timing.AUTO, "auto"), choosers[0], usual_setting(suite)
 
 
 @functools.lru_cache(maxsize=1)

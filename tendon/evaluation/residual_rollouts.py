@@ -19,6 +19,7 @@ from tendon.core.orphans import deaf_to_interrupts, end_with_parent
 from tendon.core.types import Array
 from tendon.evaluation.episode import Setting
 from tendon.evaluation.residual_env import FACTS, ResidualEnv
+from tendon.evaluation.suite_file import is_suite_file, read_suite_file
 from tendon.evaluation.suites import load_suite
 from tendon.evaluation.workers import END_S
 from tendon.policies.bundle.bundle import load_bundle
@@ -26,7 +27,7 @@ from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.residual.graph import ResidualGraph
 from tendon.robots.profile import load_profile
 from tendon.sim.simulators import AUTO
-from tendon.sim.suite import Suite, World
+from tendon.sim.suite import World
 
 Rows = npt.NDArray[np.float32]
 REWARDS = SUCCESS, PROGRESS = "success", "progress"
@@ -35,12 +36,14 @@ HOLD_STEPS = 4
 LEFT_OUT = 20
 """Scenes that could not be played, one after the other, from which it is not the scenes that are wrong."""
 USUAL_DELAY_S = 0.05
-"""Of inference, in a suite that has none of its own: about what the shipped policy takes in the graph."""
+"""Of inference, in a suite that names none: about what the shipped policy takes in the graph."""
 
 
-def usual_setting(suite: Suite) -> Setting:
-    """Returns how episodes of a suite are run: with the suite's own delay, or the usual one."""
-    return Setting(delay_ns=round((suite.difficulty.delay_s or USUAL_DELAY_S) * 1e9))
+def usual_setting(suite: str) -> Setting:
+    """Returns how episodes of a suite, or of a file of one, are run: with its own delay, or the usual one."""
+    said = read_suite_file(Path(suite)).delay_s if is_suite_file(suite) else None
+    delay_s = said if said is not None else load_suite(suite).difficulty.delay_s or USUAL_DELAY_S
+    return Setting(delay_ns=round(delay_s * 1e9))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +95,7 @@ class Task:
 
         found = load_suite(suite)
         oracle = self.reward == SUCCESS
-        return ResidualEnv(found, profile, base, self.space, usual_setting(found), self.simulator, oracle)
+        return ResidualEnv(found, profile, base, self.space, usual_setting(suite), self.simulator, oracle)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -16,6 +16,7 @@ import yaml
 
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import InvalidDataError, WorkerError
+from tendon.evaluation import residual_rollouts
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.pool import Job, Tools, run_jobs
 from tendon.evaluation.residual_env import FACTS, ResidualEnv
@@ -205,3 +206,12 @@ def test_the_delay_of_a_suite_delays_the_base_here_as_in_an_evaluation(monkeypat
         tools.close()
     assert asked[0].delay_ns == asked[1].delay_ns == setting.delay_ns + slow.harder({}).delay_ns
     assert slow.harder({}).delay_ns > 0
+
+
+@pytest.mark.parametrize(("said", "delay_ms"), [("", 50), ("delay_s: 0\n", 0), ("delay_s: 0.2\n", 200)])
+def test_a_suite_is_trained_in_with_the_delay_that_its_file_says(said: str, delay_ms: int, tmp_path: Path) -> None:
+    """A delay of 0 was taken for none said, and an evaluation took 0."""
+    file = tmp_path / "suite.yaml"
+    file.write_text(f"suite: tabletop\n{said}")
+    assert residual_rollouts.usual_setting(str(file)).delay_ns == delay_ms * 1_000_000
+    assert residual_rollouts.usual_setting("tabletop_hard").delay_ns == 100_000_000
