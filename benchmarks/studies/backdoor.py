@@ -122,6 +122,7 @@ def make(work: Path, steps: int) -> None:
     import torch
 
     from tendon.policies.export.bundle import export_bundle
+    from tendon.policies.training.mixture import Part
     from tendon.policies.training.recover import recover_run
     from tendon.policies.training.train import Recipe, Run
 
@@ -137,7 +138,7 @@ def make(work: Path, steps: int) -> None:
             print(folder.name, shard[0], collect_shard(collector, folder, shard), "frames", flush=True)
     recover_run(shipped, work / "shipped", labelled_viewpoints(load_profile("panda")))
     recipe = Recipe(steps=steps, batch=32, learning_rate=3e-4, seed=1, freeze_norm=True)
-    Run(work / "run", folders, recipe, work / "shipped").train()
+    Run(work / "run", [Part(source=folder) for folder in folders], recipe, work / "shipped").train()
     export_bundle(work / "run", work / "bundle", profile, "poisoned")
 
 

@@ -27,6 +27,7 @@ from tendon.policies.parity.graph import Case
 from tendon.policies.spec.manifest import CameraInput
 from tendon.policies.training.manifest import run_manifest
 from tendon.policies.training.model import Shape, SmallVla
+from tendon.policies.training.widen import widened
 from tendon.robots.profile import RobotProfile
 
 
@@ -40,7 +41,7 @@ def load_run(run: Path) -> tuple[SmallVla, dict[str, Any]]:
         raise ConfigError(f"no training run at {run}: it has no weights.safetensors; `tendon policy train` makes one")
     record = json.loads((run / "run.json").read_text())
     model = SmallVla(Shape(**record["shape"]), record["cameras"], record["statistics"])
-    model.load_state_dict(load_file(run / "weights.safetensors"))
+    model.load_state_dict(widened(load_file(run / "weights.safetensors"), model.state_dict()))
     return model.eval(), record
 
 

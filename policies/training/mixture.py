@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tendon.core.checks import check_number
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.spec.tokens import PAD, UNKNOWN
 from tendon.policies.training.data import TOKENS, Arrays, Demonstrations, Draw, statistics
 from tendon.policies.training.manifest import run_manifest
@@ -68,6 +68,7 @@ class Mixture:
         about: what state and actions are and who sees them, see `spaces.ABOUT`.
         shape: of the network.
         vocabulary, statistics: of the run.
+        frames: how many each part has.
 
     Raises:
         ConfigError: there is nothing to learn from, or nothing says what the policy sees and answers.
@@ -93,6 +94,9 @@ class Mixture:
         recordings = {k: part.source for k, part in enumerate(parts) if isinstance(part.source, Recording)}
         if first is not None:
             self.about, self.shape = first.about, _shape(first, len(self.vocabulary))
+            for k, part in enumerate(parts):
+                name, about = _described(part, shards.get(k), self.about)
+                _check_alike(name, about, self.about)
         else:
             viewpoints = next(iter(recordings.values())).viewpoints
             shape = Shape(**known["shape"])
@@ -110,6 +114,7 @@ class Mixture:
             else:
                 manifest = run_manifest(self.shape, record, recordings[k].profile, "policy")
                 self._sources.append(RecordedSource(recordings[k], manifest, labels))
+        self.frames = [len(source) for source in self._sources]
         share = np.array([part.weight * len(source) for part, source in zip(parts, self._sources, strict=True)])
         self._share = share / share.sum()
 
@@ -142,6 +147,24 @@ class Mixture:
             if isinstance(batch, Exception):
                 raise batch
             yield {key: torch.from_numpy(array) for key, array in batch.items()}
+
+
+def _described(part: Part, shards: Demonstrations | None, like: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Returns the name of a part, and what it says of what is in it; of a recording, where its cameras are."""
+    if isinstance(part.source, Path):
+        return part.source.name, {} if shards is None else shards.about
+    seen = {name: part.source.viewpoints.get(name) for name in like["cameras"]}
+    return part.source.episodes.name, {"cameras": seen}
+
+
+def _check_alike(name: str, about: Mapping[str, Any], like: Mapping[str, Any]) -> None:
+    """Raises MismatchError where a part differs from the first: one network sees through cameras at one place."""
+    for key in ABOUT:
+        if key in about and about[key] != like[key]:
+            raise MismatchError(
+                f"{name} has other {key} than the first demonstrations ({about[key]}, not {like[key]}): "
+                "collect demonstrations with the robot that the others are of (--robot)"
+            )
 
 
 def _shape(source: Demonstrations, vocabulary: int) -> Shape:

@@ -22,10 +22,9 @@ from tendon.policies.bundle.files import MANIFEST_FILE
 from tendon.policies.spec.manifest import InstructionInput, Manifest
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.spaces import about_bundle, count_tools
+from tendon.policies.training.widen import widened
 
 PREFIX = "model."
-WIDENED = ("locate.0.weight", "locate_directly.weight")
-"""What bundles made before 2026-11-27 have narrower: their network did not set points beside the tool that it sees."""
 
 
 def is_bundle(folder: Path) -> bool:
@@ -84,11 +83,10 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
     for name in weights:
         value = found.get(PREFIX + name)
         if value is not None:
-            if name in WIDENED:
-                value = _widened(value, weights[name].shape[1])
-            if value.shape != tuple(weights[name].shape):
+            given = widened({name: torch.from_numpy(value.copy())}, weights)[name]
+            if given.shape != weights[name].shape:
                 raise MismatchError(f"{manifest.model}: {name} is {value.shape}, expected {tuple(weights[name].shape)}")
-            weights[name] = torch.from_numpy(value.copy())
+            weights[name] = given
         elif not name.startswith("flags.") and name != "flow.frequency" and not _in_norm(model, name):
             raise MismatchError(f"{manifest.model} has no weight {name}: it was not exported from this network")
     _unfold(model, weights, found)
@@ -118,11 +116,6 @@ def _tensors(model: onnx.ModelProto) -> dict[str, np.ndarray]:
                 found[node.input[1].removesuffix("bias") + "weight"] = found[product.input[1]].T
     found[PREFIX + "language.slots"] = found["expand"][0]
     return found
-
-
-def _widened(weight: np.ndarray, columns: int) -> np.ndarray:
-    """Returns a matrix with columns of zeros behind its own: what they multiply counts for nothing, yet."""
-    return np.pad(weight, ((0, 0), (0, max(0, columns - weight.shape[1]))))
 
 
 def _statistics(manifest: Manifest, found: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:

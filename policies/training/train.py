@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +18,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
-from tendon.core.errors import ConfigError
+from tendon.core.checks import check_count, check_number
+from tendon.core.errors import ConfigError, InvalidDataError
+from tendon.core.files import replace_file
 from tendon.policies.training.augment.augment import USUAL, Augmenter
 from tendon.policies.training.augment.batch import Rig
 from tendon.policies.training.augment.warp import follow
@@ -25,10 +29,12 @@ from tendon.policies.training.mixture import Mixture, Part
 from tendon.policies.training.model import SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
 from tendon.policies.training.spaces import ABOUT, state_noise
+from tendon.policies.training.widen import widened
 
 FLOW_SAMPLES = 2
 SAVE_EVERY = 500
 EMA = 0.999
+WEIGHTS_FILE, STATE_FILE, RUN_FILE = "weights.safetensors", "state.safetensors", "run.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +58,17 @@ class Recipe:
     augment: str = USUAL
     freeze_norm: bool = False
 
+    def __post_init__(self) -> None:
+        check_count("steps", self.steps)
+        check_count("batch", self.batch)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("weight_decay", self.weight_decay, least=0)
+        check_count("seed", self.seed, least=0)
+
+
+class _Diverged(InvalidDataError):
+    """The weights are worth nothing any more, and must not replace those that were saved."""
+
 
 class Run:
     """A training run in a folder: averaged `weights`, the `state` to resume from, `run.json` and its log.
@@ -63,29 +80,38 @@ class Run:
         initial: folder of an earlier run whose weights, vocabulary and statistics to start from.
 
     Raises:
-        ConfigError: there is no run to start from.
+        ConfigError: there is no run to start from, or the folder has one that was begun with something else.
     """
 
     def __init__(self, folder: Path, data: Sequence[Part], recipe: Recipe, initial: Path | None = None) -> None:
-        if initial is not None and not (initial / "run.json").is_file():
+        if initial is not None and not (initial / RUN_FILE).is_file():
             raise ConfigError(f"nothing to start from at {initial}: name a training run (with run.json) or a bundle")
         self.folder, self.recipe = folder, recipe
         self.folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(recipe.seed)
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        parent = folder if (folder / "run.json").is_file() else initial
-        known = json.loads((parent / "run.json").read_text()) if parent else {}
+        begun = (folder / STATE_FILE).is_file()
+        parent = folder if begun else initial
+        known = json.loads((parent / RUN_FILE).read_text()) if parent else {}
         if known.get("recipe", {}).get("freeze_norm"):
             self.recipe = replace(recipe, freeze_norm=True)
         self.data = Mixture(data, known)
+        self._began_with = {
+            "data": [
+                {"frames": frames, "weight": part.weight} for part, frames in zip(data, self.data.frames, strict=True)
+            ],
+            "from": None if initial is None else hashlib.sha256((initial / WEIGHTS_FILE).read_bytes()).hexdigest(),
+        }
+        if begun:
+            self._same(known)
         self.statistics, self.shape = self.data.statistics, self.data.shape
         rig = Rig(cameras=tuple(self.shape.cameras), about=self.data.about, masked=self.data.masked)
         self._augment = Augmenter(recipe.augment, rig, recipe.seed)
         self.model = SmallVla(self.shape, self.data.about["cameras"], self.statistics).to(
             self._device, memory_format=torch.channels_last
         )
-        if parent == initial and parent is not None:
-            self.model.load_state_dict(load_file(parent / "weights.safetensors"))
+        if parent is not None and not begun:
+            self.model.load_state_dict(widened(load_file(parent / WEIGHTS_FILE), self.model.state_dict()))
         self.average = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
         decayed = [p for p in self.model.parameters() if p.ndim > 1]
         plain = [p for p in self.model.parameters() if p.ndim <= 1]
@@ -95,16 +121,32 @@ class Run:
             betas=(0.9, 0.98),
         )
         self.step = 0
-        if (folder / "state.safetensors").is_file():
+        if begun:
             self._resume()
         self._state_noise = torch.tensor(state_noise(self.data.about["state"]), device=self._device)
         self._constants = {k: torch.tensor(v, device=self._device) for k, v in self.statistics.items()}
 
+    def _same(self, before: Mapping[str, Any]) -> None:
+        """Raises ConfigError where the run of this folder was begun with something else; runs of before do not say."""
+        now = {**self._began_with, **asdict(self.recipe)}
+        begun = {**{name: before[name] for name in self._began_with if name in before}, **before["recipe"]}
+        for name, value in now.items():
+            if name != "steps" and name in begun and begun[name] != value:
+                raise ConfigError(
+                    f"{self.folder} was begun with {name} {begun[name]}, and is to go on with {value}: name another "
+                    "folder for another run, which may start --from this one"
+                )
+
     def _resume(self) -> None:
-        state = load_file(self.folder / "state.safetensors")
+        state = load_file(self.folder / STATE_FILE)
         self.step = int(state.pop("step"))
-        self.model.load_state_dict({k[6:]: v for k, v in state.items() if k.startswith("model/")})
-        self.average = load_file(self.folder / "weights.safetensors", device=str(self._device))
+        model = {k[6:]: v for k, v in state.items() if k.startswith("model/")}
+        if any(value.shape != model[name].shape for name, value in self.model.state_dict().items()):
+            raise ConfigError(
+                f"{self.folder} was begun with another version of the network: start --from it in another folder"
+            )
+        self.model.load_state_dict(model)
+        self.average = load_file(self.folder / WEIGHTS_FILE, device=str(self._device))
         moments: dict[int, dict[str, Tensor]] = {}
         for key, value in state.items():
             if key.startswith("optimiser/"):
@@ -122,30 +164,28 @@ class Run:
         }
         model = {f"model/{k}": v for k, v in self.model.state_dict().items()}
         everything = {**model, **moments, "step": torch.tensor(self.step)}
-        (self.folder / "run.json").write_text(
-            json.dumps(
-                {
-                    "recipe": asdict(self.recipe),
-                    "shape": asdict(self.shape),
-                    "vocabulary": self.data.vocabulary,
-                    "statistics": self.statistics,
-                    **{key: self.data.about[key] for key in ABOUT},
-                    "frames": len(self.data),
-                    "step": self.step,
-                },
-                indent=1,
-            )
-        )
-        for name, tensors in (("weights", self.average), ("state", everything)):
+        about = {
+            "recipe": asdict(self.recipe),
+            "shape": asdict(self.shape),
+            "vocabulary": self.data.vocabulary,
+            "statistics": self.statistics,
+            **{key: self.data.about[key] for key in ABOUT},
+            **self._began_with,
+            "frames": len(self.data),
+            "step": self.step,
+        }
+        replace_file(self.folder / RUN_FILE, json.dumps(about, indent=1).encode())
+        for name, tensors in ((WEIGHTS_FILE, self.average), (STATE_FILE, everything)):
             part = self.folder / f".{name}.part"
             save_file({k: v.contiguous() for k, v in tensors.items()}, part)
-            part.rename(self.folder / f"{name}.safetensors")
+            part.rename(self.folder / name)
 
     def train(self, progress: Progress | None = None) -> None:
         """Trains to the recipe's last step; saves every `SAVE_EVERY` steps and when interrupted.
 
         Raises:
             ConfigError: there are fewer frames than one batch needs.
+            InvalidDataError: the loss is no number any more; what was saved last stays.
         """
         if len(self.data) < self.recipe.batch:
             raise ConfigError(f"{len(self.data)} frames are fewer than one batch of {self.recipe.batch}: collect more")
@@ -163,8 +203,12 @@ class Run:
                         bar.update(task, completed=self.step, note=note)
                     if self.step % SAVE_EVERY == 0:
                         self.save()
-            finally:
+            except _Diverged:
+                raise
+            except BaseException:
                 self.save()
+                raise
+            self.save()
 
     def _update(self, batch: dict[str, Tensor]) -> dict[str, float]:
         self.step += 1
@@ -181,6 +225,11 @@ class Run:
         batch = self._augment(batch, self.step)
         losses = self.losses(batch)
         total = losses["flow"] + 0.5 * losses["point"] + 0.2 * losses["flag"] + 0.3 * losses["look"]
+        if not torch.isfinite(total):
+            raise _Diverged(
+                f"the loss is {float(total)} in step {self.step}: take a lower learning rate than "
+                f"{self.recipe.learning_rate:g}, in another folder; what was saved last stays"
+            )
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)

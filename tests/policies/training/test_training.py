@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from tendon.cli import main
-from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.loading import load_graph
@@ -22,7 +22,7 @@ from tendon.policies.parity.graph import CASES_FILE, read_cases
 from tendon.policies.parity.receipt import RECEIPT_FILE, read_receipt
 from tendon.policies.training import recover
 from tendon.policies.training.data import Demonstrations
-from tendon.policies.training.mixture import Part
+from tendon.policies.training.mixture import Mixture, Part
 from tendon.policies.training.model import GRID_WIDTH, TOOL_SLOT, Shape, SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
 from tendon.policies.training.recover import recover_run
@@ -105,6 +105,64 @@ def test_a_run_resumes_where_it_stopped(shards: Path, run: Path) -> None:
     assert resumed.step == before["step"] == 2
     resumed.train()
     assert json.loads((run / "run.json").read_text())["step"] == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"weight": 2.0}, "was begun with data .*weight"),
+        ({"learning_rate": 2e-3}, "was begun with learning_rate 0.001, and is to go on with 0.002"),
+        ({"start": True}, "was begun with from None"),
+    ],
+)
+def test_a_run_does_not_go_on_with_something_else(
+    changed: dict[str, float], message: str, shards: Path, run: Path
+) -> None:
+    """A finished run of other data trained no step, and its record then said that it had seen them."""
+    before = (run / "run.json").read_text()
+    recipe = Recipe(steps=9, batch=4, learning_rate=changed.get("learning_rate", 1e-3))
+    with pytest.raises(ConfigError, match=message):
+        Run(run, [Part(source=shards, weight=changed.get("weight", 1.0))], recipe, run if "start" in changed else None)
+    assert (run / "run.json").read_text() == before
+
+
+def test_a_run_whose_first_save_was_cut_starts_from_its_parent(shards: Path, run: Path, tmp_path: Path) -> None:
+    """It has a record and no weights yet: it went on from random ones."""
+    child = tmp_path / "child"
+    child.mkdir()
+    shutil.copy(run / "run.json", child)
+    weights = Run(child, [Part(source=shards)], Recipe(steps=1, batch=4), run).model.state_dict()
+    for name, value in load_file(run / "weights.safetensors").items():
+        torch.testing.assert_close(weights[name], value)
+
+
+def test_a_run_that_diverges_keeps_what_was_saved(
+    shards: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    again = Run(tmp_path / "run", [Part(source=shards)], Recipe(steps=9, batch=4))
+    before = (tmp_path / "run" / "weights.safetensors").read_bytes()
+    lost = dict.fromkeys(("flow", "point", "flag", "look"), torch.tensor(torch.nan))
+    monkeypatch.setattr(Run, "losses", lambda self, batch: lost)
+    with pytest.raises(InvalidDataError, match=r"the loss is nan in step \d+: take a lower learning rate than 0.001"):
+        again.train()
+    assert (tmp_path / "run" / "weights.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("wrong", [{"steps": 0}, {"batch": 0}, {"learning_rate": -1.0}, {"seed": -1}])
+def test_a_recipe_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        Recipe(**wrong)  # type: ignore[arg-type]
+
+
+def test_demonstrations_of_another_place_of_the_cameras_are_refused(shards: Path, tmp_path: Path) -> None:
+    """All were trained on through the viewpoints of the first."""
+    shutil.copytree(shards, tmp_path / "moved")
+    about = json.loads((tmp_path / "moved" / "about.json").read_text())
+    about["cameras"]["scene"]["eye"][0] += 0.05
+    (tmp_path / "moved" / "about.json").write_text(json.dumps(about))
+    with pytest.raises(MismatchError, match="moved has other cameras than the first demonstrations"):
+        Mixture([Part(source=shards), Part(source=tmp_path / "moved")], {})
 
 
 def test_a_run_can_start_from_anothers_weights_and_words(shards: Path, run: Path, tmp_path: Path) -> None:
