@@ -263,7 +263,7 @@ class PolicyNode(NodeShell):
         self._permission_error = ""
         armed = permission.armed and permission.policy == self.instance
         self._unmeant = permission.armed and not armed
-        self._session.permit(armed=armed, slowed=permission.speed < 1.0)
+        self._session.permit(armed=armed, speed=permission.speed)
 
     def _publish(self, answer: Answer[GraphPolicy]) -> None:
         chunk = answer.chunk

@@ -88,6 +88,12 @@ class AsyncInference:
             self._estimator, self._stated_ns = estimator, stated_ns
             self._changed.notify()
 
+    def replan_now(self) -> None:
+        """Makes the next observation due, whenever the last one was. Any thread."""
+        with self._changed:
+            self._schedule.replan_now()
+            self._changed.notify()
+
     def offer(self, observation: Observation) -> None:
         """Gives it an observation; the newest wins. Never waits for the policy. Any thread."""
         with self._changed:

@@ -54,6 +54,9 @@ class Scheduler(Protocol):
             stated_ns: what an inference takes on a simulated clock; `None` for what it really takes.
         """
 
+    def replan_now(self) -> None:
+        """Makes the next observation due, whenever the last one was."""
+
     def offer(self, observation: Observation) -> None:
         """Gives it an observation, from which it infers if that is due."""
 

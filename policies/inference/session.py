@@ -83,7 +83,7 @@ class PolicySession(Generic[P]):
         self._plan, self._now_ns = plan, now_ns
         self._publish, self._on_response = publish, on_response
         self._scheduler: Scheduler | None = None
-        self._armed = False
+        self._armed = self._held = False
         self._task: str | None = None
         self._refusal = ""
         self._assessment: Assessment | None = None
@@ -135,10 +135,18 @@ class PolicySession(Generic[P]):
         if self._scheduler is not None and self._task is not None and self._armed:
             self._scheduler.offer(observation)
 
-    def permit(self, armed: bool, slowed: bool) -> None:
-        """Says whether the robot may move by this session's chunks, and whether it is slowed or held meanwhile."""
-        if slowed:
+    def permit(self, armed: bool, speed: float) -> None:
+        """Says whether the robot may move by this session's chunks, and with which part of its speed; 0 holds it.
+
+        While it is held nothing of what it is sent becomes its plan, and when it may go on it is asked about anew.
+        """
+        if speed < 1.0:
             self._slowed_ns = self._now_ns()
+        held, self._held = self._held, armed and speed == 0.0
+        if self._held:
+            self._plan.clear()
+        elif held and self._scheduler is not None:
+            self._scheduler.replan_now()
         if armed != self._armed:
             self._assessment, self._watching = None, False  # what was held against the last run does not count now
         self._armed = armed
@@ -213,7 +221,8 @@ class PolicySession(Generic[P]):
             return
         detector_ns = self._assess(chunk, maker)
         now_ns = self._now_ns()
-        self._plan.submit(chunk, now_ns)
+        if not self._held:
+            self._plan.submit(chunk, now_ns)
         self._publish(Answer(chunk=chunk, policy=maker.policy, now_ns=now_ns, detector_ns=detector_ns))
 
     def _assess(self, chunk: ActionChunk, maker: Loaded[P]) -> int | None:

@@ -108,6 +108,8 @@ class Controller:
     def set_speed_scale(self, speed: float) -> None:
         """Sets which part of the velocity limits may be used, 0 to 1. At 0 the robot comes to rest, unlatched.
 
+        The plan goes on while the robot is held, so that it is dropped at the release: the next chunk leads on.
+
         Raises:
             InvalidDataError: it is not in that range.
         """
@@ -115,6 +117,8 @@ class Controller:
             raise InvalidDataError(f"speed is {speed}, must be 0 (hold) to 1 (full)")
         if self._source is Source.HOME and not self._hold and speed < self._filter.speed:
             self._executor.clear()  # behind a target that goes on it would cut corners: it rests, then goes on slower
+        if self._hold and speed > 0.0:
+            self._executor.clear()  # it would race after what went on meanwhile
         self._hold = speed == 0.0
         if self._residual is not None:
             self._residual.authority.speed = speed

@@ -206,7 +206,7 @@ class Rollout:
             lead_ns=controller.lead_ns,
             publish=session.deliver,
         )
-        session.permit(armed=True, slowed=False)
+        session.permit(armed=True, speed=1.0)
         session.start(inference)
         return session, inference
 

@@ -97,6 +97,10 @@ def test_slow_scales_the_speed_and_hold_rests_without_latching_and_goes_on() -> 
     assert tick.reasons == ("held",) and not robot.velocities[-1].any() and tick.mode is Mode.RUNNING
     robot.controller.set_speed_scale(1.0)
     for _ in range(10):
+        tick = robot.tick()
+    assert not robot.velocities[-1].any() and tick.mode is Mode.RUNNING, "it raced after what went on meanwhile"
+    robot.controller.submit(to(0, 40.0, robot.now_ns), robot.now_ns)
+    for _ in range(10):
         robot.tick()
     assert robot.velocities[-1][0] > 0.25 * limit
     robot.assert_inside()

@@ -132,7 +132,7 @@ class Rig:
 
     def begin(self, task: str = "left") -> None:
         """Arms, instructs and gets the first chunk."""
-        self.session.permit(armed=True, slowed=False)
+        self.session.permit(armed=True, speed=1.0)
         assert self.session.instruct(task) is Heard.TASK
         self.run()
         assert len(self.answers) == 1
@@ -147,15 +147,27 @@ class TestTask:
     @pytest.mark.parametrize(("armed", "task", "asked"), [(True, "left", 2), (False, "left", 0), (True, None, 0)])
     def test_otherwise_it_only_sees(self, armed: bool, task: str | None, asked: int) -> None:
         it = Rig()
-        it.session.permit(armed=armed, slowed=False)
+        it.session.permit(armed=armed, speed=1.0)
         it.session.follow(task)
         it.run(4)
         assert len(it.policies[0].observed) == 4
         assert len(it.policies[0].asked) == len(it.answers) == asked
 
+    def test_a_robot_that_was_held_goes_on_by_what_is_seen_at_the_release(self) -> None:
+        """What was sent meanwhile went on without it: nothing of that is continued."""
+        it = Rig()
+        it.begin()
+        it.session.permit(armed=True, speed=0.0)
+        it.run(12)
+        assert len(it.answers) > 1 and not it.planned()
+        asked = len(it.policies[0].asked)
+        it.session.permit(armed=True, speed=1.0)
+        it.run()
+        assert len(it.policies[0].asked) == asked + 1 and it.planned()
+
     def test_an_empty_task_is_one_to_evaluate_but_no_words_for_a_robot(self) -> None:
         it = Rig()
-        it.session.permit(armed=True, slowed=False)
+        it.session.permit(armed=True, speed=1.0)
         it.session.instruct("")
         it.run(2)
         assert not it.policies[0].asked
@@ -193,11 +205,11 @@ class TestTask:
     @pytest.mark.parametrize("end", ["disarmed", "stop", "unknown"])
     def test_a_chunk_that_was_under_way_when_all_ended_is_not_handed_out(self, end: str) -> None:
         it = Rig()
-        it.session.permit(armed=True, slowed=False)
+        it.session.permit(armed=True, speed=1.0)
         it.session.instruct("left")
         it.offer()
         if end == "disarmed":
-            it.session.permit(armed=False, slowed=False)
+            it.session.permit(armed=False, speed=1.0)
         else:
             it.session.instruct(end)
         it.finish()
@@ -292,7 +304,7 @@ class TestDetector:
         it = self.rig()
         it.begin()
         if end == "disarmed":
-            it.session.permit(armed=False, slowed=False)
+            it.session.permit(armed=False, speed=1.0)
         else:
             it.session.select("p1")
         assert it.session.response is Response.FULL and it.session.assessment is None
@@ -313,7 +325,7 @@ class TestDetector:
 def test_a_thread_asks_the_same_as_a_simulation() -> None:
     """At the same times, with the same prefix: only who waits for the answer differs."""
     stepped = Rig()
-    stepped.session.permit(armed=True, slowed=False)
+    stepped.session.permit(armed=True, speed=1.0)
     stepped.session.instruct("left")
     stepped.run(9)
     clock, plan, policy, done = ManualClock(10**9), PlanCopy(2, LEAD_NS, 10**9), WordyPolicy(), threading.Semaphore(0)
@@ -333,7 +345,7 @@ def test_a_thread_asks_the_same_as_a_simulation() -> None:
     )
     session.start(thread)
     thread.start()
-    session.permit(armed=True, slowed=False)
+    session.permit(armed=True, speed=1.0)
     session.instruct("left")
     for k, stamp_ns in enumerate(stepped.policies[0].observed):
         clock.sleep_until_ns(stamp_ns)
