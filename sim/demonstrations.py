@@ -17,10 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tendon.core.errors import ConfigError
 from tendon.core.types import Array
 
 SHARD_SEEDS = 40
-ABOUT_FILE = "about.json"
+ABOUT_FILE, SEEDS_FILE = "about.json", "seeds.npy"
 ROWS, STEP_S = 16, 0.1
 """Of a chunk."""
 LARGEST_PREFIX = 5
@@ -70,11 +71,37 @@ def draw_prefix_rows(rng: np.random.Generator) -> int:
     return 0 if rng.random() < WITHOUT_PREFIX else int(rng.integers(1, LARGEST_PREFIX + 1))
 
 
+def collected(folder: Path, seeds: Sequence[int]) -> int | None:
+    """Returns how many frames the shard of these scenes has; `None` where there is none yet.
+
+    Raises:
+        ConfigError: the one that begins with the first is of other scenes.
+    """
+    path = _shard(folder, seeds)
+    if not path.is_dir():
+        return None
+    known = path / SEEDS_FILE
+    if known.is_file() and np.load(known).tolist() != list(seeds):
+        raise ConfigError(
+            f"{path} has {len(np.load(known))} scenes and not the {len(seeds)} from {seeds[0]} on that are asked for: "
+            "delete it, or name another folder"
+        )
+    return len(np.load(path / "state.npy", mmap_mode="r"))
+
+
+def _shard(folder: Path, seeds: Sequence[int]) -> Path:
+    return folder / f"seeds-{seeds[0]:06d}"
+
+
 def collect_shard(collector: Collector, folder: Path, seeds: Sequence[int]) -> int:
-    """Collects one shard, named by its first seed; returns its number of frames. One that is there is left alone."""
-    path = folder / f"seeds-{seeds[0]:06d}"
-    if path.is_dir():
-        return len(np.load(path / "state.npy", mmap_mode="r"))
+    """Collects one shard, named by its first seed; returns its number of frames. One that is there is left alone.
+
+    Raises:
+        ConfigError: see `collected`.
+    """
+    known, path = collected(folder, seeds), _shard(folder, seeds)
+    if known is not None:
+        return known
     folder.mkdir(parents=True, exist_ok=True)
     frames, labels = [], []
     for seed in seeds:
@@ -94,5 +121,6 @@ def collect_shard(collector: Collector, folder: Path, seeds: Sequence[int]) -> i
     unfinished.mkdir(parents=True)
     for key, array in arrays.items():
         np.save(unfinished / f"{key}.npy", array)
+    np.save(unfinished / SEEDS_FILE, np.array(seeds))
     unfinished.rename(path)
     return len(frames)

@@ -9,8 +9,13 @@ Examples:
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import multiprocessing.queues
+import os
+import queue
+from collections.abc import Mapping
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Annotated
 
@@ -22,11 +27,15 @@ from tendon.cli.progress import CountingBar
 from tendon.cli.seeds import parse_seeds
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
-from tendon.core.orphans import end_with_parent
+from tendon.core.files import lock_folder, replace_file
+from tendon.core.orphans import deaf_to_interrupts, end_with_parent
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.suites import AUTO_SUITE, load_suite, suite_for
+from tendon.robots.digest import profile_digest
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.suite import Suite
+
+MADE_BY_FILE = "made_by.json"
 
 
 def command(
@@ -45,9 +54,11 @@ def command(
     workers: WorkersOption = 2,
 ) -> int:
     """Collects every shard that is missing."""
+    from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.bundle.places import find_bundle
+    from tendon.policies.inference.identity import policy_digest
     from tendon.sim import require_sim
-    from tendon.sim.demonstrations import SHARD_SEEDS
+    from tendon.sim.demonstrations import SHARD_SEEDS, collected
 
     scenes = parse_seeds(seeds, 0, FIRST_SEED)
     require_folder(out)
@@ -60,26 +71,67 @@ def command(
     acting = find_bundle(learner) if learner else None
     chosen = list(scenes) if families is None else _of_families(loaded, profile, scenes, families)
     shards = [chosen[first : first + SHARD_SEEDS] for first in range(0, len(chosen), SHARD_SEEDS)]
+    made_by = {
+        "robot": profile_digest(profile, whole=True),
+        "suite": suite,
+        "learner": None if acting is None else policy_digest(load_bundle(acting).manifest),
+        "families": families,
+    }
+    lock = lock_folder(out)
+    try:
+        _check_same(out, made_by)
+        for seeds_of in shards:
+            collected(out, seeds_of)
+        _fill(out, (robot, suite, acting), shards, workers)
+    finally:
+        os.close(lock)
+    return 0
+
+
+def _fill(out: Path, of: tuple[str, str, Path | None], shards: list[list[int]], workers: int) -> None:
+    """Has processes collect shards."""
     context = multiprocessing.get_context("spawn")
     done: multiprocessing.queues.Queue[tuple[int, int]] = context.Queue()
     collecting = [
-        context.Process(target=_collect, args=((robot, suite, out, acting, shards[k::workers]), done), daemon=True)
-        for k in range(workers)
+        context.Process(target=_collect, args=(out, of, shards[k::workers], done), daemon=True) for k in range(workers)
     ]
-    for worker in collecting:
-        worker.start()
+    with deaf_to_interrupts():
+        for worker in collecting:
+            worker.start()
     frames = 0
-    with CountingBar("demos", len(chosen)) as bar:
+    with CountingBar("demos", sum(map(len, shards))) as bar:
         for _ in shards:
-            while done.empty():
-                failed = next((w for w in collecting if w.exitcode not in (None, 0)), None)
-                if failed is not None:
-                    raise ConfigError(f"a collecting process ended with code {failed.exitcode}; its output is above")
-                collecting[0].join(0.2)
-            played, more = done.get()
+            played, more = _next(done, collecting)
             frames += more
             bar.advance(played, f"{frames} frames")
-    return 0
+
+
+def _check_same(out: Path, made_by: Mapping[str, object]) -> None:
+    """Raises ConfigError where a folder holds demonstrations that something else made; else notes what makes them."""
+    file = out / MADE_BY_FILE
+    if not file.is_file():
+        if any(out.glob("seeds-*")):
+            raise ConfigError(f"{out} holds demonstrations, and nothing says what made them: name another folder")
+        replace_file(file, json.dumps(made_by, indent=1).encode())
+        return
+    before = json.loads(file.read_text(encoding="utf-8"))
+    for name, value in made_by.items():
+        if before.get(name) != value:
+            raise ConfigError(
+                f"{out} holds demonstrations of {name} {before.get(name)}, now it is {value}: name another folder; "
+                "training takes several (--data)"
+            )
+
+
+def _next(done: multiprocessing.queues.Queue[tuple[int, int]], collecting: list[SpawnProcess]) -> tuple[int, int]:
+    """Returns how many scenes and frames the next shard has."""
+    while True:
+        try:
+            return done.get(timeout=0.2)
+        except queue.Empty:
+            failed = next((worker for worker in collecting if worker.exitcode not in (None, 0)), None)
+        if failed is not None:
+            raise ConfigError(f"a collecting process ended with code {failed.exitcode}; its output is above")
 
 
 def _of_families(suite: Suite, profile: RobotProfile, scenes: range, families: str) -> list[int]:
@@ -93,12 +145,15 @@ def _of_families(suite: Suite, profile: RobotProfile, scenes: range, families: s
 
 
 def _collect(
-    job: tuple[str, str, Path, Path | None, list[list[int]]], done: multiprocessing.queues.Queue[tuple[int, int]]
+    out: Path,
+    of: tuple[str, str, Path | None],
+    shards: list[list[int]],
+    done: multiprocessing.queues.Queue[tuple[int, int]],
 ) -> None:
     from tendon.sim.demonstrations import collect_shard
 
     end_with_parent()
-    robot, suite, out, learner, shards = job
+    robot, suite, learner = of
     profile = load_profile(robot)
     policy = None
     if learner:
