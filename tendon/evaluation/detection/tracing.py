@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import multiprocessing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
+from tendon.evaluation.workers import run_in_processes
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.detector.conformal import Trace
 from tendon.policies.inference.identity import policy_digest
@@ -159,6 +159,5 @@ def trace_episode(job: TraceJob) -> Traced:
 
 
 def run_traces(jobs: Sequence[TraceJob], workers: int) -> Iterator[Traced]:
-    """Yields traced episodes as they end, in any order."""
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        yield from pool.imap_unordered(trace_episode, jobs)
+    """Yields traced episodes as they end, in any order; see `run_in_processes`."""
+    yield from run_in_processes(trace_episode, jobs, workers)
