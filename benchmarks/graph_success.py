@@ -48,6 +48,9 @@ LIMIT_S, HOLD_CHECKS, PATIENCE_S = 12.0, 3, 120.0
 DELAY_MS = 50.0
 SETTLE_NS = 500_000_000
 """Simulated time before and after a scene is loaded: by then the last command has ended, and is forgotten."""
+ARMED_NS = 1_000_000_000
+"""Simulated time from arming to the instruction: a new scene moved the arm away from where the last stop left
+it, and the control node gives the robot side time to come there."""
 IMAGE_NS = 10_000_000
 """Simulated time from an exposure to its picture in the graph: a tick."""
 
@@ -114,6 +117,7 @@ class Graph:
         scene = sample_scene(seed)
         self._load(seed, f"{scene.task.family}/{seed}")
         self._arm()
+        self._pass(ARMED_NS, "time to settle")
         begin_ns, done = self.operator.time.now_ns(), 0
         self.operator.say(scene.instruction)
         seen, stop, slow_ns, last_ns = self._seen, None, 0, begin_ns
@@ -169,8 +173,11 @@ class Graph:
 
     def _settle(self) -> None:
         """Lets time go: a new scene puts the arm elsewhere at once, which no arm does, and no monitor would take."""
-        settled_ns = self.operator.time.now_ns() + SETTLE_NS
-        self._wait(lambda: self.operator.time.now_ns() >= settled_ns, "time beside the loading of a scene")
+        self._pass(SETTLE_NS, "time beside the loading of a scene")
+
+    def _pass(self, time_ns: int, what: str) -> None:
+        over_ns = self.operator.time.now_ns() + time_ns
+        self._wait(lambda: self.operator.time.now_ns() >= over_ns, what)
 
     def _arm(self) -> None:
         def armed() -> bool:
@@ -186,8 +193,7 @@ class Graph:
 
     def _acts(self) -> bool:
         """Whether the residual acts in this episode, which is drawn when the graph is armed; stops it if not."""
-        told_ns = self.operator.time.now_ns() + SETTLE_NS
-        self._wait(lambda: self.operator.time.now_ns() >= told_ns, "time for the draw to be told")
+        self._pass(SETTLE_NS, "time for the draw to be told")
         status = self.operator.reports.newest(ControlStatus)
         if status is not None and status.residual.startswith("acts"):
             return True

@@ -31,7 +31,7 @@ CHECK_NS = 100_000_000
 
 
 class Rollout:
-    """Runs one episode from the scene's start to success or the time limit.
+    """Runs one episode from the scene's start to success, a stop that latched, or the time limit.
 
     Args:
         backend: a world of the scene's suite; it is reset.
@@ -85,8 +85,8 @@ class Rollout:
 
     @property
     def over(self) -> bool:
-        """Whether the task is done, and stayed so, or its time is up."""
-        return self.passed >= 1.0 or self.success
+        """Whether the task is done, and stayed so, the robot was stopped, or the time is up."""
+        return self.passed >= 1.0 or self.success or self.stopped
 
     @property
     def passed(self) -> float:
