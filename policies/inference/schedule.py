@@ -152,13 +152,12 @@ class Schedule:
     def _rests(self, policy: Policy, observation: Observation) -> bool:
         """Returns whether the robot stands still without a plan, or with one that it does not follow.
 
-        Of a chunk that the controller did not take, and of a plan that it dropped for a hold, nobody tells a policy.
+        Of a chunk that the controller did not take nobody tells a policy.
         """
         if (np.abs(observation.joint_velocity) >= STILL_SPEED).any():
             return False
-        if self._plan_window(observation.stamp_ns, policy.step_ns, 1) is None:
-            return True
-        return off_plan(self._plan_window, observation, policy.step_ns, self._tolerance)
+        here = self._plan_window(observation.stamp_ns, policy.step_ns, 1)
+        return here is None or off_plan(here, observation, self._tolerance)
 
     def place(self, chunk: ActionChunk, prefix: PlanPrefix, now_ns: int) -> ActionChunk:
         """Returns a chunk that comes now, with its rows when they are to be carried out.

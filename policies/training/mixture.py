@@ -41,8 +41,12 @@ class Part:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        name = self.source if isinstance(self.source, Path) else self.source.episodes.name
-        check_number(f"weight of {name}", self.weight, above=0)
+        check_number(f"weight of {self.name}", self.weight, above=0)
+
+    @property
+    def name(self) -> str:
+        """Of the source, as messages have it."""
+        return str(self.source) if isinstance(self.source, Path) else self.source.episodes.name
 
 
 class Source(Protocol):
@@ -95,8 +99,9 @@ class Mixture:
         if first is not None:
             self.about, self.shape = first.about, _shape(first, len(self.vocabulary))
             for k, part in enumerate(parts):
-                name, about = _described(part, shards.get(k), self.about)
-                _check_alike(name, about, self.about)
+                seen = recordings[k].viewpoints if k in recordings else {}
+                about = {"cameras": {name: seen.get(name) for name in self.about["cameras"]}}
+                _check_alike(part.name, shards[k].about if k in shards else about, self.about)
         else:
             viewpoints = next(iter(recordings.values())).viewpoints
             shape = Shape(**known["shape"])
@@ -147,14 +152,6 @@ class Mixture:
             if isinstance(batch, Exception):
                 raise batch
             yield {key: torch.from_numpy(array) for key, array in batch.items()}
-
-
-def _described(part: Part, shards: Demonstrations | None, like: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Returns the name of a part, and what it says of what is in it; of a recording, where its cameras are."""
-    if isinstance(part.source, Path):
-        return part.source.name, {} if shards is None else shards.about
-    seen = {name: part.source.viewpoints.get(name) for name in like["cameras"]}
-    return part.source.episodes.name, {"cameras": seen}
 
 
 def _check_alike(name: str, about: Mapping[str, Any], like: Mapping[str, Any]) -> None:

@@ -39,12 +39,11 @@ def continuation(
     Returns:
         The rows, or `None` when there is no plan or the robot is not on it.
     """
-    if not rows or off_plan(window, observation, step_ns, tolerance):
+    if not rows or off_plan(window(observation.stamp_ns, step_ns, 1), observation, tolerance):
         return None
     return window(observation.stamp_ns + step_ns, step_ns, rows)
 
 
-def off_plan(window: PlanWindow, observation: Observation, step_ns: int, tolerance: Array) -> bool:
-    """Returns whether there is a plan now that the robot does not follow; arguments as those of `continuation`."""
-    here = window(observation.stamp_ns, step_ns, 1)
+def off_plan(here: ActionChunk | None, observation: Observation, tolerance: Array) -> bool:
+    """Returns whether the robot is not on the row that its plan has at an observation; without one it is not off."""
     return here is not None and bool((np.abs(here.actions[0] - observation.joint_position) > tolerance).any())

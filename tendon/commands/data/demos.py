@@ -9,13 +9,11 @@ Examples:
 
 from __future__ import annotations
 
+import functools
 import json
-import multiprocessing
-import multiprocessing.queues
 import os
-import queue
 from collections.abc import Mapping
-from multiprocessing.context import SpawnProcess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -28,14 +26,26 @@ from tendon.cli.seeds import parse_seeds
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.files import lock_folder, replace_file
-from tendon.core.orphans import deaf_to_interrupts, end_with_parent
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.suites import AUTO_SUITE, load_suite, suite_for
+from tendon.evaluation.workers import run_in_processes
 from tendon.robots.digest import profile_digest
 from tendon.robots.profile import RobotProfile, load_profile
+from tendon.sim.demonstrations import SHARD_SEEDS, Collector, collect_shard, collected
 from tendon.sim.suite import Suite
 
 MADE_BY_FILE = "made_by.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A shard to collect."""
+
+    out: Path
+    robot: str
+    suite: str
+    learner: Path | None
+    seeds: list[int]
 
 
 def command(
@@ -58,7 +68,6 @@ def command(
     from tendon.policies.bundle.places import find_bundle
     from tendon.policies.inference.identity import policy_digest
     from tendon.sim import require_sim
-    from tendon.sim.demonstrations import SHARD_SEEDS, collected
 
     scenes = parse_seeds(seeds, 0, FIRST_SEED)
     require_folder(out)
@@ -80,30 +89,17 @@ def command(
     lock = lock_folder(out)
     try:
         _check_same(out, made_by)
-        for seeds_of in shards:
-            collected(out, seeds_of)
-        _fill(out, (robot, suite, acting), shards, workers)
+        for shard in shards:  # all of them, before hours are spent on the first
+            collected(out, shard)
+        jobs = [Job(out=out, robot=robot, suite=suite, learner=acting, seeds=shard) for shard in shards]
+        frames = 0
+        with CountingBar("demos", len(chosen)) as bar:
+            for played, more in run_in_processes(_collect, jobs, workers):
+                frames += more
+                bar.advance(played, f"{frames} frames")
     finally:
         os.close(lock)
     return 0
-
-
-def _fill(out: Path, of: tuple[str, str, Path | None], shards: list[list[int]], workers: int) -> None:
-    """Has processes collect shards."""
-    context = multiprocessing.get_context("spawn")
-    done: multiprocessing.queues.Queue[tuple[int, int]] = context.Queue()
-    collecting = [
-        context.Process(target=_collect, args=(out, of, shards[k::workers], done), daemon=True) for k in range(workers)
-    ]
-    with deaf_to_interrupts():
-        for worker in collecting:
-            worker.start()
-    frames = 0
-    with CountingBar("demos", sum(map(len, shards))) as bar:
-        for _ in shards:
-            played, more = _next(done, collecting)
-            frames += more
-            bar.advance(played, f"{frames} frames")
 
 
 def _check_same(out: Path, made_by: Mapping[str, object]) -> None:
@@ -123,17 +119,6 @@ def _check_same(out: Path, made_by: Mapping[str, object]) -> None:
             )
 
 
-def _next(done: multiprocessing.queues.Queue[tuple[int, int]], collecting: list[SpawnProcess]) -> tuple[int, int]:
-    """Returns how many scenes and frames the next shard has."""
-    while True:
-        try:
-            return done.get(timeout=0.2)
-        except queue.Empty:
-            failed = next((worker for worker in collecting if worker.exitcode not in (None, 0)), None)
-        if failed is not None:
-            raise ConfigError(f"a collecting process ended with code {failed.exitcode}; its output is above")
-
-
 def _of_families(suite: Suite, profile: RobotProfile, scenes: range, families: str) -> list[int]:
     wanted = {family.strip() for family in families.split(",")}
     if unknown := sorted(wanted - set(suite.families)):
@@ -144,16 +129,8 @@ def _of_families(suite: Suite, profile: RobotProfile, scenes: range, families: s
     return found
 
 
-def _collect(
-    out: Path,
-    of: tuple[str, str, Path | None],
-    shards: list[list[int]],
-    done: multiprocessing.queues.Queue[tuple[int, int]],
-) -> None:
-    from tendon.sim.demonstrations import collect_shard
-
-    end_with_parent()
-    robot, suite, learner = of
+@functools.lru_cache(maxsize=1)
+def _collector(robot: str, suite: str, learner: Path | None) -> Collector:
     profile = load_profile(robot)
     policy = None
     if learner:
@@ -163,6 +140,9 @@ def _collect(
         policy = BundlePolicy(load_bundle(learner), profile, threads=1)
     make = load_suite(suite).collector
     assert make is not None
-    collector = make(profile, policy)
-    for seeds in shards:
-        done.put((len(seeds), collect_shard(collector, out, seeds)))
+    return make(profile, policy)
+
+
+def _collect(job: Job) -> tuple[int, int]:
+    """Returns how many scenes and frames a shard has."""
+    return len(job.seeds), collect_shard(_collector(job.robot, job.suite, job.learner), job.out, job.seeds)

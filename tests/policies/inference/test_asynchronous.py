@@ -33,6 +33,9 @@ def plan(start_ns: int, step_ns: int, rows: int) -> ActionChunk:
     return ActionChunk(actions=np.zeros((rows, 2)), start_ns=start_ns, step_ns=step_ns, observation_stamp_ns=0)
 
 
+NO_PLAN, AWAY = None, replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
+
+
 class ScriptedPolicy:
     """Waits for `go` at each inference, moves the clock by `takes_ns`, then answers or raises `fails`."""
 
@@ -287,8 +290,7 @@ class TestPrefix:
 
     def test_a_plan_that_the_robot_does_not_follow_is_not_continued(self, rig: MakeRig) -> None:
         """It is further from the plan than the tolerance."""
-        away = replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
-        it = rig(plan_window=lambda *_: away)
+        it = rig(plan_window=lambda *_: AWAY)
         it.run_once()
         assert it.policy.calls[0][1] is None
         assert it.inference.status().prefix_rows == 0
@@ -324,35 +326,24 @@ class TestPrefix:
 class TestPlace:
     """When the rows of an answer are carried out."""
 
-    def test_an_answer_to_a_robot_that_waits_for_it_begins_when_it_comes(self, rig: MakeRig) -> None:
-        it = rig(takes_ns=4 * STEP_NS, lead_ns=4 * 10**7, plan_window=lambda *_: None)
+    @pytest.mark.parametrize("plan_then", [NO_PLAN, AWAY], ids=["without a plan", "away from its plan"])
+    def test_an_answer_to_a_robot_that_waits_for_it_begins_when_it_comes(
+        self, plan_then: ActionChunk | None, rig: MakeRig
+    ) -> None:
+        """It is away from its plan where the controller did not take the chunk before, as it was just armed."""
+        it = rig(takes_ns=4 * STEP_NS, lead_ns=4 * 10**7, plan_window=lambda *_: plan_then)
         it.run_once()
         assert it.chunks[0].start_ns == it.clock.now_ns() + 4 * 10**7 + STEP_NS
         assert it.chunks[0].observation_stamp_ns == it.policy.calls[0][0], "its age stays what it is"
-
-    def test_one_to_a_robot_that_rests_away_from_its_plan_does_too(self, rig: MakeRig) -> None:
-        """The controller did not take the chunk before, as it was just armed, or dropped it for a hold."""
-        away = replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
-        it = rig(takes_ns=4 * STEP_NS, lead_ns=4 * 10**7, plan_window=lambda *_: away)
-        it.run_once()
-        assert it.chunks[0].start_ns == it.clock.now_ns() + 4 * 10**7 + STEP_NS
-
-    def test_one_to_a_robot_that_moves_away_from_its_plan_does_not(self, rig: MakeRig) -> None:
-        away = replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
-        it = rig(takes_ns=4 * STEP_NS, plan_window=lambda *_: away)
-        moving = replace(observation(it.clock.now_ns()), joint_velocity=np.array([0.0, 0.5]))
-        it.policy.go.release()
-        it.inference.offer(moving)
-        assert it.done.acquire(timeout=WAIT_S)
-        assert it.chunks[0].start_ns == moving.stamp_ns + STEP_NS
 
     def test_one_to_a_robot_on_a_plan_stays_on_the_time_of_its_observation(self, rig: MakeRig) -> None:
         it = rig(takes_ns=4 * STEP_NS)
         it.run_once()
         assert it.chunks[0].start_ns == it.policy.calls[0][0] + STEP_NS
 
-    def test_one_to_a_robot_that_moves_without_a_plan_does_too(self, rig: MakeRig) -> None:
-        it = rig(takes_ns=4 * STEP_NS, plan_window=lambda *_: None)
+    @pytest.mark.parametrize("plan_then", [NO_PLAN, AWAY], ids=["without a plan", "away from its plan"])
+    def test_one_to_a_robot_that_moves_does_too(self, plan_then: ActionChunk | None, rig: MakeRig) -> None:
+        it = rig(takes_ns=4 * STEP_NS, plan_window=lambda *_: plan_then)
         moving = replace(observation(it.clock.now_ns()), joint_velocity=np.array([0.0, 0.5]))
         it.policy.go.release()
         it.inference.offer(moving)
