@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Goes on from the tabletop bundle of an earlier commit, on two CPU cores: 50 minutes of scenes, an hour of training, ten minutes
 # of detector and evaluation, 8 GB of disk. Every step resumes: a cut run goes on when this is started again. Seeds 0-99 999 train.
-# bundles/tabletop_further was made so; the log of its training is beside this file.
+# bundles/tabletop was made so; the log of its training is beside this file.
 # The bundle before is read from the history of this repository, so that a shallow clone is not enough; recipes/tabletop.sh
 # makes one from nothing. Residuals and progress estimators are of their policy: recipes/residual.sh and recipes/progress.sh follow.
 #   make setup-train && PATH=$PWD/.venv/bin:$PATH recipes/tabletop_further.sh outputs/further outputs/bundles/further
@@ -27,7 +27,7 @@ tendon data demos --out "$work/stack" --seeds 90000:93840 --families stack --lea
 tendon policy train --data "$work/all" --data "$work/stack" --from "$before" --out "$work/run" --steps 12000 --learning-rate 5e-4
 
 # 4. The bundle: replanned every 0.4 s as the one before, with a failure detector of its own.
-tendon policy export "$work/run" "$bundle" --name tabletop_further
+tendon policy export "$work/run" "$bundle" --name tabletop
 echo "pace: {replan_rows: 4, continued_rows: 5}" >> "$bundle/bundle.yaml"
 tendon policy calibrate-detector "$bundle" --delay-ms 0 --delay-ms 50 --delay-ms 100 --picture "$work/detector.png"
 
