@@ -14,7 +14,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,9 +30,10 @@ from tendon.control.residual.space import ResidualSpace
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
-from tendon.evaluation.residual_rollouts import Exploration, Task, Workers, usual_setting
+from tendon.evaluation.residual_rollouts import Asked, Exploration, Player, Task, usual_setting
 from tendon.evaluation.suite_file import is_suite_file, suite_digest
 from tendon.evaluation.suites import load_suite
+from tendon.evaluation.workers import run_in_processes
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.places import find_bundle
 from tendon.policies.inference.identity import policy_digest
@@ -92,14 +92,9 @@ class Scenes:
     def offset(self, space: ResidualSpace, seeds: list[int]) -> Outcomes:
         """Runs it with offsets that stay for a few steps each."""
         task = Task(bundle=self.bundle.folder, robot=self.robot, suites=(self.suite,), space=space)
-        left = set(seeds)
-        following = itertools.chain(seeds, itertools.repeat(seeds[-1]))  # a worker that is done asks for one more
-        with Workers(task, following, min(self.workers, len(left)), Exploration(plain=0.0)) as running:
-            while left:
-                for episode in running.ended(None):
-                    if episode.seed in left:
-                        left.remove(episode.seed)
-                        yield episode.seed, episode.success
+        asked = [Asked(seed=seed, exploration=Exploration(plain=0.0)) for seed in seeds]
+        for episode in run_in_processes(Player(task), asked, self.workers):
+            yield episode.seed, episode.success
 
     def untaught(self, folder: Path, space: ResidualSpace, weights: float) -> Path:
         """Writes a residual of random weights, so many times those of an adversary, and returns its folder."""

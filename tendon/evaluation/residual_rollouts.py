@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
 
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import TendonError, WorkerError
-from tendon.core.orphans import deaf_to_interrupts, end_with_parent
 from tendon.core.types import Array
 from tendon.evaluation.episode import Setting
 from tendon.evaluation.residual_env import FACTS, ResidualEnv
 from tendon.evaluation.suite_file import is_suite_file, read_suite_file
 from tendon.evaluation.suites import load_suite
-from tendon.evaluation.workers import END_S
+from tendon.evaluation.workers import Worker
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.policies.residual.graph import ResidualGraph
@@ -160,6 +156,38 @@ def run_episode(env: ResidualEnv, seed: int, graph: ResidualGraph | None, explor
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """An episode that a process is asked for: its scene, the actor, and what is added to that."""
+
+    seed: int
+    graph: bytes | None = field(default=None, repr=False)
+    exploration: Exploration = field(repr=False)
+
+
+class Player:
+    """Runs episodes, each in the environment of its suite, which is kept for the next one.
+
+    Args:
+        task: of all episodes.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._envs: dict[str, ResidualEnv] = {}
+        self._known: tuple[bytes, ResidualGraph] | None = None
+
+    def __call__(self, asked: Asked) -> Experience:
+        """Runs one."""
+        suite = self._task.suite_of(asked.seed)
+        if suite not in self._envs:
+            self._envs[suite] = self._task.open(suite)
+        if asked.graph is not None and (self._known is None or asked.graph != self._known[0]):
+            self._known = asked.graph, ResidualGraph(asked.graph)
+        graph = None if asked.graph is None or self._known is None else self._known[1]
+        return run_episode(self._envs[suite], asked.seed, graph, asked.exploration)
+
+
 class Workers:
     """Processes that run episodes one after the other, each with the newest actor it was sent.
 
@@ -173,34 +201,19 @@ class Workers:
     """
 
     def __init__(self, task: Task, seeds: Iterator[int], count: int, exploration: Exploration) -> None:
-        self._seeds, self._exploration = seeds, exploration
-        context = multiprocessing.get_context("spawn")
-        self._links: list[Connection] = []
-        self._processes: list[BaseProcess] = []
+        self._task, self._seeds, self._exploration = task, seeds, exploration
         self._graph: bytes | None = None
         self._left_out = 0
-        for _ in range(count):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(task, theirs), daemon=True)
-            with deaf_to_interrupts():
-                process.start()
-            theirs.close()
-            self._links.append(ours)
-            self._processes.append(process)
-        self._idle = list(self._links)
+        self._workers = [Worker[Asked, Experience](Player(task)) for _ in range(count)]
 
     def __enter__(self) -> Workers:
         """Returns itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Ends the processes."""
-        for process in self._processes:
-            process.terminate()
-        for process in self._processes:
-            process.join()
+        for worker in self._workers:
+            worker.end()
 
     def use(self, graph: bytes, exploration: Exploration | None = None) -> None:
         """Has episodes that begin from now on use an actor, and explore in another way."""
@@ -215,63 +228,32 @@ class Workers:
             timeout_s: how long to wait for one; `None` waits until there is one.
 
         Raises:
-            WorkerError: a process died, or `LEFT_OUT` scenes in a row were left out.
+            WorkerError: a process was killed, or `LEFT_OUT` scenes in a row were left out.
         """
-        for idle in self._idle:
-            self._ask(idle)
-        self._idle.clear()
+        for worker in self._workers:
+            if worker.job is None:
+                self._ask(worker)
         found = []
-        for link in wait(self._links, timeout_s):
-            if not isinstance(link, Connection):
+        ready = wait([worker.connection for worker in self._workers], timeout_s)
+        for worker in self._workers:
+            if worker.connection not in ready:
                 continue
             try:
-                answer = link.recv()
-            except (EOFError, OSError):
-                raise self._death(link) from None
-            if isinstance(answer, str):
-                self._leave_out(answer)
-            else:
+                found.append(worker.result())
                 self._left_out = 0
-                found.append(answer)
-            self._ask(link)
+            except WorkerError as error:
+                raise WorkerError(f"{error}; the same command goes on") from None
+            except TendonError as error:
+                self._leave_out(worker.job, error)
+            self._ask(worker)
         return found
 
-    def _ask(self, link: Connection) -> None:
-        try:
-            link.send((next(self._seeds), self._graph, self._exploration))
-        except OSError:
-            raise self._death(link) from None
+    def _ask(self, worker: Worker[Asked, Experience]) -> None:
+        worker.take(Asked(seed=next(self._seeds), graph=self._graph, exploration=self._exploration))
 
-    def _leave_out(self, problem: str) -> None:
+    def _leave_out(self, asked: Asked | None, error: TendonError) -> None:
+        problem = str(error) if asked is None else f"scene {asked.seed} of {self._task.suite_of(asked.seed)}: {error}"
         print(f"left out: {problem}")
         self._left_out += 1
         if self._left_out >= LEFT_OUT:
             raise WorkerError(f"{self._left_out} scenes in a row could not be played; the last is {problem}")
-
-    def _death(self, link: Connection) -> WorkerError:
-        """Returns what to say of the process at the other end, which is gone."""
-        process = self._processes[self._links.index(link)]
-        process.join(END_S)
-        code = process.exitcode
-        killed = code is None or code < 0
-        why = "was it killed, or was there no memory?" if killed else "see what it printed."
-        return WorkerError(
-            f"a process that ran episodes ended ({code}): {why} The same command goes on; take fewer --workers where "
-            "memory is short"
-        )
-
-
-def _work(task: Task, link: Connection) -> None:
-    """Runs what it is asked to until the other side is gone."""
-    end_with_parent()
-    envs = {suite: task.open(suite) for suite in task.suites}
-    graph, known = None, None
-    while True:
-        seed, content, exploration = link.recv()
-        if content is not None and content != known:
-            graph, known = ResidualGraph(content), content
-        suite = task.suite_of(seed)
-        try:
-            link.send(run_episode(envs[suite], seed, graph, exploration))
-        except TendonError as error:
-            link.send(f"scene {seed} of {suite}: {error}")

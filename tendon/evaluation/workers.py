@@ -30,13 +30,13 @@ class Workers(Generic[J, R]):
     """Processes that keep what they have loaded from one call to the next; a context manager that ends them at once.
 
     Args:
-        function: of a module, so that other processes find it.
+        function: see `Worker`.
         count: of processes; no more are started than there are jobs.
     """
 
     def __init__(self, function: Callable[[J], R], count: int) -> None:
         self._function, self._count = function, count
-        self._started: list[_Worker[J, R]] = []
+        self._started: list[Worker[J, R]] = []
 
     def __enter__(self) -> Workers[J, R]:
         """Starts none before there are jobs."""
@@ -58,10 +58,9 @@ class Workers(Generic[J, R]):
             Exception: what the function raised there.
         """
         wanted = min(self._count, len(jobs))
-        with deaf_to_interrupts():
-            while len(self._started) < wanted:
-                self._started.append(_Worker(self._function))
-        left, busy = list(reversed(jobs)), dict[object, _Worker[J, R]]()
+        while len(self._started) < wanted:
+            self._started.append(Worker(self._function))
+        left, busy = list(reversed(jobs)), dict[object, Worker[J, R]]()
         for worker in self._started[:wanted]:
             worker.take(left.pop())
             busy[worker.connection] = worker
@@ -75,31 +74,45 @@ class Workers(Generic[J, R]):
                 yield result
 
 
-class _Worker(Generic[J, R]):
-    """A process that does one job after the other."""
+class Worker(Generic[J, R]):
+    """A process that does one job after the other.
+
+    Args:
+        function: of a module, or an object that other processes can be sent.
+
+    Attributes:
+        connection: something can be read from it when a job has ended, see `multiprocessing.connection.wait`.
+        job: the last one.
+    """
 
     def __init__(self, function: Callable[[J], R]) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, far = context.Pipe()
         self._process: SpawnProcess = context.Process(target=_serve, args=(far, function), daemon=True)
-        self._process.start()
+        with deaf_to_interrupts():
+            self._process.start()
         far.close()  # its end of file is then that of the process
-        self._job: J | None = None
+        self.job: J | None = None
 
     def take(self, job: J) -> None:
         """Sends a job; a process that is gone is told by `result`."""
-        self._job = job
+        self.job = job
         with contextlib.suppress(OSError):
             self.connection.send(job)
 
     def result(self) -> R:
-        """Returns what became of the job."""
+        """Returns what became of the job.
+
+        Raises:
+            WorkerError: the process was killed.
+            Exception: what the function raised there.
+        """
         try:
             done, value = self.connection.recv()
         except (EOFError, OSError):
             self._process.join(END_S)
             raise WorkerError(
-                f"a worker process ended ({self._process.exitcode}) in {self._job}: was it killed, or was there no "
+                f"a worker process ended ({self._process.exitcode}) in {self.job}: was it killed, or was there no "
                 "memory? take fewer --workers"
             ) from None
         if not done:

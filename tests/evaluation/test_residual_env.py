@@ -6,7 +6,6 @@ import warnings
 from collections import Counter
 from dataclasses import replace
 from itertools import count
-from multiprocessing import Pipe
 from pathlib import Path
 
 import gymnasium.utils.env_checker
@@ -78,8 +77,8 @@ def test_the_same_seed_is_the_same_episode_whatever_ran_before_and_in_another_pr
 def test_a_process_that_was_killed_is_said_with_what_to_do() -> None:
     with Workers(TASK, count(SEED), 1, EXPLORING) as workers:
         assert not workers.ended(0.0)
-        workers._processes[0].kill()
-        with pytest.raises(WorkerError, match=r"ended .-9.: was it killed, .* The same command goes on; take fewer"):
+        workers._workers[0]._process.kill()
+        with pytest.raises(WorkerError, match=r"ended .-9. in .*seed=.* take fewer --workers; the same"):
             workers.ended(None)
         with pytest.raises(WorkerError):
             workers.ended(None)
@@ -97,16 +96,12 @@ def test_each_suite_has_its_share_of_each_family() -> None:
 
 def test_a_scene_that_cannot_be_played_is_left_out_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Each session of a run met the same scene first, and ended there."""
-    workers = Workers(TASK, count(SEED), 0, EXPLORING)
-    ours, theirs = Pipe()
-    workers._links.append(ours)
-    for _ in range(LEFT_OUT - 1):
-        theirs.send("scene 7 of tabletop: chunk is NaN")
-        assert workers.ended(1.0) == []
-    assert capsys.readouterr().out.count("left out: scene 7 of tabletop: chunk is NaN\n") == LEFT_OUT - 1
-    theirs.send("scene 8 of tabletop: chunk is NaN")
-    with pytest.raises(WorkerError, match="20 scenes in a row could not be played; the last is scene 8"):
-        workers.ended(1.0)
+    with Workers(replace(TASK, bundle=Path("no such bundle")), count(SEED), 1, EXPLORING) as workers:
+        for at in range(LEFT_OUT - 1):
+            assert workers.ended(None) == []
+            assert f"left out: scene {SEED + at} of {TASK.suites[0]}: " in capsys.readouterr().out
+        with pytest.raises(WorkerError, match=f"20 scenes in a row could not be played; the last is scene {SEED + 19}"):
+            workers.ended(None)
 
 
 def test_an_episode_is_of_the_suite_of_its_seed(env: ResidualEnv) -> None:
