@@ -32,6 +32,7 @@ from tendon.policies.inference.asynchronous import AsyncInference
 from tendon.policies.inference.delay import DelayEstimator
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import RobotProfile, load_profile
+from tendon.robots.rest import Rest
 
 FRAME_NS = 50_000_000
 DTYPES = {"tensor(uint8)": np.uint8, "tensor(float)": np.float32, "tensor(int64)": np.int64}
@@ -137,6 +138,7 @@ def delay(bench: harness.Bench, policy: BundlePolicy, profile: RobotProfile, sec
         clock,
         plan_window=lambda *_: None,
         tolerance=on_plan_tolerance(profile),
+        rest_speed=Rest(profile).speed,
         publish=publish,
         on_error=errors.append,
         estimator=DelayEstimator(),

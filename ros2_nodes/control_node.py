@@ -117,7 +117,7 @@ class ControlNode(NodeShell):
         self._placed: list[int] = []
         self._rejections: deque[str] = deque(maxlen=4)
         self._tick: Tick | None = None
-        self._reported: tuple[Mode, int] | None = None
+        self._reported: tuple[Mode, int, int, bool] | None = None
         self._overruns = 0
         self._ticks = 0
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
@@ -342,9 +342,13 @@ class ControlNode(NodeShell):
 
     def _report(self, now_ns: int) -> None:
         tick = self._tick
-        if tick is None or ((tick.mode, self._event) == self._reported and self._ticks % REPORT_EVERY):
+        if tick is None:
             return
-        self._reported = (tick.mode, self._event)
+        looked_at_ns, plan_ns = self._controller.looked_at_ns, self._controller.plan_ns
+        said = (tick.mode, self._event, looked_at_ns, plan_ns > 0)
+        if said == self._reported and self._ticks % REPORT_EVERY:
+            return
+        self._reported = said
         obstacle = self.profile.arming_obstacle
         if self._observation is None:
             obstacle = obstacle or "no joint state yet"
@@ -363,6 +367,8 @@ class ControlNode(NodeShell):
             source=self._controller.source,
             at_home=self._controller.at_home(),
             profile=self._loaded,
+            looked_at_ns=looked_at_ns,
+            plan_ns=plan_ns,
         )
         self._states.publish(wire.STATE.encode(state, now_ns))
 

@@ -1,6 +1,6 @@
 """Runs the policy, a bundle or a server's: camera frames, joint states and an instruction in, action chunks out.
 
-Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permission`; publishes
+Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permission`, `safety/state`; publishes
 `policy/action_chunk` and, of the same observation, `policy/features`. Inference has its own thread and runs only while
 the robot may move. An instruction with an unknown word is an ERROR in the diagnostics and drops the task: the robot
 stops when its last chunk ends. Parameter `engine` names what runs the graphs.
@@ -20,6 +20,7 @@ says full, slow, hold or stop, and why. That is a request to the safety monitor,
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import sys
@@ -40,6 +41,7 @@ from tendon.core.errors import ConfigError, InvalidDataError, TendonError
 from tendon.core.filter_input import LEAD_TICKS
 from tendon.core.modes import Source
 from tendon.core.node_status import Level, NodeStatus, PolicyStatus
+from tendon.core.permission import Permission
 from tendon.core.phrases import beginning
 from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.evaluation.suites import DEFAULT_SUITE
@@ -55,6 +57,7 @@ from tendon.policies.inference.plan import PlanCopy
 from tendon.policies.inference.policy import Inference
 from tendon.policies.inference.session import Answer, Heard, PolicySession
 from tendon.policies.remote.policy import RemoteInference
+from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
@@ -63,11 +66,13 @@ from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.policy.held_time import HeldTime
 from tendon.ros2_nodes.policy.inputs import ObservationInputs
-from tendon.safety.reports import ResponseRequest
+from tendon.ros2_nodes.wire.status.first_name import first_name
+from tendon.safety.reports import ControlState, ResponseRequest
 from tendon.safety.response import Response
 
 RESPONSE_PERIOD_S = 0.1
 GraphPolicy = LoadedPolicy | ExpertPolicy
+SOURCES = (Source.POLICY.value, Source.TELEOP.value, Source.HOLD.value)
 MEASURED = -1.0
 """Value of `inference_delay_ms` for what the warm-up has measured."""
 LEVELS = {Response.SLOW: Level.WARN, Response.HOLD: Level.WARN, Response.STOP: Level.ERROR}
@@ -84,7 +89,7 @@ class PolicyNode(NodeShell):
         loaded: list[Loaded[GraphPolicy]] = [self._load(place, engine, suite) for place in places]
         lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
         ahead_ns = nanoseconds(self.profile.safety.chunk_ahead_s)
-        plan = PlanCopy(len(self.profile.joint_names), lead_ns, ahead_ns)
+        self._plan = plan = PlanCopy(len(self.profile.joint_names), lead_ns, ahead_ns)
         self._session: PolicySession[GraphPolicy] = PolicySession(
             loaded, plan, self.time.now_ns, publish=self._publish, on_response=self._respond
         )
@@ -101,6 +106,7 @@ class PolicyNode(NodeShell):
             self.time,
             plan_window=plan.window,
             tolerance=on_plan_tolerance(self.profile),
+            rest_speed=Rest(self.profile).speed,
             publish=self._session.deliver,
             on_error=self._failed,
             lead_ns=lead_ns,
@@ -114,8 +120,10 @@ class PolicyNode(NodeShell):
         self._chunk_meter, self._inference_meter = self.meter("chunk"), self.meter("inference")
         Announcements(self, topics.INSTRUCTION, self._instruct)
         self.create_subscription(DiagnosticArray, wire.PERMISSION.name, self._permit, qos.NEWEST)
+        self.create_subscription(DiagnosticArray, wire.STATE.name, self._hear_state, qos.EACH, raw=True)
         self._instructions = self.create_publisher(String, topics.INSTRUCTION, qos.LATCHED)
         self._followed = self.create_publisher(String, topics.FOLLOWED_INSTRUCTION, qos.LATCHED)
+        self._permission: Permission | None = None
         self._source = ""
         self._sources = self.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
         overhear(self, topics.CONTROL_SOURCE, self._hear_source)
@@ -221,16 +229,31 @@ class PolicyNode(NodeShell):
         self._heard = text
         heard = self._session.instruct(text)
         if heard is Heard.INTERRUPTION:
-            self._sources.publish(String(data=Source.HOLD.value))
+            self._announce(Source.HOLD)
             self.get_logger().info(f"interrupted: {beginning(text)!r}")
         elif heard is Heard.TASK:
             self._followed.publish(String(data=text))
             self.get_logger().info(f"instruction: {beginning(text)!r}")
             if self._source == Source.HOLD.value:  # by an interruption, or by somebody who wants the policy to go on
-                self._sources.publish(String(data=Source.POLICY.value))
+                self._announce(Source.POLICY)
+
+    def _announce(self, source: Source) -> None:
+        self._sources.publish(String(data=source.value))
+        self._hear_source(source.value)
 
     def _hear_source(self, source: str) -> None:
-        self._source = source
+        if source in SOURCES:  # the control node stays with what it follows
+            self._source = source
+            self._permit_session()
+
+    def _hear_state(self, data: bytes) -> None:
+        """Takes what the control node says of the plan that it follows; what is wrong with it the monitor says."""
+        if first_name(data) != ControlState.node:
+            return
+        with contextlib.suppress(InvalidDataError):
+            state = wire.STATE.decode_bytes(data)
+            if isinstance(state, ControlState):
+                self._plan.confirm(state.looked_at_ns, state.plan_ns)
 
     def _select(self, name: str) -> None:
         """Changes the policy, if there is one of that name and it knows the task."""
@@ -261,9 +284,17 @@ class PolicyNode(NodeShell):
             self._permission_error = str(error)
             return
         self._permission_error = ""
+        self._permission = permission
+        self._permit_session()
+
+    def _permit_session(self) -> None:
+        permission = self._permission
+        if permission is None:
+            return
         armed = permission.armed and permission.policy == self.instance
         self._unmeant = permission.armed and not armed
-        self._session.permit(armed=armed, speed=permission.speed)
+        led = self._source in ("", Source.POLICY.value)
+        self._session.permit(armed=armed, speed=permission.speed, led=led)
 
     def _publish(self, answer: Answer[GraphPolicy]) -> None:
         chunk = answer.chunk

@@ -30,7 +30,7 @@ class AsyncInference:
     Args:
         policy: called from the inference thread only.
         clock: of the observation stamps.
-        plan_window, tolerance, lead_ns: see `Schedule`.
+        plan_window, tolerance, rest_speed, lead_ns: see `Schedule`.
         publish: takes each chunk, and the policy that made it.
         on_error: takes each exception of the policy or of `publish`.
         estimator: of the delay.
@@ -45,6 +45,7 @@ class AsyncInference:
         *,
         plan_window: PlanWindow,
         tolerance: Array,
+        rest_speed: Array,
         publish: Callable[[ActionChunk, Policy], None],
         on_error: Callable[[Exception], None],
         lead_ns: int = 0,
@@ -52,7 +53,9 @@ class AsyncInference:
         stated_ns: int | None = None,
         on_done: Callable[[], None] = lambda: None,
     ) -> None:
-        self._schedule = Schedule(policy, plan_window=plan_window, tolerance=tolerance, lead_ns=lead_ns)
+        self._schedule = Schedule(
+            policy, plan_window=plan_window, tolerance=tolerance, rest_speed=rest_speed, lead_ns=lead_ns
+        )
         self._clock = clock
         self._publish = publish
         self._on_error = on_error
@@ -86,12 +89,14 @@ class AsyncInference:
         with self._changed:
             self._schedule.use(policy)
             self._estimator, self._stated_ns = estimator, stated_ns
+            self._promise()
             self._changed.notify()
 
     def replan_now(self) -> None:
         """Makes the next observation due, whenever the last one was. Any thread."""
         with self._changed:
             self._schedule.replan_now()
+            self._promise()
             self._changed.notify()
 
     def offer(self, observation: Observation) -> None:
@@ -185,7 +190,9 @@ class AsyncInference:
             self._clock.sleep_until_ns(self._promised_ns)
         if self._closing:
             return
-        self._publish(self._schedule.place(chunk, prefix, self._clock.now_ns()), policy)
+        with self._changed:
+            placed = self._schedule.place(chunk, prefix, self._clock.now_ns())
+        self._publish(placed, policy)
         with self._changed:
             self._counts["published"] += 1
             estimator.add(self._clock.now_ns() - observation.stamp_ns)

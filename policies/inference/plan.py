@@ -28,7 +28,7 @@ class PlanCopy:
     """What a control loop in another process makes of the chunks that it is sent. Any thread.
 
     It runs the same executor on the same chunks, so it differs only by how long each is under way, and by a chunk that
-    is lost or that the loop refuses. A robot that is not on this plan is noticed: see `continuation`.
+    is lost. What the loop refused, took or dropped against expectation it is told (`confirm`).
 
     Args:
         joint_count: length of a row.
@@ -39,6 +39,7 @@ class PlanCopy:
     def __init__(self, joint_count: int, lead_ns: int, ahead_ns: int) -> None:
         self._executor, self._lead_ns = Executor(joint_count, ahead_ns), lead_ns
         self._lock = threading.Lock()
+        self._sent: tuple[ActionChunk, int] | None = None
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns rows of the plan on another grid."""
@@ -48,8 +49,27 @@ class PlanCopy:
     def submit(self, chunk: ActionChunk, now_ns: int) -> None:
         """Takes a chunk that is sent now."""
         with self._lock:
-            begin = chunk.actions[0]  # where the robot rests, nearly, when nothing runs yet
-            self._executor.submit(chunk, now_ns + self._lead_ns, (begin, np.zeros_like(begin)))
+            self._sent = chunk, now_ns
+            self._follow(chunk, now_ns)
+
+    def _follow(self, chunk: ActionChunk, now_ns: int) -> None:
+        begin = chunk.actions[0]  # where the robot rests, nearly, when nothing runs yet
+        self._executor.submit(chunk, now_ns + self._lead_ns, (begin, np.zeros_like(begin)))
+
+    def confirm(self, looked_at_ns: int, plan_ns: int) -> None:
+        """Takes what the loop says of itself: forgets a plan that is not the loop's, and takes up one that is.
+
+        Args:
+            looked_at_ns: stamp of the observation of the last chunk that it took or refused.
+            plan_ns: that of the chunk that it follows; 0 without a plan.
+        """
+        with self._lock:
+            mine = self._executor.plan_ns
+            if mine is not None and looked_at_ns >= mine and plan_ns != mine:
+                self._executor.clear()
+            elif mine is None and self._sent is not None and self._sent[0].observation_stamp_ns == plan_ns:
+                self._executor.clear(until_ns=plan_ns - 1)
+                self._follow(*self._sent)
 
     def clear(self) -> None:
         """Forgets the plan."""

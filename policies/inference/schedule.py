@@ -7,11 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from tendon.control.continuation import PlanWindow, continuation, off_plan
+from tendon.control.continuation import PlanWindow, continuation
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.policies.inference.delay import DelayEstimator
-from tendon.robots.rest import STILL_SPEED
 
 FRAME_JITTER_NS = 5_000_000
 """Frames may come this much earlier than a whole number of periods after one another."""
@@ -72,7 +71,7 @@ class PlanPrefix:
         rows: of the plan on the grid of the new chunk; `None` without a plan that the robot follows.
         frozen: leading rows that will be past when the answer is in force.
         capped: the delay needs more of them than the policy can continue.
-        waits: the robot rested without a plan that it follows, and does so until the answer comes.
+        waits: the robot rested without a plan, and does so until the answer comes.
     """
 
     rows: ActionChunk | None
@@ -92,13 +91,18 @@ class Schedule:
         policy: is asked first.
         plan_window: the running plan, such as `Executor.window`.
         tolerance: (n,) how far the robot may be from that plan for it to be continued, see `continuation`.
+        rest_speed: (n,) measured speed up to which a joint rests, see `Rest`.
         lead_ns: how far ahead of now the control loop has committed its reference, and the way of the chunk to it.
     """
 
-    def __init__(self, policy: Policy, *, plan_window: PlanWindow, tolerance: Array, lead_ns: int) -> None:
+    def __init__(
+        self, policy: Policy, *, plan_window: PlanWindow, tolerance: Array, rest_speed: Array, lead_ns: int
+    ) -> None:
         self._policy = policy
         self._plan_window, self._tolerance, self._lead_ns = plan_window, tolerance, lead_ns
+        self._rest_speed = rest_speed
         self._taken: tuple[int, str] | None = None
+        self._waited: tuple[int, int] | None = None
 
     @property
     def policy(self) -> Policy:
@@ -117,8 +121,11 @@ class Schedule:
     def due(self, stamp_ns: int, instruction: str) -> bool:
         """Returns whether an observation is a period from the last one taken, or has another instruction.
 
+        Before the motion begins for which the robot waited it is seen where it will not be: nothing is due.
         A stamp far back is a clock that was set back.
         """
+        if self._waited is not None and self._waited[0] <= stamp_ns < self._waited[1]:
+            return False
         if self._taken is None:
             return True
         taken_ns, taken_instruction = self._taken
@@ -150,14 +157,9 @@ class Schedule:
         )
 
     def _rests(self, policy: Policy, observation: Observation) -> bool:
-        """Returns whether the robot stands still without a plan, or with one that it does not follow.
-
-        Of a chunk that the controller did not take nobody tells a policy.
-        """
-        if (np.abs(observation.joint_velocity) >= STILL_SPEED).any():
-            return False
-        here = self._plan_window(observation.stamp_ns, policy.step_ns, 1)
-        return here is None or off_plan(here, observation, self._tolerance)
+        """Returns whether the robot stands still without a plan."""
+        rests = bool((np.abs(observation.joint_velocity) <= self._rest_speed).all())
+        return rests and self._plan_window(observation.stamp_ns, policy.step_ns, 1) is None
 
     def place(self, chunk: ActionChunk, prefix: PlanPrefix, now_ns: int) -> ActionChunk:
         """Returns a chunk that comes now, with its rows when they are to be carried out.
@@ -165,5 +167,9 @@ class Schedule:
         Rows are due from the observation on, whose robot moves meanwhile by the plan that they continue. A robot that
         waits for them is where it was seen: its motion begins now, or it would begin late and race after its plan.
         """
-        late_ns = now_ns + self._lead_ns - chunk.observation_stamp_ns
-        return replace(chunk, start_ns=chunk.start_ns + late_ns) if prefix.waits and late_ns > 0 else chunk
+        begin_ns = now_ns + self._lead_ns
+        late_ns = begin_ns - chunk.observation_stamp_ns
+        if not prefix.waits or late_ns <= 0:
+            return chunk
+        self._waited = chunk.observation_stamp_ns, begin_ns
+        return replace(chunk, start_ns=chunk.start_ns + late_ns)

@@ -37,7 +37,7 @@ class Answer(Generic[P]):
     """A chunk that is handed out.
 
     Attributes:
-        chunk: part of the running plan already.
+        chunk: part of the running plan already, unless the robot is held.
         policy: made it.
         now_ns: when.
         detector_ns: what the detector took for it; `None` without a detector.
@@ -84,6 +84,7 @@ class PolicySession(Generic[P]):
         self._publish, self._on_response = publish, on_response
         self._scheduler: Scheduler | None = None
         self._armed = self._held = False
+        self._held_ns: int | None = None
         self._task: str | None = None
         self._refusal = ""
         self._assessment: Assessment | None = None
@@ -135,17 +136,23 @@ class PolicySession(Generic[P]):
         if self._scheduler is not None and self._task is not None and self._armed:
             self._scheduler.offer(observation)
 
-    def permit(self, armed: bool, speed: float) -> None:
-        """Says whether the robot may move by this session's chunks, and with which part of its speed; 0 holds it.
+    def permit(self, armed: bool, speed: float, led: bool = True) -> None:
+        """Says whether the robot may move by this session's chunks, and how.
 
         While it is held nothing of what it is sent becomes its plan, and when it may go on it is asked about anew.
+
+        Args:
+            armed: whether it may move.
+            speed: with which part of its speed; 0 holds it.
+            led: whether it follows these chunks. Else it is somebody else's, and held for this session.
         """
         if speed < 1.0:
             self._slowed_ns = self._now_ns()
-        held, self._held = self._held, armed and speed == 0.0
+        held, self._held = self._held, armed and (speed == 0.0 or not led)
         if self._held:
             self._plan.clear()
-        elif held and self._scheduler is not None:
+            self._held_ns = self._held_ns if held else self._now_ns()
+        elif held and armed and self._scheduler is not None:
             self._scheduler.replan_now()
         if armed != self._armed:
             self._assessment, self._watching = None, False  # what was held against the last run does not count now
@@ -213,17 +220,24 @@ class PolicySession(Generic[P]):
     def deliver(self, chunk: ActionChunk, policy: Policy) -> None:
         """Adds a chunk to the running plan and hands it out, unless robot or task were stopped meanwhile.
 
+        One that was asked for before a hold continues a plan that ended with it, and is dropped.
+
         Raises:
             ConfigError: the policy has a detector, but its graph does not tell its embedding.
         """
         maker = next(each for each in self.loaded if each.policy is policy)
-        if not self._armed or self._task is None:
+        if not self._armed or self._task is None or self._outdated(chunk):
             return
         detector_ns = self._assess(chunk, maker)
         now_ns = self._now_ns()
-        if not self._held:
-            self._plan.submit(chunk, now_ns)
+        self._plan.submit(chunk, now_ns)
+        if self._held:
+            self._plan.clear()
         self._publish(Answer(chunk=chunk, policy=maker.policy, now_ns=now_ns, detector_ns=detector_ns))
+
+    def _outdated(self, chunk: ActionChunk) -> bool:
+        """Returns whether a chunk is of an observation before the last hold, on a clock that was not set back since."""
+        return self._held_ns is not None and chunk.observation_stamp_ns <= self._held_ns <= self._now_ns()
 
     def _assess(self, chunk: ActionChunk, maker: Loaded[P]) -> int | None:
         """Lets the detector look at the inference, before its chunk goes out: a fault in here stops the policy."""

@@ -18,7 +18,7 @@ class SteppedInference:
     Args:
         policy: is asked first.
         delay_ns: from observation to chunk, in simulated time.
-        plan_window, tolerance, lead_ns: see `Schedule`.
+        plan_window, tolerance, rest_speed, lead_ns: see `Schedule`.
         publish: takes each chunk when it is due, and the policy that made it.
     """
 
@@ -29,10 +29,13 @@ class SteppedInference:
         delay_ns: int,
         plan_window: PlanWindow,
         tolerance: Array,
+        rest_speed: Array,
         lead_ns: int,
         publish: Callable[[ActionChunk, Policy], None],
     ) -> None:
-        self._schedule = Schedule(policy, plan_window=plan_window, tolerance=tolerance, lead_ns=lead_ns)
+        self._schedule = Schedule(
+            policy, plan_window=plan_window, tolerance=tolerance, rest_speed=rest_speed, lead_ns=lead_ns
+        )
         self._delay_ns, self._publish = delay_ns, publish
         self._pending: tuple[int, ActionChunk, PlanPrefix, Policy] | None = None
         self._status = InferenceStatus(delay_ns=delay_ns)

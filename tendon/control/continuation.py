@@ -39,11 +39,7 @@ def continuation(
     Returns:
         The rows, or `None` when there is no plan or the robot is not on it.
     """
-    if not rows or off_plan(window(observation.stamp_ns, step_ns, 1), observation, tolerance):
+    here = window(observation.stamp_ns, step_ns, 1) if rows else None
+    if here is not None and (np.abs(here.actions[0] - observation.joint_position) > tolerance).any():
         return None
-    return window(observation.stamp_ns + step_ns, step_ns, rows)
-
-
-def off_plan(here: ActionChunk | None, observation: Observation, tolerance: Array) -> bool:
-    """Returns whether the robot is not on the row that its plan has at an observation; without one it is not off."""
-    return here is not None and bool((np.abs(here.actions[0] - observation.joint_position) > tolerance).any())
+    return window(observation.stamp_ns + step_ns, step_ns, rows) if rows else None

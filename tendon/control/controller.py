@@ -68,6 +68,8 @@ class Controller:
         # A plan says where the robot is to be: what it does later than it is told, it is told earlier.
         self._delay_ns = nanoseconds(self._filter.delay_s + profile.latencies.command)
         self._source, self._hold = Source.POLICY, False
+        self._braking_ns: int | None = None
+        self._looked_at_ns = 0
         self._homeward = HomeFollower(profile)
         self._deadman = Deadman(profile)
         self._modes = ModeMachine()
@@ -108,7 +110,7 @@ class Controller:
     def set_speed_scale(self, speed: float) -> None:
         """Sets which part of the velocity limits may be used, 0 to 1. At 0 the robot comes to rest, unlatched.
 
-        The plan goes on while the robot is held, so that it is dropped at the release: the next chunk leads on.
+        Its plan ends with that. After the release a chunk leads on that was asked for when the robot had come to rest.
 
         Raises:
             InvalidDataError: it is not in that range.
@@ -117,9 +119,11 @@ class Controller:
             raise InvalidDataError(f"speed is {speed}, must be 0 (hold) to 1 (full)")
         if self._source is Source.HOME and not self._hold and speed < self._filter.speed:
             self._executor.clear()  # behind a target that goes on it would cut corners: it rests, then goes on slower
-        if self._hold and speed > 0.0:
-            self._executor.clear()  # it would race after what went on meanwhile
-        self._hold = speed == 0.0
+        held, self._hold = self._hold, speed == 0.0
+        if held is not self._hold:  # it would race after a plan that went on meanwhile
+            self._executor.clear(self._braking_ns if held else None)
+        if self._hold and (not held or (self._reference and self._reference.moving())):
+            self._braking_ns = self._feedback.now_ns
         if self._residual is not None:
             self._residual.authority.speed = speed
         if not self._hold:
@@ -155,6 +159,16 @@ class Controller:
             bool(self._reference) and self._homeward.at_home(self._filter.position) and not self._filter.velocity.any()
         )
 
+    @property
+    def looked_at_ns(self) -> int:
+        """Stamp of the observation of the policy's last chunk, taken or not; 0 before one."""
+        return self._looked_at_ns
+
+    @property
+    def plan_ns(self) -> int:
+        """Stamp of the observation of the chunk that is followed; 0 without a plan."""
+        return self._executor.plan_ns or 0
+
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns the running plan on another grid, see `Executor.window`. Any thread."""
         return self._executor.window(start_ns, step_ns, rows)
@@ -173,7 +187,9 @@ class Controller:
         Raises:
             InvalidDataError: the rows have another length, or it lasts too long; it counts as `reject` does.
         """
-        placement, follows = Placement.IDLE, self.mode.moving and source is self._source
+        if source is Source.POLICY:
+            self._looked_at_ns = chunk.observation_stamp_ns
+        placement, follows = Placement.IDLE, self.mode.moving and source is self._source and not self._hold
         if source is Source.TELEOP and not self._held(chunk, now_ns, hold_ns):
             follows, placement = False, Placement.IDLE if hold_ns == RELEASED else Placement.RELEASED
         if follows:

@@ -93,6 +93,11 @@ class Executor:
         plan = self._plan
         return None if plan is None else plan.end_ns
 
+    @property
+    def plan_ns(self) -> int | None:
+        """Stamp of the observation that the running plan's newest chunk is of; `None` without a plan."""
+        return None if self._plan is None or self._chunk is None else self._chunk.observation_stamp_ns
+
     def clear(self, until_ns: int | None = None) -> None:
         """Forgets the plan; with `until_ns`, chunks from observations up to then are rejected as older."""
         self._plan = None

@@ -22,7 +22,7 @@ from tendon.policies.inference.loaded import Loaded
 from tendon.policies.inference.session import PolicySession
 from tendon.policies.inference.stepped import SteppedInference
 from tendon.robots.profile import RobotProfile
-from tendon.robots.rest import STILL_SPEED
+from tendon.robots.rest import STILL_SPEED, Rest
 from tendon.sim.backend import SimBackend
 from tendon.sim.suite import Scene, TaskSwitching, World
 
@@ -203,6 +203,7 @@ class Rollout:
             delay_ns=setting.delay_ns,
             plan_window=plan.window,
             tolerance=on_plan_tolerance(self._profile),
+            rest_speed=Rest(self._profile).speed,
             lead_ns=controller.lead_ns,
             publish=session.deliver,
         )

@@ -24,14 +24,17 @@ class Rest:
 
     Args:
         profile: speed limits, and the part of them that counts as rest (`safety: rest_share`).
+
+    Attributes:
+        speed: (n,) up to which a joint rests.
     """
 
     def __init__(self, profile: RobotProfile) -> None:
-        self._speed = profile.safety.rest_share * profile.vector("velocity")
+        self.speed = profile.safety.rest_share * profile.vector("velocity")
 
     def moving(self, velocity: Array) -> npt.NDArray[np.bool_]:
         """Returns (n,) whether each joint moves, from (n,) measured velocities; one that is not a number does."""
-        return np.asarray(~(np.abs(velocity) <= self._speed))
+        return np.asarray(~(np.abs(velocity) <= self.speed))
 
 
 class PositionRest:

@@ -28,6 +28,8 @@ class ControlState:
         source: whose chunks are followed.
         at_home: whether the reference is at rest at the home position.
         profile: digest of the whole profile that it has loaded.
+        looked_at_ns: stamp of the observation of the policy's last chunk, taken or not; 0 before one.
+        plan_ns: that of the chunk that it follows; 0 without a plan.
     """
 
     node: ClassVar[str] = "control_node"
@@ -41,6 +43,8 @@ class ControlState:
     source: Source = Source.POLICY
     at_home: bool = False
     profile: str = ""
+    looked_at_ns: int = 0
+    plan_ns: int = 0
 
     @property
     def level(self) -> Level:

@@ -164,3 +164,25 @@ def test_a_profile_without_a_collision_model_arms_only_when_it_says_so() -> None
     controller.tick(1000 * MS, still)
     controller.arm()
     assert controller.mode is Mode.ARMED
+
+
+def test_after_a_hold_a_chunk_leads_on_that_saw_the_robot_at_rest() -> None:
+    """One that was asked for before is of a plan that ended with the hold."""
+    robot = armed()
+    assert robot.controller.submit(to(0, 0.8, robot.now_ns), robot.now_ns) is Placement.ACCEPTED
+    for _ in range(60):
+        robot.tick()
+    before = to(0, 0.8, robot.now_ns)
+    robot.controller.set_speed_scale(0.0)
+    for _ in range(60):
+        robot.tick()
+        robot.controller.set_speed_scale(0.0)
+    rested = to(0, 0.8, robot.now_ns)
+    for _ in range(10):
+        robot.tick()
+    robot.controller.set_speed_scale(1.0)
+    assert robot.controller.submit(before, robot.now_ns) is Placement.OLDER
+    assert (robot.controller.looked_at_ns, robot.controller.plan_ns) == (before.observation_stamp_ns, 0)
+    assert robot.controller.submit(rested, robot.now_ns) is Placement.ACCEPTED
+    assert robot.controller.looked_at_ns == robot.controller.plan_ns == rested.observation_stamp_ns
+    robot.assert_inside()

@@ -33,7 +33,7 @@ def plan(start_ns: int, step_ns: int, rows: int) -> ActionChunk:
     return ActionChunk(actions=np.zeros((rows, 2)), start_ns=start_ns, step_ns=step_ns, observation_stamp_ns=0)
 
 
-NO_PLAN, AWAY = None, replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
+AWAY = replace(plan(0, STEP_NS, 3), actions=np.full((3, 2), 0.2))
 
 
 class ScriptedPolicy:
@@ -71,6 +71,7 @@ class Rig:
         settings = {
             "plan_window": plan,
             "tolerance": np.full(2, 0.1),
+            "rest_speed": np.full(2, 0.05),
             "publish": self._publish,
             "on_error": self._fail,
             "estimator": DelayEstimator(warm_up=0),
@@ -86,10 +87,11 @@ class Rig:
         self.errors.append(error)
         self.done.release()
 
-    def run_once(self, waited_ns: int = 0) -> None:
+    def run_once(self, waited_ns: int = 0, speed: float = 0.0) -> None:
         """Infers from an observation a step later, which is some time old when it is offered."""
         self.clock.advance_ns(STEP_NS)
-        self.inference.offer(observation(self.clock.now_ns() - waited_ns))
+        seen = observation(self.clock.now_ns() - waited_ns)
+        self.inference.offer(replace(seen, joint_velocity=np.full(2, speed)))
         assert self.policy.entered.acquire(timeout=WAIT_S)
         self.policy.go.release()
         assert self.done.acquire(timeout=WAIT_S)
@@ -326,22 +328,31 @@ class TestPrefix:
 class TestPlace:
     """When the rows of an answer are carried out."""
 
-    @pytest.mark.parametrize("plan_then", [NO_PLAN, AWAY], ids=["without a plan", "away from its plan"])
-    def test_an_answer_to_a_robot_that_waits_for_it_begins_when_it_comes(
-        self, plan_then: ActionChunk | None, rig: MakeRig
-    ) -> None:
-        """It is away from its plan where the controller did not take the chunk before, as it was just armed."""
-        it = rig(takes_ns=4 * STEP_NS, lead_ns=4 * 10**7, plan_window=lambda *_: plan_then)
-        it.run_once()
+    @pytest.mark.parametrize("speed", [0.0, 0.05], ids=["still", "noise of a sensor"])
+    def test_an_answer_to_a_robot_that_waits_for_it_begins_when_it_comes(self, speed: float, rig: MakeRig) -> None:
+        it = rig(takes_ns=4 * STEP_NS, lead_ns=4 * 10**7, plan_window=lambda *_: None)
+        it.run_once(speed=speed)
         assert it.chunks[0].start_ns == it.clock.now_ns() + 4 * 10**7 + STEP_NS
         assert it.chunks[0].observation_stamp_ns == it.policy.calls[0][0], "its age stays what it is"
+
+    def test_nothing_is_due_before_the_motion_begins_that_it_waited_for(self, rig: MakeRig) -> None:
+        """The robot was seen where it will not be: the answer led it back there."""
+        it = rig(takes_ns=4 * STEP_NS, lead_ns=4 * 10**7, plan_window=lambda *_: None)
+        it.run_once()
+        begin_ns = it.clock.now_ns() + 4 * 10**7
+        it.policy.go.release()
+        it.inference.offer(observation(begin_ns - 1))
+        assert not it.done.acquire(timeout=0.05)
+        it.inference.offer(observation(begin_ns))
+        assert it.done.acquire(timeout=WAIT_S)
+        assert [stamp_ns for stamp_ns, _ in it.policy.calls[1:]] == [begin_ns]
 
     def test_one_to_a_robot_on_a_plan_stays_on_the_time_of_its_observation(self, rig: MakeRig) -> None:
         it = rig(takes_ns=4 * STEP_NS)
         it.run_once()
         assert it.chunks[0].start_ns == it.policy.calls[0][0] + STEP_NS
 
-    @pytest.mark.parametrize("plan_then", [NO_PLAN, AWAY], ids=["without a plan", "away from its plan"])
+    @pytest.mark.parametrize("plan_then", [None, AWAY], ids=["without a plan", "away from its plan"])
     def test_one_to_a_robot_that_moves_does_too(self, plan_then: ActionChunk | None, rig: MakeRig) -> None:
         it = rig(takes_ns=4 * STEP_NS, plan_window=lambda *_: plan_then)
         moving = replace(observation(it.clock.now_ns()), joint_velocity=np.array([0.0, 0.5]))
@@ -404,6 +415,7 @@ class TestClose:
             clock,
             plan_window=plan,
             tolerance=np.full(2, 0.1),
+            rest_speed=np.full(2, 0.05),
             publish=print,
             on_error=print,
         )

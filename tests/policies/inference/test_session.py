@@ -100,6 +100,7 @@ class Rig:
             delay_ns=DELAY_NS,
             plan_window=self.plan.window,
             tolerance=np.full(2, 0.1),
+            rest_speed=np.full(2, 0.05),
             lead_ns=LEAD_NS,
             publish=self.session.deliver,
         )
@@ -164,6 +165,39 @@ class TestTask:
         it.session.permit(armed=True, speed=1.0)
         it.run()
         assert len(it.policies[0].asked) == asked + 1 and it.planned()
+
+    def test_what_was_asked_before_a_hold_is_dropped_when_it_comes_after_it(self) -> None:
+        """It continues a plan that ended with the hold: the robot raced after it."""
+        it = Rig()
+        it.begin()
+        it.run()
+        handed = len(it.answers)
+        it.offer()
+        it.session.permit(armed=True, speed=0.0)
+        it.session.permit(armed=True, speed=1.0)
+        it.finish()
+        assert len(it.answers) == handed and not it.planned()
+        it.run()
+        assert len(it.answers) == handed + 1 and it.planned()
+
+    def test_a_robot_that_somebody_else_led_goes_on_by_what_is_seen_then(self) -> None:
+        it = Rig()
+        it.begin()
+        it.session.permit(armed=True, speed=1.0, led=False)
+        it.run(3)
+        assert not it.planned()
+        asked = len(it.policies[0].asked)
+        it.session.permit(armed=True, speed=1.0)
+        it.run()
+        assert len(it.policies[0].asked) == asked + 1 and it.planned()
+
+    def test_a_stop_that_ends_a_hold_asks_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        it, asked = Rig(), list[str]()
+        it.begin()
+        monkeypatch.setattr(it.inference, "replan_now", lambda: asked.append("now"))
+        it.session.permit(armed=True, speed=0.0)
+        it.session.permit(armed=False, speed=1.0)
+        assert not asked
 
     def test_an_empty_task_is_one_to_evaluate_but_no_words_for_a_robot(self) -> None:
         it = Rig()
@@ -337,6 +371,7 @@ def test_a_thread_asks_the_same_as_a_simulation() -> None:
         clock,
         plan_window=plan.window,
         tolerance=np.full(2, 0.1),
+        rest_speed=np.full(2, 0.05),
         publish=session.deliver,
         on_error=print,
         lead_ns=LEAD_NS,

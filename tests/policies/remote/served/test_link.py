@@ -434,6 +434,7 @@ def test_chunks_come_as_from_a_local_policy_and_an_outage_is_a_gap(
         clock,
         plan_window=lambda *_: None,
         tolerance=np.ones(8),
+        rest_speed=np.ones(8),
         publish=lambda chunk, maker: chunks.append(chunk),
         on_error=errors.append,
     )
