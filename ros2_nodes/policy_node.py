@@ -72,7 +72,6 @@ from tendon.safety.response import Response
 
 RESPONSE_PERIOD_S = 0.1
 GraphPolicy = LoadedPolicy | ExpertPolicy
-SOURCES = (Source.POLICY.value, Source.TELEOP.value, Source.HOLD.value)
 MEASURED = -1.0
 """Value of `inference_delay_ms` for what the warm-up has measured."""
 LEVELS = {Response.SLOW: Level.WARN, Response.HOLD: Level.WARN, Response.STOP: Level.ERROR}
@@ -124,6 +123,7 @@ class PolicyNode(NodeShell):
         self._instructions = self.create_publisher(String, topics.INSTRUCTION, qos.LATCHED)
         self._followed = self.create_publisher(String, topics.FOLLOWED_INSTRUCTION, qos.LATCHED)
         self._permission: Permission | None = None
+        self._led = True
         self._source = ""
         self._sources = self.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
         overhear(self, topics.CONTROL_SOURCE, self._hear_source)
@@ -229,31 +229,27 @@ class PolicyNode(NodeShell):
         self._heard = text
         heard = self._session.instruct(text)
         if heard is Heard.INTERRUPTION:
-            self._announce(Source.HOLD)
+            self._sources.publish(String(data=Source.HOLD.value))
             self.get_logger().info(f"interrupted: {beginning(text)!r}")
         elif heard is Heard.TASK:
             self._followed.publish(String(data=text))
             self.get_logger().info(f"instruction: {beginning(text)!r}")
             if self._source == Source.HOLD.value:  # by an interruption, or by somebody who wants the policy to go on
-                self._announce(Source.POLICY)
-
-    def _announce(self, source: Source) -> None:
-        self._sources.publish(String(data=source.value))
-        self._hear_source(source.value)
+                self._sources.publish(String(data=Source.POLICY.value))
 
     def _hear_source(self, source: str) -> None:
-        if source in SOURCES:  # the control node stays with what it follows
-            self._source = source
-            self._permit_session()
+        self._source = source
 
     def _hear_state(self, data: bytes) -> None:
-        """Takes what the control node says of the plan that it follows; what is wrong with it the monitor says."""
+        """Takes what the control node says: whom it follows, and which plan. If it is broken the monitor says so."""
         if first_name(data) != ControlState.node:
             return
         with contextlib.suppress(InvalidDataError):
             state = wire.STATE.decode_bytes(data)
             if isinstance(state, ControlState):
                 self._plan.confirm(state.looked_at_ns, state.plan_ns)
+                self._led = state.source is Source.POLICY
+                self._permit_session()
 
     def _select(self, name: str) -> None:
         """Changes the policy, if there is one of that name and it knows the task."""
@@ -293,8 +289,7 @@ class PolicyNode(NodeShell):
             return
         armed = permission.armed and permission.policy == self.instance
         self._unmeant = permission.armed and not armed
-        led = self._source in ("", Source.POLICY.value)
-        self._session.permit(armed=armed, speed=permission.speed, led=led)
+        self._session.permit(armed=armed, speed=permission.speed, led=self._led)
 
     def _publish(self, answer: Answer[GraphPolicy]) -> None:
         chunk = answer.chunk

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from typing import Protocol
 
 import numpy as np
 
 from tendon.control.executor import Executor
 from tendon.core.types import ActionChunk
+
+SENT = 4
+"""Chunks that are remembered: the loop may go on with the one before one that it refused."""
 
 
 class RunningPlan(Protocol):
@@ -39,7 +43,7 @@ class PlanCopy:
     def __init__(self, joint_count: int, lead_ns: int, ahead_ns: int) -> None:
         self._executor, self._lead_ns = Executor(joint_count, ahead_ns), lead_ns
         self._lock = threading.Lock()
-        self._sent: tuple[ActionChunk, int] | None = None
+        self._sent = deque[tuple[ActionChunk, int]](maxlen=SENT)
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns rows of the plan on another grid."""
@@ -49,7 +53,7 @@ class PlanCopy:
     def submit(self, chunk: ActionChunk, now_ns: int) -> None:
         """Takes a chunk that is sent now."""
         with self._lock:
-            self._sent = chunk, now_ns
+            self._sent.append((chunk, now_ns))
             self._follow(chunk, now_ns)
 
     def _follow(self, chunk: ActionChunk, now_ns: int) -> None:
@@ -65,11 +69,13 @@ class PlanCopy:
         """
         with self._lock:
             mine = self._executor.plan_ns
-            if mine is not None and looked_at_ns >= mine and plan_ns != mine:
-                self._executor.clear()
-            elif mine is None and self._sent is not None and self._sent[0].observation_stamp_ns == plan_ns:
-                self._executor.clear(until_ns=plan_ns - 1)
-                self._follow(*self._sent)
+            if plan_ns == mine or (mine is not None and looked_at_ns < mine):
+                return
+            self._executor.clear()
+            for chunk, sent_ns in self._sent:
+                if chunk.observation_stamp_ns == plan_ns:
+                    self._executor.clear(until_ns=plan_ns - 1)
+                    self._follow(chunk, sent_ns)
 
     def clear(self) -> None:
         """Forgets the plan."""

@@ -102,7 +102,7 @@ class Schedule:
         self._plan_window, self._tolerance, self._lead_ns = plan_window, tolerance, lead_ns
         self._rest_speed = rest_speed
         self._taken: tuple[int, str] | None = None
-        self._waited: tuple[int, int] | None = None
+        self._waited = 0, 0
 
     @property
     def policy(self) -> Policy:
@@ -124,8 +124,10 @@ class Schedule:
         Before the motion begins for which the robot waited it is seen where it will not be: nothing is due.
         A stamp far back is a clock that was set back.
         """
-        if self._waited is not None and self._waited[0] <= stamp_ns < self._waited[1]:
+        seen_ns, begin_ns = self._waited
+        if seen_ns <= stamp_ns < begin_ns:
             return False
+        self._waited = 0, 0
         if self._taken is None:
             return True
         taken_ns, taken_instruction = self._taken

@@ -84,7 +84,7 @@ class PolicySession(Generic[P]):
         self._publish, self._on_response = publish, on_response
         self._scheduler: Scheduler | None = None
         self._armed = self._held = False
-        self._held_ns: int | None = None
+        self._led, self._held_ns = True, 0
         self._task: str | None = None
         self._refusal = ""
         self._assessment: Assessment | None = None
@@ -146,13 +146,16 @@ class PolicySession(Generic[P]):
             speed: with which part of its speed; 0 holds it.
             led: whether it follows these chunks. Else it is somebody else's, and held for this session.
         """
+        now_ns = self._now_ns()
         if speed < 1.0:
-            self._slowed_ns = self._now_ns()
+            self._slowed_ns = now_ns
         held, self._held = self._held, armed and (speed == 0.0 or not led)
         if self._held:
             self._plan.clear()
-            self._held_ns = self._held_ns if held else self._now_ns()
-        elif held and armed and self._scheduler is not None:
+        if (self._held and not held) or not (led and self._led):
+            self._held_ns = now_ns
+        self._led = led
+        if held and not self._held and armed and self._scheduler is not None:
             self._scheduler.replan_now()
         if armed != self._armed:
             self._assessment, self._watching = None, False  # what was held against the last run does not count now
@@ -220,7 +223,7 @@ class PolicySession(Generic[P]):
     def deliver(self, chunk: ActionChunk, policy: Policy) -> None:
         """Adds a chunk to the running plan and hands it out, unless robot or task were stopped meanwhile.
 
-        One that was asked for before a hold continues a plan that ended with it, and is dropped.
+        One that was asked for before a hold, or while another led, is of a robot that was elsewhere, and is dropped.
 
         Raises:
             ConfigError: the policy has a detector, but its graph does not tell its embedding.
@@ -236,8 +239,10 @@ class PolicySession(Generic[P]):
         self._publish(Answer(chunk=chunk, policy=maker.policy, now_ns=now_ns, detector_ns=detector_ns))
 
     def _outdated(self, chunk: ActionChunk) -> bool:
-        """Returns whether a chunk is of an observation before the last hold, on a clock that was not set back since."""
-        return self._held_ns is not None and chunk.observation_stamp_ns <= self._held_ns <= self._now_ns()
+        """Returns whether a chunk is of an observation from before; not by a clock that was set back since."""
+        if self._now_ns() < self._held_ns:
+            self._held_ns = 0
+        return chunk.observation_stamp_ns <= self._held_ns
 
     def _assess(self, chunk: ActionChunk, maker: Loaded[P]) -> int | None:
         """Lets the detector look at the inference, before its chunk goes out: a fault in here stops the policy."""

@@ -68,7 +68,7 @@ class Controller:
         # A plan says where the robot is to be: what it does later than it is told, it is told earlier.
         self._delay_ns = nanoseconds(self._filter.delay_s + profile.latencies.command)
         self._source, self._hold = Source.POLICY, False
-        self._braking_ns: int | None = None
+        self._strayed_ns = 0
         self._looked_at_ns = 0
         self._homeward = HomeFollower(profile)
         self._deadman = Deadman(profile)
@@ -101,8 +101,8 @@ class Controller:
     def select(self, source: Source) -> None:
         """Hands over to another source without a jump: the robot brakes until that one's first chunk leads it on."""
         if source is not self._source:
-            self._source = source
-            self._executor.clear()
+            leaves, self._source = self._source is Source.POLICY, source
+            self._drop_plan(leaves)
             self._homeward.forget()
             if source is Source.TELEOP and self._feedback.now_ns is not None:
                 self._deadman.hand_over(self._feedback.now_ns)
@@ -110,7 +110,7 @@ class Controller:
     def set_speed_scale(self, speed: float) -> None:
         """Sets which part of the velocity limits may be used, 0 to 1. At 0 the robot comes to rest, unlatched.
 
-        Its plan ends with that. After the release a chunk leads on that was asked for when the robot had come to rest.
+        Its plan ends with that, see `_drop_plan`.
 
         Raises:
             InvalidDataError: it is not in that range.
@@ -120,14 +120,22 @@ class Controller:
         if self._source is Source.HOME and not self._hold and speed < self._filter.speed:
             self._executor.clear()  # behind a target that goes on it would cut corners: it rests, then goes on slower
         held, self._hold = self._hold, speed == 0.0
-        if held is not self._hold:  # it would race after a plan that went on meanwhile
-            self._executor.clear(self._braking_ns if held else None)
-        if self._hold and (not held or (self._reference and self._reference.moving())):
-            self._braking_ns = self._feedback.now_ns
+        if held is not self._hold:
+            self._drop_plan(leaves=self._hold)
         if self._residual is not None:
             self._residual.authority.speed = speed
         if not self._hold:
             self._filter.speed = speed
+
+    def _drop_plan(self, leaves: bool) -> None:
+        """Ends the plan, which would go on without a robot that leaves it, by a hold or to another source.
+
+        When the policy leads again, a chunk counts that was asked for when the robot had come to rest.
+        """
+        if leaves:
+            self._strayed_ns = self._feedback.now_ns or 0
+        led = self._source is Source.POLICY
+        self._executor.clear(max(self._settling.until_ns, self._strayed_ns) if led else None)
 
     def begin_home(self) -> Array:
         """Brakes; returns (n,) where it will rest, from where the way home is to be planned (`HomePlanner`).
@@ -137,7 +145,7 @@ class Controller:
         """
         if not self.mode.moving:
             raise StoppedError(f"home needs an armed robot, mode is {self.mode.value}")
-        self._source = Source.HOME
+        self.select(Source.HOME)
         self._executor.clear()
         self._homeward.ask()
         self._settling.leave()
@@ -176,7 +184,7 @@ class Controller:
     def submit(
         self, chunk: ActionChunk, now_ns: int, source: Source = Source.POLICY, hold_ns: int = RELEASED
     ) -> Placement:
-        """Gives it a chunk. Only an armed or running graph takes one, of its source; others are looked at and dropped.
+        """Gives it a chunk. An armed or running robot that is not held takes one, of its source; else it is dropped.
 
         Args:
             chunk: where to go.
@@ -249,6 +257,7 @@ class Controller:
         self._feedback.largest_error = np.zeros(len(self._profile.joints))
         self._standstill.end()
         self._easing.begin()
+        self._strayed_ns = 0
         self._homeward.forget()
         self._deadman.end(self._settling.until_ns)
         self._stops = (None, None)
@@ -320,6 +329,8 @@ class Controller:
         for reason in off:
             self._modes.stop(reason)
         added: tuple[Array | None, Array | None, tuple[str, ...]] = (None, None, ())
+        if (self._hold or self._source is not Source.POLICY) and self._reference.moving():
+            self._strayed_ns = now_ns
         self._lead_home(now_ns)
         self._mind_deadman(now_ns)
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
@@ -422,6 +433,7 @@ class Controller:
         self._standstill.end()
         self._reference.start(self._filter.position, now_ns)
         self._executor.clear(now_ns)
+        self._strayed_ns = now_ns
         return True
 
     def _commit(self, now_ns: int) -> tuple[Array | None, Array | None, tuple[str, ...]]:
@@ -451,7 +463,7 @@ class Controller:
             self._modes.run()
             self._settling.leave()
         if self._hold:
-            return None, ("held",) if self.mode is Mode.RUNNING else ()
+            return None, ("held",)
         if self.mode is not Mode.RUNNING:
             return self._settling.motion(due_ns), ()
         if motion is None:

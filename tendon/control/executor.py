@@ -28,7 +28,7 @@ class Placement(Enum):
     OLDER = "from an observation that is not newer than the last accepted one"
     OVER = "its last row is already past"
     AHEAD = "its observation or first row lies too far in the future"
-    IDLE = "nothing is armed to run it"
+    IDLE = "nothing is armed to run it, the robot is held, or follows another source"
     RELEASED = "its hold is over, or was pressed before the robot was armed or handed over: release, then press again"
 
 

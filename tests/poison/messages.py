@@ -267,6 +267,7 @@ def states(now_ns: int) -> list[ControlState | MonitorState | ResponseRequest]:
     """Returns what each node says on safety/state."""
     return [
         *(ControlState(mode=mode, event=1, reason="x", source=Source.HOLD) for mode in Mode),
+        ControlState(mode=Mode.RUNNING, event=1, looked_at_ns=2**62, plan_ns=now_ns),
         MonitorState(permission=permissions(now_ns)[1], response=Response.SLOW, source="x", margin=0.5),
         ResponseRequest(
             node="policy_node", level=Level.WARN, text="odd", response=Response.SLOW, scores={"score": 0.5}

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tendon.control.continuation import on_plan_tolerance
 from tendon.control.controller import Controller
 from tendon.core.clock import ManualClock
+from tendon.core.modes import Source
 from tendon.core.pace import Pace
 from tendon.core.types import ActionChunk, Array, Observation
 from tendon.policies.inference.loaded import Loaded
@@ -89,16 +90,17 @@ class Graph:
         self.frames = deque[Observation]()
         self.frame_ns = 0
         self.said = 0, 0
+        self.led = True
         self.way: list[Array] = []
         self._tick()
 
     def _hear(self, answer: Answer[SteadyPolicy]) -> None:
         self.chunks.append(answer.chunk)
 
-    def begin(self) -> None:
+    def begin(self, speed: float = 1.0) -> None:
         """Arms, and asks at once."""
         self.controller.arm()
-        self.session.permit(armed=True, speed=1.0)
+        self.session.permit(armed=True, speed=speed)
         self.session.follow("go")
 
     def run(self, duration_s: float, speed: float = 1.0) -> None:
@@ -118,9 +120,10 @@ class Graph:
         self.position = reference
         self.way.append(reference)
         self.plan.confirm(*self.said)
-        self.said = self.controller.looked_at_ns, self.controller.plan_ns
         if self.session.instruction:
-            self.session.permit(armed=True, speed=speed)
+            self.session.permit(armed=True, speed=speed, led=self.led)
+        self.said = self.controller.looked_at_ns, self.controller.plan_ns
+        self.led = self.controller.source is Source.POLICY
         if now_ns >= self.frame_ns:
             self.frame_ns = now_ns + FRAME_NS
             self.frames.append(seen)
@@ -136,9 +139,9 @@ class Graph:
             )
         self.inference.advance(now_ns)
 
-    def assert_steady(self) -> None:
-        """The joint went forward only, and not faster than a start takes."""
-        way = np.array(self.way)[:, 0]
+    def assert_steady(self, since: int = 0) -> None:
+        """The joint went forward only since a tick, and not faster than a start takes."""
+        way = np.array(self.way)[since:, 0]
         speeds = np.diff(way) / (self.controller.period_ns * 1e-9)
         assert speeds.max() <= RACE * self.policy.speed, "it raced after a plan"
         assert (np.maximum.accumulate(way) - way).max() <= 0.005, "it was led back"
@@ -184,3 +187,45 @@ def test_a_robot_that_was_held_goes_on_as_fast_as_its_policy_wants(
     graph.run(1.5)
     assert graph.way[-1][0] - held > 0.2 * speed, "it goes on"
     graph.assert_steady()
+
+
+@settings(max_examples=20)
+@given(speed=st.floats(0.1, 0.5), delay_ms=st.sampled_from([10, 60, 250]), hold_s=st.floats(0.01, 0.4))
+def test_a_hold_that_ends_soon_after_arming_lets_no_chunk_in_too_early(
+    speed: float, delay_ms: int, hold_s: float
+) -> None:
+    graph = Graph("panda", SteadyPolicy(speed, *ROWS["30 Hz"]), delay_ms * MS)
+    graph.controller.set_speed_scale(0.0)
+    graph.begin(speed=0.0)
+    graph.run(hold_s, speed=0.0)
+    graph.run(2.0)
+    assert graph.way[-1][0] - graph.way[0][0] > 0.2 * speed, "it goes"
+    graph.assert_steady()
+
+
+@settings(max_examples=30)
+@given(
+    speed=st.floats(0.1, 0.5),
+    delay_ms=st.sampled_from([10, 60, 250, 400]),
+    home_s=st.floats(0.3, 1.5),
+    rest_s=st.floats(0.3, 0.6),
+)
+def test_after_another_source_a_robot_at_rest_starts_as_fast_as_its_policy_wants(
+    speed: float, delay_ms: int, home_s: float, rest_s: float
+) -> None:
+    """An answer that was asked for while another led came after it, and led the robot to where that had been."""
+    graph = Graph("ur5e", SteadyPolicy(speed, *ROWS["30 Hz"]), delay_ms * MS)
+    home = graph.position
+    graph.begin()
+    graph.run(1.5)
+    begin = graph.controller.begin_home()
+    graph.run(0.3)
+    graph.controller.follow_home(np.array([begin, home]))
+    graph.run(home_s)
+    graph.controller.select(Source.HOLD)
+    graph.run(rest_s)
+    since, rested = len(graph.way), graph.position[0]
+    graph.controller.select(Source.POLICY)
+    graph.run(1.5)
+    assert graph.position[0] - rested > 0.2 * speed, "it goes on"
+    graph.assert_steady(since)
