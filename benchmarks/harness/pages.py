@@ -171,6 +171,8 @@ def index_text(pages: Mapping[str, Page], rows: Rows) -> str:
             'Wilson intervals. "Busy" rows were measured while others took more than 0.3 of a core, so their times are',
             "longer than on an idle machine. Rows in simulated time are not counted: load cannot change those.",
             "",
+            "`bundles/tabletop` was trained further on 2026-11-27: rows before that day are of the policy before it.",
+            "",
             *_table(["page", "claim", "measured", "busy rows"], body),
             "",
             "A benchmark writes its rows itself; `make results` writes these pages. Who adds a number: a table in",

@@ -177,7 +177,10 @@ def test_a_robot_that_is_armed_starts_as_fast_as_its_policy_wants(
 def test_a_robot_that_was_held_goes_on_as_fast_as_its_policy_wants(
     rows: str, speed: float, delay_ms: int, begin_s: float, hold_s: float
 ) -> None:
-    """An answer that was asked for before the hold came after it, and led the robot to where that plan had been."""
+    """An answer that was asked for before the hold came after it, and led the robot to where that plan had been.
+
+    A hold of the safety monitor lasts half a second at least (`safety: release_s`).
+    """
     step_ns, count, pace = ROWS[rows]
     graph = Graph("ur5e", SteadyPolicy(speed, step_ns, count, pace), delay_ms * MS)
     graph.begin()
