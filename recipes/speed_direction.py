@@ -38,7 +38,7 @@ from tendon.sim.tabletop.layout import FAMILIES
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.suite import TABLETOP
 
-ACTIVATION = "select_1"
+ACTIVATION = "select_5"
 """What the exporter called the context in the graph: the first part of the output `embedding`."""
 CONTEXT = 384
 FIRST_SEED, DELAY_NS = 100_000, 50_000_000

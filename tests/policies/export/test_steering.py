@@ -228,7 +228,7 @@ class TestSurgery:
         """And something else at 1; its detector, made for the graph as it was, stays behind."""
         original = load_bundle(TABLETOP)
         file = tmp_path / "direction.safetensors"
-        save_file({"select_1": np.full(384, 0.05, np.float32)}, file)
+        save_file({"select_5": np.full(384, 0.05, np.float32)}, file)
         options = ["--name", "speed", "--direction", str(file), "--meaning", "a test", "--lower", "-2", "--upper", "2"]
         assert main(["policy", "add-steering", str(TABLETOP), str(tmp_path / "steered"), *options]) == 0
         bundle = load_bundle(tmp_path / "steered")
