@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Goes on from the tabletop bundle of an earlier commit, on two CPU cores: 50 minutes of scenes, an hour of training, ten minutes
+# Goes on from the tabletop bundle of an earlier commit, on two CPU cores: 50 minutes of scenes, an hour of training, half an hour
 # of detector and evaluation, 8 GB of disk. Every step resumes: a cut run goes on when this is started again. Seeds 0-99 999 train.
 # bundles/tabletop was made so; the log of its training is beside this file.
 # The bundle before is read from the history of this repository, so that a shallow clone is not enough; recipes/tabletop.sh
 # makes one from nothing. Residuals and progress estimators are of their policy: recipes/residual.sh and recipes/progress.sh follow.
-#   make setup-train && PATH=$PWD/.venv/bin:$PATH recipes/tabletop_further.sh outputs/further outputs/bundles/further
+#   make setup-dev setup-train && PATH=$PWD/.venv/bin:$PATH recipes/tabletop_further.sh outputs/further outputs/bundles/further
 set -euo pipefail
 work=${1:-outputs/further}
 bundle=${2:-outputs/bundles/further}
@@ -31,5 +31,9 @@ tendon policy export "$work/run" "$bundle" --name tabletop
 echo "pace: {replan_rows: 4, continued_rows: 5}" >> "$bundle/bundle.yaml"
 tendon policy calibrate-detector "$bundle" --delay-ms 0 --delay-ms 50 --delay-ms 100 --picture "$work/detector.png"
 
-# 5. How good it is on scenes that only tune.
+# 5. From when on that detector may stop the robot: a rate of 0.1 % needs thousands of successes.
+python benchmarks/detector_stop.py --bundle "$bundle" --episodes 4800 --set 4100 --write --busy \
+  --kept "$work/detector-stop.jsonl" --rows "$work/rows"
+
+# 6. How good it is on scenes that only tune.
 tendon eval run "$bundle" --seeds 100000:100480 --delay-ms 60
