@@ -25,8 +25,8 @@ from harness import Number
 from harness.pages import value_text
 from harness.progress import progress_bar
 
-from tendon.commands.policy.calibrate_detector import DELAYS_MS
-from tendon.evaluation.detection.tracing import TraceJob, run_traces
+from tendon.evaluation.detection.tracing import run_traces
+from tendon.evaluation.detection.usual import usual_jobs
 from tendon.evaluation.statistics import wilson
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.detector.conformal import assess, lasting_score, stop_thresholds
@@ -45,8 +45,7 @@ def run_episodes(bundle: Path, calibration: Calibration, wanted: range, workers:
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     known = {row["seed"] for row in rows}
     seeds = [seed for seed in wanted if seed not in known]
-    delays = {seed: int(1e6 * np.random.default_rng([seed, 41]).choice(DELAYS_MS)) for seed in seeds}
-    jobs = [TraceJob(bundle=bundle, robot="panda", seed=seed, delay_ns=delays[seed]) for seed in seeds]
+    jobs = usual_jobs(bundle, "panda", seeds)
     with kept.open("a") as file, progress_bar() as bar:
         task = bar.add_task("episodes", total=len(jobs))
         for one in run_traces(jobs, workers):

@@ -78,7 +78,7 @@ def alarms(judged: Sequence[Judged], after_s: float) -> dict[str, harness.Value]
         seen = int(np.searchsorted(traced.observed_ns, 1e9 * after_s))
         if seen == len(traced.observed_ns):
             continue  # it is over
-        told = {name: each.largest(name, seen) for name in each.scores}
+        told = {name: each.largest(name, after_s) for name in each.scores}
         told["stall"] = stalled_s(traced.estimates[:seen], traced.observed_ns[:seen])
         for name, value in told.items():
             scores.setdefault(name, {True: [], False: []})[traced.episode.success].append(value)

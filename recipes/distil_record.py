@@ -73,10 +73,10 @@ class Watched:
     def tick(self) -> None:
         """Advances it by a control period."""
         now_ns = self.time_ns
-        due = now_ns >= self._due_ns
+        due = self.rollout.settled and now_ns >= self._due_ns
         if due:
             self._seen.append(self._tools.look(self.rollout.scene.instruction, self._rng))
-            self._due_ns += FRAME_NS
+            self._due_ns = now_ns + FRAME_NS
         tick = self.rollout.tick()
         if due:
             self._executed.append(tick.reference)

@@ -117,7 +117,7 @@ class ControlNode(NodeShell):
         self._placed: list[int] = []
         self._rejections: deque[str] = deque(maxlen=4)
         self._tick: Tick | None = None
-        self._reported: tuple[Mode, int, Source, int, bool] | None = None
+        self._reported: tuple[Mode, int, Source, bool, int, bool] | None = None
         self._overruns = 0
         self._ticks = 0
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
@@ -345,7 +345,8 @@ class ControlNode(NodeShell):
         if tick is None:
             return
         looked_at_ns, plan_ns = self._controller.looked_at_ns, self._controller.plan_ns
-        said = (tick.mode, self._event, self._controller.source, looked_at_ns, plan_ns > 0)
+        settled = self._controller.settled
+        said = (tick.mode, self._event, self._controller.source, settled, looked_at_ns, plan_ns > 0)
         if said == self._reported and self._ticks % REPORT_EVERY:
             return
         self._reported = said
@@ -365,6 +366,7 @@ class ControlNode(NodeShell):
             margin=round(tick.margin, 3),
             binding=tick.binding,
             source=self._controller.source,
+            settled=settled,
             at_home=self._controller.at_home(),
             profile=self._loaded,
             looked_at_ns=looked_at_ns,

@@ -241,14 +241,14 @@ class PolicyNode(NodeShell):
         self._source = source
 
     def _hear_state(self, data: bytes) -> None:
-        """Takes what the control node says: whom it follows, and which plan. If it is broken the monitor says so."""
+        """Takes what the control node says: whom it follows, and which plan. The monitor minds what is broken in it."""
         if first_name(data) != ControlState.node:
             return
         with contextlib.suppress(InvalidDataError):
             state = wire.STATE.decode_bytes(data)
             if isinstance(state, ControlState):
                 self._plan.confirm(state.looked_at_ns, state.plan_ns)
-                self._led = state.source is Source.POLICY
+                self._led = state.source is Source.POLICY and state.settled
                 self._permit_session()
 
     def _select(self, name: str) -> None:

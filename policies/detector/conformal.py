@@ -31,7 +31,7 @@ SMALLEST_SCALE_M = 1e-3
 RARE = 0.1
 """A row compared less often than this share of the most compared one borrows the scale of the nearest other row."""
 UNREACHABLE = 1e9
-WINDOWS = {"consistency": 12, "novelty": 4}
+WINDOWS = {"consistency": 16, "novelty": 4}
 """A plan may change its mind once, so that is watched for longer; a strange picture is strange at once."""
 
 
@@ -45,7 +45,7 @@ class Trace:
         targets: (N, T, C) tool position in the base frame and finger position [m].
         given: (N,) leading rows that continued the running plan.
         embeddings: (N, E).
-        instruction: the task.
+        instructions: (N,) the task of each.
     """
 
     start_ns: npt.NDArray[np.int64]
@@ -53,7 +53,7 @@ class Trace:
     targets: Array
     given: npt.NDArray[np.int64]
     embeddings: Array
-    instruction: str
+    instructions: tuple[str, ...]
 
     def plan(self, k: int) -> Plan:
         """Returns the chunk of inference k."""
@@ -70,7 +70,7 @@ def assess(trace: Trace, calibration: Calibration) -> list[Assessment]:
             targets=trace.targets[k],
             given=int(trace.given[k]),
             embedding=trace.embeddings[k],
-            instruction=trace.instruction,
+            instruction=trace.instructions[k],
         )
         for k in range(len(trace.start_ns))
     ]
@@ -158,6 +158,8 @@ def _usual(traces: Sequence[Trace], components: int, windows: dict[str, int], es
     counts = np.zeros((rows, 1))
     for trace in traces:
         for k in range(1, len(trace.start_ns)):
+            if trace.instructions[k] != trace.instructions[k - 1]:
+                continue
             before, after = (trace.plan(i) for i in (k - 1, k))
             change, at = overlap_change(before, after, int(trace.given[k]))
             changes[at] += np.abs(change)

@@ -165,7 +165,7 @@ class Detector:
     ) -> Assessment:
         """Takes one inference and returns what to make of it.
 
-        A new instruction is a new plan: it is not compared with the last one.
+        A new instruction is a new plan: it is not compared with the last one, whose contradictions are forgotten.
 
         Args:
             start_ns: when row 0 of the chunk is due.
@@ -189,6 +189,7 @@ class Detector:
             )
         if instruction != self._instruction:
             self._last, self._instruction = None, instruction
+            self._recent["consistency"].clear()
         plan = Plan(start_ns=start_ns, step_ns=step_ns, targets=targets)
         distance = chunk_distance(self._last, plan, given, known.row_scale, slowed)
         self._last = plan

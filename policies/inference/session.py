@@ -130,10 +130,10 @@ class PolicySession(Generic[P]):
         scheduler.use(active.policy, active.estimator(), active.stated_ns)
 
     def offer(self, observation: Observation) -> None:
-        """Shows all policies what the robot sees, and asks the one that runs if it may move and has a task."""
+        """Shows all policies what the robot sees, and asks the one that runs if it may lead and has a task."""
         for each in self.loaded:
             each.policy.observe(observation)
-        if self._scheduler is not None and self._task is not None and self._armed:
+        if self._scheduler is not None and self._task is not None and self._armed and self._led:
             self._scheduler.offer(observation)
 
     def permit(self, armed: bool, speed: float, led: bool = True) -> None:
@@ -144,7 +144,8 @@ class PolicySession(Generic[P]):
         Args:
             armed: whether it may move.
             speed: with which part of its speed; 0 holds it.
-            led: whether it follows these chunks. Else it is somebody else's, and held for this session.
+            led: whether it follows these chunks. Else it settles after it was armed, or is somebody else's: this
+                session is asked for none, and to it the robot is held.
         """
         now_ns = self._now_ns()
         if speed < 1.0:

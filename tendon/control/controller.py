@@ -94,6 +94,11 @@ class Controller:
         return LEAD_TICKS * self.period_ns
 
     @property
+    def settled(self) -> bool:
+        """Whether the robot has come to where it starts since it was armed; what is asked for before leads nowhere."""
+        return self._feedback.now_ns is not None and not self._settling.under_way(self._feedback.now_ns)
+
+    @property
     def source(self) -> Source:
         """Whose chunks are followed."""
         return self._source

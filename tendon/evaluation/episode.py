@@ -32,14 +32,14 @@ class Timing(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Switch:
-    """A change of mind of whoever instructs the robot.
+    """Another task, which whoever instructs the robot asks for on the way or after the first one.
 
     Attributes:
-        at_ns: when, in simulated time from the start.
+        at_ns: when, in simulated time from the start; by default as soon as the first task is done.
         stop_first: the robot comes to rest before it hears of the new task, as a stack without switching has to.
     """
 
-    at_ns: int
+    at_ns: int | None = None
     stop_first: bool = False
 
 
@@ -55,7 +55,7 @@ class Setting:
         blank: leave the instruction empty: the control run that shows that language matters.
         synchronous_rows: rows that SYNCHRONOUS executes of each chunk.
         perturbations: names of the suite's perturbations and their strengths, all at once.
-        switch: another task is asked for on the way; `limit_s` and success are that task's then.
+        switch: another task is asked for; `limit_s` and success are that task's then.
     """
 
     timing: Timing = Timing.AUTO

@@ -14,7 +14,7 @@ from tendon.core.modes import Mode
 from tendon.core.protocols import Policy
 from tendon.core.types import Array, Observation
 from tendon.evaluation.controller_plan import ControllerPlan
-from tendon.evaluation.episode import HOLD_CHECKS, Episode, Setting, Timing
+from tendon.evaluation.episode import HOLD_CHECKS, Episode, Setting, Switch, Timing
 from tendon.evaluation.limits import worst_of
 from tendon.evaluation.motion import Motion
 from tendon.evaluation.timed_policy import TimedPolicy
@@ -85,8 +85,9 @@ class Rollout:
 
     @property
     def over(self) -> bool:
-        """Whether the task is done, and stayed so, the robot was stopped, or the time is up."""
-        return self.passed >= 1.0 or self.success or self.stopped
+        """Whether the last task is done, and stayed so, the robot was stopped, or the time is up."""
+        another = self._switch is not None and self._switch.at_ns is None
+        return self.passed >= 1.0 or (self.success and not another) or self.stopped
 
     @property
     def passed(self) -> float:
@@ -105,6 +106,11 @@ class Rollout:
         return self._plan.estimate
 
     @property
+    def settled(self) -> bool:
+        """Whether the robot has settled since it was armed: from then on the policy is asked."""
+        return self._controller.settled
+
+    @property
     def stopped(self) -> bool:
         """Whether the robot was stopped, and stays so."""
         return self._tick.mode is Mode.LATCHED
@@ -113,11 +119,11 @@ class Rollout:
         """Advances the episode by a control period."""
         backend, setting = self._backend, self._setting
         now_ns = backend.world.time_ns
-        if self._switch is not None and now_ns >= self._switch.at_ns:
+        if self._switch is not None and self._due(self._switch, now_ns):
             self._change_task(now_ns)
         self._inference.advance(now_ns)
         waits = setting.timing is Timing.SYNCHRONOUS and self._plan.delivered > 0 and not self._at_rest()
-        if not waits and self._inference.wants(now_ns, self._session.instruction):
+        if not waits and self.settled and self._inference.wants(now_ns, self._session.instruction):
             self._session.offer(backend.observe(self._session.instruction))
             self._inference.advance(now_ns)
         self._tick = tick = self._controller.tick(now_ns, self._joints())
@@ -169,6 +175,9 @@ class Rollout:
         )
         return worst_of(motion).broken
 
+    def _due(self, switch: Switch, now_ns: int) -> bool:
+        return self.success if switch.at_ns is None else now_ns >= switch.at_ns
+
     def _change_task(self, now_ns: int) -> None:
         """Asks for another task, once the robot rests where it has to first."""
         switch, switching = self._switch, self._switching
@@ -179,7 +188,8 @@ class Rollout:
         if not ready:
             return
         self._held = switching.held() is not None
-        self.scene, self._begin_ns, self._done = switching.another_task() or self.scene, switch.at_ns, 0
+        self._begin_ns, self._done = now_ns if switch.at_ns is None else switch.at_ns, 0
+        self.scene = switching.another_task() or self.scene
         switching.ask(self.scene)
         self._session.follow("" if self._setting.blank else self.scene.instruction)
         self._inference.replan_now()

@@ -1,6 +1,7 @@
 """How a detector is measured, and the perturbations it is measured under."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,11 @@ import pytest
 from tendon.core.errors import ConfigError
 from tendon.core.types import Image, Observation
 from tendon.evaluation.detection.scores import area_interval, roc
+from tendon.evaluation.detection.tracing import TraceJob, trace_episode
+from tendon.evaluation.detection.usual import usual_jobs
+from tendon.evaluation.episode import Switch
+from tendon.policies.bundle.places import find_bundle
+from tendon.robots.profile import load_profile
 from tendon.sim.perturbation import NOMINAL, BadImage, SwappedCameras, together
 from tendon.sim.tabletop.perturbations import PERTURBATIONS, OtherWords, Trigger
 from tendon.sim.tabletop.scene import sample_scene
@@ -30,6 +36,32 @@ def test_the_interval_of_the_area_holds_it_and_shrinks_with_more_episodes() -> N
         assert low <= roc(bad, good)[2] <= high
         widths.append(high - low)
     assert widths[1] < widths[0]
+
+
+def test_what_is_drawn_for_a_usual_episode_is_its_scenes_and_a_third_each_have_one_task_or_another() -> None:
+    jobs = usual_jobs(Path("some"), "panda", range(100_000, 100_300))
+    assert usual_jobs(Path("some"), "panda", range(100_100, 100_150)) == jobs[100:150]
+    alone = [job for job in jobs if job.switch is None]
+    after = [job for job in jobs if job.switch == Switch()]
+    assert min(len(alone), len(after), len(jobs) - len(alone) - len(after)) > 75
+    assert {job.delay_ns for job in jobs} == {0, 50_000_000, 100_000_000}
+
+
+def test_what_a_detector_sees_of_a_second_task_and_how_long_both_took() -> None:
+    job = TraceJob(bundle=find_bundle("tabletop"), robot="panda", seed=100_002, switch=Switch(at_ns=1_000_000_000))
+    traced = trace_episode(job)
+    first, *_, last = traced.trace.instructions
+    assert first == sample_scene(100_002).instruction != last == traced.episode.instruction
+    assert len(traced.trace.instructions) == len(traced.observed_ns) == len(traced.trace.targets)
+    assert traced.lasted_s == pytest.approx(1.0 + traced.episode.duration_s, abs=0.03)
+
+
+def test_the_first_chunk_leads_and_the_second_continues_it() -> None:
+    """One that the robot is asked for while it settles after arming would lead nowhere, and be asked for again."""
+    traced = trace_episode(TraceJob(bundle=find_bundle("tabletop"), robot="panda", seed=100_002))
+    settle_ns = 1e9 * load_profile("panda").safety.arm_settle_s
+    assert settle_ns <= traced.observed_ns[0] <= settle_ns + 2e7
+    assert list(traced.trace.given[:3]) == [0, 5, 5]
 
 
 @pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.name)

@@ -105,7 +105,7 @@ def test_an_action_is_the_command_that_is_due_when_the_next_frame_is_seen(
         return found
 
     monkeypatch.setattr(Controller, "tick", note)
-    found = watched(scene(residual, "tabletop"))
+    found = watched(scene(residual, "tabletop", delay_ns=300_000_000))
     frames = found.frames()
     begin_ns = frames[0].stamp_ns
     assert len(frames) >= 8

@@ -19,10 +19,14 @@ SEED = 100_000
 
 
 @pytest.fixture(scope="module")
-def runner() -> Runner:
-    profile = load_profile("panda")
-    policy = BundlePolicy(load_bundle("bundles/tabletop"), profile, threads=1)
-    return Runner(SimBackend(TABLETOP.world(profile)), policy, TABLETOP.load_environment())
+def backend() -> SimBackend:
+    return SimBackend(TABLETOP.world(load_profile("panda")))
+
+
+@pytest.fixture(scope="module")
+def runner(backend: SimBackend) -> Runner:
+    policy = BundlePolicy(load_bundle("bundles/tabletop"), load_profile("panda"), threads=1)
+    return Runner(backend, policy, TABLETOP.load_environment())
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + 4))
@@ -44,6 +48,22 @@ def test_a_switch_is_carried_out_inside_the_limits(runner: Runner, stop_first: b
     assert episode.instruction != scene.instruction
     assert episode.peak_acceleration <= 1.0 + 1e-9
     assert not episode.stop
+
+
+def test_another_task_follows_the_first_when_that_is_done(runner: Runner, backend: SimBackend) -> None:
+    scene = sample_scene(SEED + 2)
+    alone = runner.run(scene, Setting(delay_ns=50_000_000))
+    assert alone.success
+    rollout = runner.begin(scene, Setting(delay_ns=50_000_000, switch=Switch()))
+    changed_s = None
+    while not rollout.over:
+        rollout.tick()
+        if changed_s is None and rollout.scene.instruction != scene.instruction:
+            changed_s = 1e-9 * backend.world.time_ns
+    episode = rollout.episode()
+    assert changed_s == pytest.approx(alone.duration_s, abs=0.2)
+    assert episode.success and episode.instruction == rollout.scene.instruction
+    assert episode.duration_s == pytest.approx(1e-9 * backend.world.time_ns - changed_s, abs=0.2)
 
 
 def test_a_task_done_before_the_switch_ends_without_it(runner: Runner) -> None:

@@ -7,7 +7,9 @@ Examples:
   tendon policy calibrate-detector outputs/mine --suite tabletop_hard --residual outputs/residual/seed0
 
 It promises for scenes and motion like those that it was calibrated on: name the suite and the residual that it will run
-with. It changes bundle.yaml, so a signature does not hold any more: sign the bundle again. Residuals stay bound to it.
+with. In a third of the episodes the robot gets a second task when the first is done, in a third on the way there.
+
+It changes bundle.yaml, so a signature does not hold any more: sign the bundle again. Residuals stay bound to it.
 """
 
 from __future__ import annotations
@@ -29,9 +31,6 @@ if TYPE_CHECKING:
     from tendon.evaluation.detection.tracing import Traced, TraceJob
 
 FIRST_SEED, END_SEED = 100_000, 200_000
-DELAYS_MS = [0.0, 50.0, 100.0]
-"""Inference delays that the promise is to hold for, one drawn for each episode; a suite with a delay has that one."""
-
 PICTURE = Path("outputs/detector.png")
 
 
@@ -39,11 +38,14 @@ def command(
     bundle: BundleArgument,
     seeds: Annotated[
         str, typer.Option(metavar="FIRST:END", help="Scenes of 100000-199999, never reported ones.")
-    ] = "100000:100360",
+    ] = "100000:100600",
     alpha: Annotated[float, typer.Option(help="Largest share of good episodes with an alarm.")] = 0.05,
     delay_ms: Annotated[
         list[float] | None,
-        typer.Option(help="Inference delay as it will be, in simulated time; repeated, one is drawn for each episode."),
+        typer.Option(
+            help="Inference delay as it will be, in simulated time; repeated, one is drawn for each episode. "
+            "[default: 0, 50 and 100, or that of the suite]"
+        ),
     ] = None,
     robot: RobotOption = "panda",
     suite: SuiteOption = "auto",
@@ -56,7 +58,7 @@ def command(
 ) -> int:
     """Calibrates, draws, writes, and says what was found."""
     from tendon.evaluation.detection.pictures import draw_calibration
-    from tendon.evaluation.detection.tracing import TraceJob
+    from tendon.evaluation.detection.usual import DELAYS_MS, usual_jobs
     from tendon.evaluation.statistics import wilson
     from tendon.evaluation.suites import load_suite, suite_for
     from tendon.policies.bundle.bundle import load_bundle, write_bundle
@@ -76,22 +78,17 @@ def command(
     profile = load_profile(robot)  # what is wrong is one line here, not one a process
     named = suite_for(profile, suite)
     own_ms = 1e3 * load_suite(named).difficulty.delay_s
-    delay_ms = delay_ms or ([own_ms] if own_ms else DELAYS_MS)
-    for delay in delay_ms:
+    delays_ms = delay_ms or ([own_ms] if own_ms else DELAYS_MS)
+    for delay in delays_ms:
         check_delay(delay)
     if residual is not None:
         residual = residual.expanduser().resolve()
         load_residual(residual).open(profile, policy_digest(source.manifest))
-    rng = np.random.default_rng(scenes.start)
-    delays_ns = (1e6 * rng.choice(delay_ms, len(scenes))).astype(int).tolist()
-    jobs = [
-        TraceJob(bundle=source.folder, robot=robot, seed=seed, delay_ns=delay_ns, suite=named, residual=residual)
-        for seed, delay_ns in zip(scenes, delays_ns, strict=True)
-    ]
+    jobs = usual_jobs(source.folder, robot, scenes, delays_ms=delays_ms, suite=named, residual=residual)
     traced = sorted(_run_with_bar(jobs, workers), key=lambda one: one.job.seed)
     good = [one.trace for one in traced if one.episode.success]
     failed = [one.trace for one in traced if not one.episode.success]
-    order = rng.permutation(len(good))
+    order = np.random.default_rng(scenes.start).permutation(len(good))
     calibration, largest = calibrate([good[k] for k in order], alpha)
     episodes = len(next(iter(largest.values())))
     failures = largest_scores(failed, calibration)
@@ -106,7 +103,7 @@ def command(
     print(f"picture: {picture}")
     if not dry_run:
         corrected = "" if residual is None else f", corrected by residual {residual.name}"
-        delays = ", ".join(f"{delay:g}" for delay in delay_ms)
+        delays = ", ".join(f"{delay:g}" for delay in delays_ms)
         described = f"simulated scenes {seeds} of {named}, delays {delays} ms{corrected}"
         files = detector_files(calibration, source, alpha, episodes, described)
         written = write_bundle(source.folder, source.manifest, {**source.content, **files})

@@ -36,11 +36,11 @@ class Judged:
     def lead_s(self) -> float | None:
         """How long before the end of the episode the first alarm came."""
         first = self.first_alarm_s[COMBINED]
-        return None if first is None else self.traced.episode.duration_s - first
+        return None if first is None else self.traced.lasted_s - first
 
-    def largest(self, score: str, inferences: int | None = None) -> float:
-        """Returns the largest value of a score, over the first inferences only when asked."""
-        return float(self.scores[score][:inferences].max())
+    def largest(self, score: str, before_s: float = np.inf) -> float:
+        """Returns the largest value of a score, until a time from the episode's start."""
+        return float(self.scores[score][self.traced.observed_ns < 1e9 * before_s].max())
 
 
 def judge(traced: Traced, calibration: Calibration) -> Judged:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import ActionChunk, Array, Observation
-from tendon.evaluation.episode import Episode, Setting
+from tendon.evaluation.episode import Episode, Setting, Switch
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
@@ -25,7 +25,7 @@ from tendon.policies.residual.bundle import load_residual
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
 from tendon.sim.perturbation import Perturbation
-from tendon.sim.suite import Scene, Suite, World
+from tendon.sim.suite import Scene, Suite, TaskSwitching, World
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,7 @@ class TraceJob:
         delay_ns: of inference, in simulated time.
         suite: whose scenes they are.
         residual: corrects the policy; `None` is the policy alone.
+        switch: another task is asked for; left out where the suite's world has one task a scene.
     """
 
     bundle: Path
@@ -49,6 +50,7 @@ class TraceJob:
     delay_ns: int = 0
     suite: str = DEFAULT_SUITE
     residual: Path | None = None
+    switch: Switch | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,6 +60,7 @@ class Traced:
     Attributes:
         job: what was run.
         episode: what came of it.
+        lasted_s: from its start, whatever was asked for on the way.
         trace: what the detector sees.
         observed_ns: (N,) when each inference looked, from the episode's start.
         estimates: (N,) of the policy's progress; NaN where its bundle has no estimator.
@@ -66,6 +69,7 @@ class Traced:
 
     job: TraceJob
     episode: Episode
+    lasted_s: float
     trace: Trace
     observed_ns: Array
     estimates: Array
@@ -95,7 +99,8 @@ class TracingPolicy(PerturbedPolicy):
         self._rows: list[tuple[int, int, Array, Array]] = []
         self._observed_ns: list[int] = []
         self._estimates: list[float] = []
-        self._step_ns, self._instruction = 1, ""
+        self._instructions: list[str] = []
+        self._step_ns = 1
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
@@ -111,7 +116,8 @@ class TracingPolicy(PerturbedPolicy):
         self._rows.append((chunk.start_ns, last.given_rows, last.targets, last.embedding))
         self._observed_ns.append(observation.stamp_ns)
         self._estimates.append(np.nan if last.progress is None else last.progress)
-        self._step_ns, self._instruction = chunk.step_ns, observation.instruction
+        self._instructions.append(observation.instruction)
+        self._step_ns = chunk.step_ns
         return chunk
 
     def trace(self) -> tuple[Trace, Array, Array]:
@@ -123,7 +129,7 @@ class TracingPolicy(PerturbedPolicy):
             targets=np.array(targets),
             given=np.array(given),
             embeddings=np.array(embeddings),
-            instruction=self._instruction,
+            instructions=tuple(self._instructions),
         )
         return trace, np.array(self._observed_ns), np.array(self._estimates)
 
@@ -146,11 +152,13 @@ def trace_episode(job: TraceJob) -> Traced:
     perturbation = suite.harder({}) if job.perturbation is None else job.perturbation
     scene = policy.begin(perturbation, suite.scene(runner.profile, job.seed))
     backend.joint_zero = policy.joint_zero
-    episode = runner.run(scene, Setting(delay_ns=job.delay_ns).under(perturbation))
+    switch = job.switch if isinstance(backend.world, TaskSwitching) else None
+    episode = runner.run(scene, Setting(delay_ns=job.delay_ns, switch=switch).under(perturbation))
     trace, observed_ns, estimates = policy.trace()
     return Traced(
         job=job,
         episode=episode,
+        lasted_s=1e-9 * backend.world.time_ns,
         trace=trace,
         observed_ns=observed_ns,
         estimates=estimates,

@@ -40,7 +40,7 @@ def episode(rng: np.random.Generator, inferences: int = 20, shift: float = 0.0, 
         targets=np.stack([motion(int(s), float(rng.normal(0, shake))) for s in starts]),
         given=np.ones(inferences, np.int64),
         embeddings=rng.normal(shift, 1.0, (inferences, EMBEDDING)),
-        instruction="put the red cube in the blue bowl",
+        instructions=("put the red cube in the blue bowl",) * inferences,
     )
 
 
@@ -187,6 +187,39 @@ def test_a_new_instruction_is_a_new_plan(calibration: Calibration) -> None:
             instruction=words,
         )
     assert said.scores["consistency"] == 0.0
+
+
+def test_what_the_plans_of_one_task_contradicted_is_not_held_against_the_next(calibration: Calibration) -> None:
+    detector = Detector(calibration)
+    said = []
+    for k in range(24):
+        start_ns = STEP_NS + k * REPLAN_NS
+        said.append(
+            detector.update(
+                start_ns=start_ns,
+                step_ns=STEP_NS,
+                targets=motion(start_ns, 0.05 * (k % 2) if k < 12 else 0.0),
+                given=0,
+                embedding=calibration.centre,
+                instruction="go" if k < 12 else "come",
+            )
+        )
+    assert said[11].alarms == ("consistency",)
+    assert max(each.scores["consistency"] for each in said[12:]) < 0.01
+
+
+def test_what_is_usual_is_learned_within_tasks_and_not_from_one_to_the_next() -> None:
+    def calm(seed: int) -> Trace:
+        return episode(np.random.default_rng(seed))
+
+    def told(seed: int) -> Trace:
+        one = calm(seed)
+        targets = one.targets + np.where(np.arange(len(one.targets)) >= 10, 0.3, 0.0)[:, None, None]
+        return replace(one, targets=targets, instructions=("go there",) * 10 + ("come here",) * 10)
+
+    usual, second = (calibrate([made(k) for k in range(80)], 0.1, components=6)[0] for made in (calm, told))
+    assert second.row_scale == pytest.approx(usual.row_scale, rel=0.1)
+    assert second.thresholds["consistency"] < 1.1 * usual.thresholds["consistency"]
 
 
 def test_reset_forgets_alarms(calibration: Calibration) -> None:

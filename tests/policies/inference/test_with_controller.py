@@ -95,6 +95,7 @@ class Graph:
         self._tick()
 
     def _hear(self, answer: Answer[SteadyPolicy]) -> None:
+        assert self.controller.settled, "an answer that leads nowhere"
         self.chunks.append(answer.chunk)
 
     def begin(self, speed: float = 1.0) -> None:
@@ -123,7 +124,7 @@ class Graph:
         if self.session.instruction:
             self.session.permit(armed=True, speed=speed, led=self.led)
         self.said = self.controller.looked_at_ns, self.controller.plan_ns
-        self.led = self.controller.source is Source.POLICY
+        self.led = self.controller.source is Source.POLICY and self.controller.settled
         if now_ns >= self.frame_ns:
             self.frame_ns = now_ns + FRAME_NS
             self.frames.append(seen)
