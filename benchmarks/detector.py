@@ -1,7 +1,7 @@
 """How well the failure detector of a bundle works: ROC, lead time, false alarms, under eleven perturbations.
 
-Scenes from 200 000 on, which neither training nor calibration saw, with delays as in calibration, and
-second tasks but under a perturbation. A failed episode lasts to its time limit, a good one ends early, so a score's
+Scenes from 200 000 on, which neither training nor calibration saw, with delays as in calibration and,
+where nothing is perturbed, second tasks. A failed episode lasts to its time limit, a good one ends early, so a score's
 largest value has more time to grow in failures: the second column of areas looks at the first 4 s of both only. Nothing
 acts on the detector here: the policy goes on after an alarm.
 
@@ -98,7 +98,7 @@ def print_cases(bench: harness.Bench, cases: dict[str, list[Judged]]) -> None:
         leads = [one.lead_s for one in bad if one.lead_s is not None]
         by = [sum(one.first_alarm_s[score] is not None for one in bad) for score in NAMES]
         reached = [sum(one.strictest >= level for one in bad) for level in (Response.HOLD, Response.STOP)]
-        wrong = sum(one.first_alarm_s[COMBINED] is not None for one in fine)
+        wrong = sum(one.alarm for one in fine)
         lead = f"{np.median(leads):.1f}" if leads else "-"
         print(
             f"| {name} | {len(fine)}/{len(judged)} | {by[2]}/{len(bad)} | {by[0]} | {by[1]} | {lead} | {reached[0]} "
@@ -143,7 +143,7 @@ def report(bench: harness.Bench, traced: Sequence[Traced], calibration: Calibrat
     nominal = cases[NOMINAL.name]
     perturbed = [one for name, judged in cases.items() for one in judged if name != NOMINAL.name]
     everything = nominal + perturbed
-    wrong = sum(one.first_alarm_s[COMBINED] is not None for one in good(nominal))
+    wrong = sum(one.alarm for one in good(nominal))
     alarms = wilson(wrong, len(good(nominal)))
     print(f"successful nominal episodes with an alarm: {alarms}; promise {100 * alpha:g} %")
     tell(bench, f"successful nominal episodes with an alarm (promise: at most {100 * alpha:g} %)", alarms)

@@ -43,6 +43,8 @@ def run_episodes(bundle: Path, calibration: Calibration, wanted: range, workers:
     """Runs what is missing in the file of kept episodes, and returns all of them, by seed."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    if any(row["thresholds"] != calibration.thresholds for row in rows):
+        raise SystemExit(f"{kept} is of another detector: name another file with --kept")
     known = {row["seed"] for row in rows}
     seeds = [seed for seed in wanted if seed not in known]
     jobs = usual_jobs(bundle, "panda", seeds)
@@ -53,6 +55,7 @@ def run_episodes(bundle: Path, calibration: Calibration, wanted: range, workers:
             after = calibration.escalation.stop_after
             row = {
                 "seed": one.job.seed,
+                "thresholds": calibration.thresholds,
                 "success": one.episode.success,
                 "alarm": any(max(scores[name]) > calibration.thresholds[name] for name in SCORES),
                 "lasting": {name: lasting_score(np.array(scores[name]), after) for name in SCORES},

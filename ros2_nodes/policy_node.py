@@ -2,8 +2,8 @@
 
 Subscribes `camera/NAME/image_raw`, `joint_states`, `instruction`, `safety/permission`, `safety/state`; publishes
 `policy/action_chunk` and, of the same observation, `policy/features`. Inference has its own thread and runs only while
-the robot may move. An instruction with an unknown word is an ERROR in the diagnostics and drops the task: the robot
-stops when its last chunk ends. Parameter `engine` names what runs the graphs.
+the robot may follow it. An instruction with an unknown word is an ERROR in the diagnostics and drops the task: the
+robot stops when its last chunk ends. Parameter `engine` names what runs the graphs.
 
 A second bundle (`standby`) is loaded and warm; its name on `policy/select` changes to it, and its first chunk continues
 the plan that runs. The instruction "stop" (halt, wait, hold, pause) brings the robot to rest at once, still armed, by
@@ -248,7 +248,7 @@ class PolicyNode(NodeShell):
             state = wire.STATE.decode_bytes(data)
             if isinstance(state, ControlState):
                 self._plan.confirm(state.looked_at_ns, state.plan_ns)
-                self._led = state.source is Source.POLICY and state.settled
+                self._led = state.source is Source.POLICY and state.mode.moving and state.settled
                 self._permit_session()
 
     def _select(self, name: str) -> None:

@@ -93,11 +93,11 @@ class AsyncInference:
             self._changed.notify()
 
     def replan_now(self) -> None:
-        """Makes the next observation due, whenever the last one was. Any thread."""
+        """Makes the next observation due, whenever the last one was, and forgets one that waits. Any thread."""
         with self._changed:
             self._schedule.replan_now()
-            self._promise()
-            self._changed.notify()
+            self._counts["replaced"] += self._waiting is not None
+            self._waiting = None
 
     def offer(self, observation: Observation) -> None:
         """Gives it an observation; the newest wins. Never waits for the policy. Any thread."""

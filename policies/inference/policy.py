@@ -35,6 +35,7 @@ class Inference:
     """What one inference was like, beside its chunk.
 
     Attributes:
+        instruction: what it was asked for.
         points: (2, 3) predicted positions of the target object and of the reference [m, base frame]; `None` when its
             graph does not tell.
         targets: (T, K) what each row asks for: tool position in the base frame and fingers, or joints.
@@ -49,6 +50,7 @@ class Inference:
         total_ns: time in all.
     """
 
+    instruction: str
     points: Array | None
     targets: Array
     given_rows: int
@@ -283,6 +285,7 @@ class BundlePolicy:
         if self._estimator is not None:
             progress = self._estimator.estimate(state, points, embedding)
         self.last = Inference(
+            instruction=observation.instruction,
             points=points,
             targets=self._adapter.targets(np.concatenate([continued[:known], wanted]), origin),
             given_rows=known,

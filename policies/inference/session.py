@@ -50,7 +50,7 @@ class Answer(Generic[P]):
 
 
 class PolicySession(Generic[P]):
-    """Asks a policy while the robot may move and has a task, and adds its chunks to the running plan.
+    """Asks a policy while the robot follows it and has a task, and adds its chunks to the running plan.
 
     When an inference is due, and what it continues, says the `Schedule` of the scheduler; who computes it, and how long
     that takes, is the scheduler's own affair. `deliver` is called by the scheduler, from its thread; all else by one.
@@ -155,12 +155,11 @@ class PolicySession(Generic[P]):
             self._plan.clear()
         if (self._held and not held) or not (led and self._led):
             self._held_ns = now_ns
-        self._led = led
         if held and not self._held and armed and self._scheduler is not None:
             self._scheduler.replan_now()
-        if armed != self._armed:
-            self._assessment, self._watching = None, False  # what was held against the last run does not count now
-        self._armed = armed
+        if (armed, led) != (self._armed, self._led):
+            self._assessment, self._watching = None, False  # what was held against it before does not count now
+        self._armed, self._led = armed, led
         if not armed:
             self._plan.clear()
 
@@ -262,7 +261,7 @@ class PolicySession(Generic[P]):
             targets=last.targets,
             given=last.given_rows,
             embedding=last.embedding,
-            instruction=self.instruction,
+            instruction=last.instruction,
             slowed=self._now_ns() - self._slowed_ns < SLOWED_NS,
         )
         took_ns = time.perf_counter_ns() - begin_ns

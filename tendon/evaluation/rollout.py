@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tendon.control.clearance.model import Clearance
@@ -14,7 +16,7 @@ from tendon.core.modes import Mode
 from tendon.core.protocols import Policy
 from tendon.core.types import Array, Observation
 from tendon.evaluation.controller_plan import ControllerPlan
-from tendon.evaluation.episode import HOLD_CHECKS, Episode, Setting, Switch, Timing
+from tendon.evaluation.episode import HOLD_CHECKS, Episode, Setting, Timing
 from tendon.evaluation.limits import worst_of
 from tendon.evaluation.motion import Motion
 from tendon.evaluation.timed_policy import TimedPolicy
@@ -86,8 +88,7 @@ class Rollout:
     @property
     def over(self) -> bool:
         """Whether the last task is done, and stayed so, the robot was stopped, or the time is up."""
-        another = self._switch is not None and self._switch.at_ns is None
-        return self.passed >= 1.0 or (self.success and not another) or self.stopped
+        return self.passed >= 1.0 or (self.success and not self._another_is_due()) or self.stopped
 
     @property
     def passed(self) -> float:
@@ -119,7 +120,7 @@ class Rollout:
         """Advances the episode by a control period."""
         backend, setting = self._backend, self._setting
         now_ns = backend.world.time_ns
-        if self._switch is not None and self._due(self._switch, now_ns):
+        if self._another_is_due():
             self._change_task(now_ns)
         self._inference.advance(now_ns)
         waits = setting.timing is Timing.SYNCHRONOUS and self._plan.delivered > 0 and not self._at_rest()
@@ -175,20 +176,24 @@ class Rollout:
         )
         return worst_of(motion).broken
 
-    def _due(self, switch: Switch, now_ns: int) -> bool:
-        return self.success if switch.at_ns is None else now_ns >= switch.at_ns
+    def _another_is_due(self) -> bool:
+        """Returns whether another task is to be asked for; from then on it is, also if the first is undone."""
+        switch, now_ns = self._switch, self._backend.world.time_ns
+        if switch is not None and switch.at_ns is None and self.success:
+            switch = self._switch = replace(switch, at_ns=now_ns)
+        return switch is not None and switch.at_ns is not None and now_ns >= switch.at_ns
 
     def _change_task(self, now_ns: int) -> None:
         """Asks for another task, once the robot rests where it has to first."""
         switch, switching = self._switch, self._switching
-        if switch is None or switching is None:
+        if switch is None or switch.at_ns is None or switching is None:
             return
         ready = not switch.stop_first or self._at_rest()
         self._controller.set_speed_scale(1.0 if ready else 0.0)
         if not ready:
             return
         self._held = switching.held() is not None
-        self._begin_ns, self._done = now_ns if switch.at_ns is None else switch.at_ns, 0
+        self._begin_ns, self._done = switch.at_ns, 0
         self.scene = switching.another_task() or self.scene
         switching.ask(self.scene)
         self._session.follow("" if self._setting.blank else self.scene.instruction)

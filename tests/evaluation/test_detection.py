@@ -8,11 +8,13 @@ import pytest
 
 from tendon.core.errors import ConfigError
 from tendon.core.types import Image, Observation
-from tendon.evaluation.detection.scores import area_interval, roc
+from tendon.evaluation.detection.scores import COMBINED, area_interval, judge, roc
 from tendon.evaluation.detection.tracing import TraceJob, trace_episode
 from tendon.evaluation.detection.usual import usual_jobs
 from tendon.evaluation.episode import Switch
+from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.bundle.places import find_bundle
+from tendon.policies.detector.file import load_detector
 from tendon.robots.profile import load_profile
 from tendon.sim.perturbation import NOMINAL, BadImage, SwappedCameras, together
 from tendon.sim.tabletop.perturbations import PERTURBATIONS, OtherWords, Trigger
@@ -53,7 +55,12 @@ def test_what_a_detector_sees_of_a_second_task_and_how_long_both_took() -> None:
     first, *_, last = traced.trace.instructions
     assert first == sample_scene(100_002).instruction != last == traced.episode.instruction
     assert len(traced.trace.instructions) == len(traced.observed_ns) == len(traced.trace.targets)
-    assert traced.lasted_s == pytest.approx(1.0 + traced.episode.duration_s, abs=0.03)
+    assert traced.asked_ns == pytest.approx(1e9, abs=3e7)
+    calibration = load_detector(load_bundle(job.bundle))
+    assert calibration is not None
+    judged = judge(traced, calibration)
+    assert len(judged.asked_s) == traced.trace.instructions.count(last) == len(judged.scores[COMBINED])
+    assert 0 <= judged.asked_s[0] < 0.45 and judged.asked_s[-1] < traced.episode.duration_s
 
 
 def test_the_first_chunk_leads_and_the_second_continues_it() -> None:

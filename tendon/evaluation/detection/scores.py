@@ -18,29 +18,33 @@ COMBINED = "both"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judged:
-    """An episode and what the detector made of it.
+    """An episode and what the detector made of it. Of one with two tasks, scores and times are of the second.
 
     Attributes:
         traced: the episode.
+        asked_s: (N,) when each inference looked, from when the task was asked for.
         scores: (N,) of each of `SCORES`, and `COMBINED`, the largest score over its threshold.
-        first_alarm_s: when the first alarm came, from the episode's start; by score and combined, `None` for never.
-        strictest: response.
+        first_alarm_s: when the first alarm came, from then; by score and combined, `None` for never.
+        alarm: whether one came at all, in the first task too.
+        strictest: response, likewise.
     """
 
     traced: Traced
+    asked_s: Array
     scores: dict[str, Array]
     first_alarm_s: dict[str, float | None]
+    alarm: bool
     strictest: Response
 
     @property
     def lead_s(self) -> float | None:
         """How long before the end of the episode the first alarm came."""
         first = self.first_alarm_s[COMBINED]
-        return None if first is None else self.traced.lasted_s - first
+        return None if first is None else self.traced.episode.duration_s - first
 
     def largest(self, score: str, before_s: float = np.inf) -> float:
-        """Returns the largest value of a score, until a time from the episode's start."""
-        return float(self.scores[score][self.traced.observed_ns < 1e9 * before_s].max())
+        """Returns the largest value of a score, until a time from when the task was asked for."""
+        return float(self.scores[score][self.asked_s < before_s].max())
 
 
 def judge(traced: Traced, calibration: Calibration) -> Judged:
@@ -49,11 +53,21 @@ def judge(traced: Traced, calibration: Calibration) -> Judged:
     scores = {name: np.array([a.scores[name] for a in assessments]) for name in SCORES}
     thresholds = {**calibration.thresholds, COMBINED: 1.0}
     scores[COMBINED] = np.max([scores[name] / thresholds[name] for name in SCORES], axis=0)
+    alarm = bool(scores[COMBINED].max() > 1.0)
+    asked_s = (traced.observed_ns - traced.asked_ns) * 1e-9
+    scores, asked_s = {name: values[asked_s >= 0] for name, values in scores.items()}, asked_s[asked_s >= 0]
     first: dict[str, float | None] = {}
     for name, values in scores.items():
         above = np.flatnonzero(values > thresholds[name])
-        first[name] = float(traced.observed_ns[above[0]] * 1e-9) if len(above) else None
-    return Judged(traced=traced, scores=scores, first_alarm_s=first, strictest=max(a.response for a in assessments))
+        first[name] = float(asked_s[above[0]]) if len(above) else None
+    return Judged(
+        traced=traced,
+        asked_s=asked_s,
+        scores=scores,
+        first_alarm_s=first,
+        alarm=alarm,
+        strictest=max(a.response for a in assessments),
+    )
 
 
 def roc(failed: Sequence[float] | Array, good: Sequence[float] | Array) -> tuple[Array, Array, float]:

@@ -60,7 +60,7 @@ class Traced:
     Attributes:
         job: what was run.
         episode: what came of it.
-        lasted_s: from its start, whatever was asked for on the way.
+        asked_ns: when its last task was asked for, from the episode's start.
         trace: what the detector sees.
         observed_ns: (N,) when each inference looked, from the episode's start.
         estimates: (N,) of the policy's progress; NaN where its bundle has no estimator.
@@ -69,7 +69,7 @@ class Traced:
 
     job: TraceJob
     episode: Episode
-    lasted_s: float
+    asked_ns: int
     trace: Trace
     observed_ns: Array
     estimates: Array
@@ -158,7 +158,7 @@ def trace_episode(job: TraceJob) -> Traced:
     return Traced(
         job=job,
         episode=episode,
-        lasted_s=1e-9 * backend.world.time_ns,
+        asked_ns=backend.world.time_ns - round(1e9 * episode.duration_s),
         trace=trace,
         observed_ns=observed_ns,
         estimates=estimates,

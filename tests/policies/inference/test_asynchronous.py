@@ -106,6 +106,18 @@ def _settle(inference: AsyncInference) -> None:
         time.sleep(0.001)
 
 
+def test_a_frame_that_waited_is_forgotten_when_the_next_one_is_to_be_planned_from(rig: MakeRig) -> None:
+    """It may have waited for as long as somebody else led: an answer to it, and how late that is, tells nothing."""
+    it = rig()
+    it.run_once()
+    it.inference.offer(observation(it.clock.now_ns() + 1))  # not due yet
+    it.clock.advance_ns(60 * 10**9)
+    it.inference.replan_now()
+    it.run_once()
+    assert [stamp_ns for stamp_ns, _ in it.policy.calls][1:] == [it.clock.now_ns()]
+    assert it.inference.status().delay_ns < 10**9
+
+
 @pytest.fixture
 def rig() -> object:
     made: list[Rig] = []

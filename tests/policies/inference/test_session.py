@@ -183,10 +183,10 @@ class TestTask:
     def test_a_robot_that_somebody_else_led_goes_on_by_what_is_seen_then(self) -> None:
         it = Rig()
         it.begin()
+        asked = len(it.policies[0].asked)
         it.session.permit(armed=True, speed=1.0, led=False)
         it.run(3)
-        assert not it.planned()
-        asked = len(it.policies[0].asked)
+        assert not it.planned() and len(it.policies[0].asked) == asked
         it.session.permit(armed=True, speed=1.0)
         it.run()
         assert len(it.policies[0].asked) == asked + 1 and it.planned()
@@ -311,6 +311,7 @@ class TestDetector:
             thresholds={"consistency": 100.0, "novelty": 2.0},
         )
         last = Inference(
+            instruction="go",
             points=None,
             targets=np.zeros((ROWS, 4)),
             given_rows=0,
@@ -333,12 +334,20 @@ class TestDetector:
         assert it.answers[0].detector_ns is not None
         assert it.session.assessment is not None and it.session.assessment.alarms == ("novelty",)
 
-    @pytest.mark.parametrize("end", ["disarmed", "another policy"])
+    def test_what_was_asked_for_another_task_is_judged_as_that(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        it, told, update = self.rig(embedding=0.0), list[object](), Detector.update
+        monkeypatch.setattr(Detector, "update", lambda *one, **of: told.append(of["instruction"]) or update(*one, **of))
+        it.begin("right")
+        assert told == ["go"], "as the inference says, whatever the task is by then"
+
+    @pytest.mark.parametrize("end", ["disarmed", "another leads", "another policy"])
     def test_nothing_is_held_against_the_next_run(self, end: str) -> None:
         it = self.rig()
         it.begin()
         if end == "disarmed":
             it.session.permit(armed=False, speed=1.0)
+        elif end == "another leads":
+            it.session.permit(armed=True, speed=1.0, led=False)
         else:
             it.session.select("p1")
         assert it.session.response is Response.FULL and it.session.assessment is None
