@@ -32,7 +32,7 @@ echo "pace: {replan_rows: 4, continued_rows: 5}" >> "$bundle/bundle.yaml"
 tendon policy calibrate-detector "$bundle" --delay-ms 0 --delay-ms 50 --delay-ms 100 --picture "$work/detector.png"
 
 # 5. From when on that detector may stop the robot: a rate of 0.1 % needs thousands of successes.
-python benchmarks/detector_stop.py --bundle "$bundle" --episodes 4800 --set 4100 --write --busy \
+python benchmarks/detector_stop.py --bundle "$bundle" --episodes 4400 --set 4100 --write --busy \
   --kept "$work/detector-stop.jsonl" --rows "$work/rows"
 
 # 6. How good it is on scenes that only tune.
