@@ -1,4 +1,4 @@
-"""How well the failure detector of a bundle works: ROC, lead time, false alarms, under eleven perturbations.
+"""How well the failure detector of a bundle works: ROC, lead time, false alarms, under each perturbation.
 
 Scenes from 200 000 on, which neither training nor calibration saw, with delays as in calibration and,
 where nothing is perturbed, second tasks. A failed episode lasts to its time limit, a good one ends early, so a score's
