@@ -19,6 +19,7 @@ from tendon.graph import topics
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import clock
+from tendon.safety.reports import ControlState
 from tests.poison import messages
 from tests.poison.answering import Played
 from tests.poison.fuzzing import Endpoint, services, subscribed, subscriptions, taker
@@ -220,7 +221,7 @@ class PolicySubject(Subject):
         self.node.start()
 
     def work(self) -> None:
-        """Frames, joint states around them, and a permission."""
+        """Frames, joint states around them, a permission, and whom the control node follows."""
         node = self.node
         node.time._offset_ns += 10_000_000
         now_ns = self.now_ns()
@@ -230,6 +231,7 @@ class PolicySubject(Subject):
         self.give(topics.JOINT_STATES, messages.joint_state(self.profile, self.now_ns()))
         armed = Permission(state=PermissionState.ARMED, event=1, reason="", policy=node.instance)
         self.give(wire.PERMISSION.name, wire.PERMISSION.encode(armed, now_ns))
+        self.give(wire.STATE.name, wire.STATE.encode(ControlState(mode=Mode.RUNNING, event=1), now_ns))
         node.check()
 
     def works(self) -> str:
