@@ -6,7 +6,7 @@ largest value has more time to grow in failures: the second column of areas look
 acts on the detector here: the policy goes on after an alarm.
 
 Example:
-  python benchmarks/detector.py --nominal 120 --each 20 --out docs/images
+  python benchmarks/detector.py --first 212000 --nominal 240 --each 20 --out docs/images
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How rarely the failure detector would stop a policy that succeeds, and the level at which it may.
 
-Runs nominal episodes without ROS, seeds in the tuning range that the calibration of alarms did not see, and keeps of
+Runs episodes as in the calibration, without ROS, on seeds of the tuning range that it did not see, and keeps of
 each how high every score stayed for as long as a stop takes. The first successful ones set the stop thresholds, the
 others show what they do; `--set 0` shows those of the bundle. What was run is kept in a file, so that an interrupted
 run goes on.

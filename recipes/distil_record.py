@@ -76,7 +76,7 @@ class Watched:
         due = self.rollout.settled and now_ns >= self._due_ns
         if due:
             self._seen.append(self._tools.look(self.rollout.scene.instruction, self._rng))
-            self._due_ns = now_ns + FRAME_NS
+            self._due_ns = (self._due_ns or now_ns) + FRAME_NS
         tick = self.rollout.tick()
         if due:
             self._executed.append(tick.reference)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Goes on from the tabletop bundle of an earlier commit, on two CPU cores: 50 minutes of scenes, an hour of training, half an hour
+# Goes on from the tabletop bundle of an earlier commit, on two CPU cores: 50 minutes of scenes, an hour of training, three quarters
 # of detector and evaluation, 8 GB of disk. Every step resumes: a cut run goes on when this is started again. Seeds 0-99 999 train.
 # bundles/tabletop was made so; the log of its training is beside this file.
 # The bundle before is read from the history of this repository, so that a shallow clone is not enough; recipes/tabletop.sh

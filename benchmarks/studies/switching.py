@@ -25,12 +25,12 @@ from harness import Number
 from rich.progress import track
 
 from tendon.cli.seeds import parse_seeds
+from tendon.evaluation.detection.usual import ON_THE_WAY_S
 from tendon.evaluation.episode import Episode, Setting, Switch
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.statistics import wilson
 
-EARLIEST_S, LATEST_S = 0.5, 2.5
 WAYS = {"asked from the start": None, "in mid-motion": False, "after a stop": True}
 
 
@@ -38,7 +38,7 @@ def setting_of(seed: int, stop_first: bool | None, delay_ns: int) -> Setting:
     """Returns the setting of a scene in one of the ways."""
     if stop_first is None:
         return Setting(delay_ns=delay_ns, switch=Switch(at_ns=0))
-    at_s = np.random.default_rng([seed, 19]).uniform(EARLIEST_S, LATEST_S)
+    at_s = np.random.default_rng([seed, 19]).uniform(*ON_THE_WAY_S)
     return Setting(delay_ns=delay_ns, switch=Switch(at_ns=round(at_s * 1e9), stop_first=stop_first))
 
 

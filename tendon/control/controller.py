@@ -95,7 +95,7 @@ class Controller:
 
     @property
     def settled(self) -> bool:
-        """Whether the robot has come to where it starts since it was armed; what is asked for before leads nowhere."""
+        """Whether chunks may lead: not from arming until the robot is where it starts, nor on a way back from contact."""
         return self._feedback.now_ns is not None and not self._settling.under_way(self._feedback.now_ns)
 
     @property

@@ -88,7 +88,9 @@ class Rollout:
     @property
     def over(self) -> bool:
         """Whether the last task is done, and stayed so, the robot was stopped, or the time is up."""
-        return self.passed >= 1.0 or (self.success and not self._another_is_due()) or self.stopped
+        switch, now_ns = self._switch, self._backend.world.time_ns
+        another = switch is not None and (switch.at_ns is None or now_ns >= switch.at_ns)
+        return self.passed >= 1.0 or (self.success and not another) or self.stopped
 
     @property
     def passed(self) -> float:
@@ -120,8 +122,7 @@ class Rollout:
         """Advances the episode by a control period."""
         backend, setting = self._backend, self._setting
         now_ns = backend.world.time_ns
-        if self._another_is_due():
-            self._change_task(now_ns)
+        self._change_task(now_ns)
         self._inference.advance(now_ns)
         waits = setting.timing is Timing.SYNCHRONOUS and self._plan.delivered > 0 and not self._at_rest()
         if not waits and self.settled and self._inference.wants(now_ns, self._session.instruction):
@@ -176,17 +177,14 @@ class Rollout:
         )
         return worst_of(motion).broken
 
-    def _another_is_due(self) -> bool:
-        """Returns whether another task is to be asked for; from then on it is, also if the first is undone."""
-        switch, now_ns = self._switch, self._backend.world.time_ns
-        if switch is not None and switch.at_ns is None and self.success:
-            switch = self._switch = replace(switch, at_ns=now_ns)
-        return switch is not None and switch.at_ns is not None and now_ns >= switch.at_ns
-
     def _change_task(self, now_ns: int) -> None:
-        """Asks for another task, once the robot rests where it has to first."""
+        """Asks for another task when it is time, and the robot rests where it has to first."""
         switch, switching = self._switch, self._switching
-        if switch is None or switch.at_ns is None or switching is None:
+        if switch is None or switching is None:
+            return
+        if switch.at_ns is None and self.success:  # from now on it is time, also if the first task is undone
+            switch = self._switch = replace(switch, at_ns=now_ns)
+        if switch.at_ns is None or now_ns < switch.at_ns:
             return
         ready = not switch.stop_first or self._at_rest()
         self._controller.set_speed_scale(1.0 if ready else 0.0)

@@ -26,7 +26,7 @@ class ControlState:
         margin: free part of the tightest limit, 1 far from everything, 0 at a limit.
         binding: the tightest limit.
         source: whose chunks are followed.
-        settled: whether the robot has come to where it starts since it was armed; no chunk is followed before.
+        settled: whether chunks may lead: not from arming until the robot is where it starts.
         at_home: whether the reference is at rest at the home position.
         profile: digest of the whole profile that it has loaded.
         looked_at_ns: stamp of the observation of the policy's last chunk, taken or not; 0 before one.

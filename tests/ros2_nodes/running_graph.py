@@ -155,8 +155,12 @@ class RunningGraph(GraphProcess):
         self.wait(latched, "latched")
 
     def set_in_motion(self) -> None:
-        """Sends chunks and arms until the robot moves: overload may stop it, which is right and not the point here."""
+        """Sends chunks and arms until the robot moves."""
         self.wave()
+        self.arm_until_it_moves()
+
+    def arm_until_it_moves(self) -> None:
+        """Overload, and cameras that begin late, may stop it again, which is right and not the point of most tests."""
 
         def moves() -> bool:
             self.arm()

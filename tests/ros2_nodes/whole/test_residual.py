@@ -100,12 +100,7 @@ def test_what_came_of_nothing_does_not_count(graph: RunningGraph) -> None:
 
 def test_it_corrects_within_its_bounds_ramps_in_and_can_be_switched_off(graph: RunningGraph) -> None:
     steps = Steps(graph)
-
-    def moves() -> bool:
-        graph.arm()  # where the cameras begin late the robot latches: that is not the point here
-        return graph.operator.wait(graph.moving, 3.0)
-
-    graph.wait(moves, "motion")
+    graph.arm_until_it_moves()
     until_it_acts(graph)
     first = len(steps)
     graph.wait(lambda: len(steps) > first + 150, "one and a half seconds of steps")
