@@ -95,7 +95,7 @@ class Controller:
 
     @property
     def settled(self) -> bool:
-        """Whether chunks may lead: not from arming until the robot is where it starts, nor on a way back from contact."""
+        """Whether chunks may lead: not from arming until the robot is where it starts, nor on a way back from touch."""
         return self._feedback.now_ns is not None and not self._settling.under_way(self._feedback.now_ns)
 
     @property
