@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from tendon.control.tick import Tick
 from tendon.core.errors import ConfigError
 from tendon.core.modes import Mode
 from tendon.core.protocols import Policy
-from tendon.core.types import Array, Observation
+from tendon.core.types import ActionChunk, Array, Observation
 from tendon.evaluation.controller_plan import ControllerPlan
 from tendon.evaluation.episode import HOLD_CHECKS, Episode, Setting, Timing
 from tendon.evaluation.limits import worst_of
@@ -43,6 +44,7 @@ class Rollout:
         clearance: what the filter keeps apart.
         residual: corrects the policy.
         profile: the robot as control has it, with its calibration; by default the world's.
+        heard: takes each chunk as it became part of the plan.
 
     Attributes:
         scene: with the task that is asked for now.
@@ -60,6 +62,7 @@ class Rollout:
         clearance: Clearance | None = None,
         residual: BoundedResidual | None = None,
         profile: RobotProfile | None = None,
+        heard: Callable[[ActionChunk], None] = lambda _: None,
     ) -> None:
         self._backend, self._policy, self.scene, self._setting = backend, policy, scene, setting
         world = backend.world
@@ -79,7 +82,7 @@ class Rollout:
         self._tick = self._controller.tick(world.time_ns, joints)
         self._controller.arm()
         self._plan = ControllerPlan(self._controller, self._arm)
-        self._session, self._inference = self._start()
+        self._session, self._inference = self._start(heard)
         self._session.follow("" if setting.blank else scene.instruction)
         self._commanded: list[Array] = []
         self._idle = self._ticks = self._done = self._begin_ns = 0
@@ -198,7 +201,7 @@ class Rollout:
         self._inference.replan_now()
         self._switch = None
 
-    def _start(self) -> tuple[PolicySession[TimedPolicy], SteppedInference]:
+    def _start(self, heard: Callable[[ActionChunk], None]) -> tuple[PolicySession[TimedPolicy], SteppedInference]:
         """Returns a session that may move the robot, and what computes its inferences in simulated time."""
         setting, controller, plan = self._setting, self._controller, self._plan
         synchronous = setting.timing is Timing.SYNCHRONOUS
@@ -210,7 +213,9 @@ class Rollout:
             pace=setting.pace,
         )
         loaded = Loaded(name="policy", policy=policy)
-        session = PolicySession((loaded,), plan, lambda: self._backend.world.time_ns)
+        session = PolicySession(
+            (loaded,), plan, lambda: self._backend.world.time_ns, publish=lambda answer: heard(answer.chunk)
+        )
         inference = SteppedInference(
             policy,
             delay_ns=setting.delay_ns,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tendon.control.clearance.model import Clearance
 from tendon.control.residual.bounded import BoundedResidual
 from tendon.core.protocols import Policy
+from tendon.core.types import ActionChunk
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.rollout import Rollout
 from tendon.robots.environment import Environment
@@ -39,17 +42,24 @@ class Runner:
         self.profile = backend.world.profile if profile is None else profile
         self._clearance = Clearance(self.profile, environment)
 
-    def begin(self, scene: Scene, setting: Setting) -> Rollout:
+    def begin(self, scene: Scene, setting: Setting, heard: Callable[[ActionChunk], None] = lambda _: None) -> Rollout:
         """Returns an episode at its start.
+
+        Args:
+            scene: where it begins.
+            setting: how policy and robot share time.
+            heard: takes each chunk as it became part of the plan.
 
         Raises:
             ConfigError: the setting switches tasks, and the world cannot.
         """
-        return Rollout(self._backend, self._policy, scene, setting, self._clearance, self._residual, self.profile)
+        return Rollout(
+            self._backend, self._policy, scene, setting, self._clearance, self._residual, self.profile, heard
+        )
 
-    def run(self, scene: Scene, setting: Setting) -> Episode:
+    def run(self, scene: Scene, setting: Setting, heard: Callable[[ActionChunk], None] = lambda _: None) -> Episode:
         """Runs one episode to its end, see `begin`."""
-        rollout = self.begin(scene, setting)
+        rollout = self.begin(scene, setting, heard)
         while not rollout.over:
             rollout.tick()
         return rollout.episode()

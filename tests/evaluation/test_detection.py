@@ -65,10 +65,14 @@ def test_what_a_detector_sees_of_a_second_task_and_how_long_both_took() -> None:
 
 def test_the_first_chunk_leads_and_the_second_continues_it() -> None:
     """One that the robot is asked for while it settles after arming would lead nowhere, and be asked for again."""
-    traced = trace_episode(TraceJob(bundle=find_bundle("tabletop"), robot="panda", seed=100_002))
+    job = TraceJob(bundle=find_bundle("tabletop"), robot="panda", seed=100_002, delay_ns=100_000_000)
+    traced = trace_episode(job)
     settle_ns = 1e9 * load_profile("panda").safety.arm_settle_s
     assert settle_ns <= traced.observed_ns[0] <= settle_ns + 2e7
     assert list(traced.trace.given[:3]) == [0, 5, 5]
+    due_ns = traced.trace.start_ns - traced.observed_ns - traced.trace.step_ns
+    assert due_ns[0] >= job.delay_ns, "the robot waited for the first one"
+    assert not due_ns[1:].any(), "the others go on where it is"
 
 
 @pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.name)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tendon.core.errors import ConfigError
-from tendon.core.types import ActionChunk, Array, Observation
+from tendon.core.types import ActionChunk, Array
 from tendon.evaluation.episode import Episode, Setting, Switch
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
 from tendon.evaluation.runner import Runner
@@ -96,42 +96,35 @@ class TracingPolicy(PerturbedPolicy):
         return super().begin(perturbation, scene)
 
     def _forget(self) -> None:
-        self._rows: list[tuple[int, int, Array, Array]] = []
-        self._observed_ns: list[int] = []
+        self._rows: list[tuple[int, int, int, Array, Array, str]] = []
         self._estimates: list[float] = []
-        self._instructions: list[str] = []
         self._step_ns = 1
 
-    def infer(
-        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
-    ) -> ActionChunk:
-        """Perturbs, answers and keeps."""
-        chunk = super().infer(observation, prefix, frozen)
+    def keep(self, chunk: ActionChunk) -> None:
+        """Keeps the last inference, with its rows when they are carried out: that may be later than was inferred."""
         last = self._bundle.last
         if last is None or last.embedding is None:
             raise ConfigError(
                 f"policy {self._bundle.manifest.name} does not tell its embedding: give its graph an output "
                 "embedding (1, E) float32, as `tendon policy export` does"
             )
-        self._rows.append((chunk.start_ns, last.given_rows, last.targets, last.embedding))
-        self._observed_ns.append(observation.stamp_ns)
+        seen_ns, start_ns = chunk.observation_stamp_ns, chunk.start_ns
+        self._rows.append((seen_ns, start_ns, last.given_rows, last.targets, last.embedding, last.instruction))
         self._estimates.append(np.nan if last.progress is None else last.progress)
-        self._instructions.append(observation.instruction)
         self._step_ns = chunk.step_ns
-        return chunk
 
     def trace(self) -> tuple[Trace, Array, Array]:
         """Returns the trace of the episode, when each inference looked [ns], and the progress that it estimated."""
-        start_ns, given, targets, embeddings = zip(*self._rows, strict=True)
+        seen_ns, start_ns, given, targets, embeddings, instructions = zip(*self._rows, strict=True)
         trace = Trace(
             start_ns=np.array(start_ns),
             step_ns=self._step_ns,
             targets=np.array(targets),
             given=np.array(given),
             embeddings=np.array(embeddings),
-            instructions=tuple(self._instructions),
+            instructions=instructions,
         )
-        return trace, np.array(self._observed_ns), np.array(self._estimates)
+        return trace, np.array(seen_ns), np.array(self._estimates)
 
 
 @functools.lru_cache(maxsize=1)
@@ -153,7 +146,7 @@ def trace_episode(job: TraceJob) -> Traced:
     scene = policy.begin(perturbation, suite.scene(runner.profile, job.seed))
     backend.joint_zero = policy.joint_zero
     switch = job.switch if isinstance(backend.world, TaskSwitching) else None
-    episode = runner.run(scene, Setting(delay_ns=job.delay_ns, switch=switch).under(perturbation))
+    episode = runner.run(scene, Setting(delay_ns=job.delay_ns, switch=switch).under(perturbation), policy.keep)
     trace, observed_ns, estimates = policy.trace()
     return Traced(
         job=job,
