@@ -22,6 +22,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import harness
@@ -187,19 +188,20 @@ class Graph:
             return self.operator.wait(
                 lambda: self.operator.mode() is Mode.ARMED and self.operator.permission() is PermissionState.ARMED,
                 1.0,
-            ) and (not self._corrected or self._acts())
+            )
 
         self._wait(armed, f"armed; {self._monitor()}")
 
-    def _acts(self) -> bool:
-        """Whether the residual acts in this episode, which is drawn when the graph is armed; stops it if not."""
-        self._pass(SETTLE_NS, "time for the draw to be told")
-        status = self.operator.reports.newest(ControlStatus)
-        if status is not None and status.residual.startswith("acts"):
-            return True
-        with contextlib.suppress(StoppedError):
-            self.operator.stop(10.0)
-        return False
+    def acts(self) -> bool:
+        """Whether the residual acts, if there is one: that is drawn when the graph starts, and after an outcome."""
+
+        def state() -> str:
+            status = self.operator.reports.newest(ControlStatus)
+            return "" if status is None else status.residual
+
+        if self._corrected:
+            self._wait(state, "what becomes of the residual")
+        return not self._corrected or state().startswith("acts")
 
     def factor(self) -> float:
         """Returns the newest real-time factor."""
@@ -235,8 +237,12 @@ def play(
     known = {row["seed"] for row in rows}
     missing = [seed for seed in seeds if seed not in known]
     if missing:
-        graph = Graph(bundle, delay_ms, speed, kept.with_suffix(".log"), robot, more)
+        started = partial(Graph, bundle, delay_ms, speed, kept.with_suffix(".log"), robot, more)
+        graph = started()
         try:
+            while not graph.acts():
+                graph.end()
+                graph = started()
             with kept.open("a") as file, _bar(len(missing)) as advance:
                 for seed in missing:
                     rows.append(graph.episode(seed))

@@ -1,7 +1,7 @@
 """What a residual gains in the running graph: the same scenes through all nodes, without it and with it.
 
 The suite's difficulty is in the simulated robot and its scenes, see `Suite.for_graph`; simulated time. Its gate would
-leave a residual out in most episodes: a copy of it is given evidence, and the graph is armed until it acts. Episodes
+leave a residual out in most episodes: a copy of it is given evidence, and the graph is started until it acts. Episodes
 are kept in a folder: an interrupted run goes on. The bundle's failure detector takes part: which one is in each row.
 Last come the same scenes in the loop without ROS, which has none.
 

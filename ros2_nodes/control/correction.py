@@ -6,7 +6,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +18,18 @@ from trajectory_msgs.msg import JointTrajectory
 
 from tendon.control.residual.gate import Record, ResidualGate
 from tendon.control.tick import Tick
+from tendon.core.checks import check_number
 from tendon.core.config import build
 from tendon.core.errors import TendonError
 from tendon.core.files import replace_file
+from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Features, SentTrajectory
 from tendon.core.yaml_text import parse_yaml
 from tendon.graph import topics
+from tendon.graph.domain import domain_id
+from tendon.graph.namespace import place_name
 from tendon.graph.parameters import RESIDUAL_AUTHORITY
 from tendon.policies.residual.bundle import load_residual
-from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.shell import NodeShell
@@ -38,36 +41,75 @@ ROW_NS = 1
 """Between the points of a message about a tick, of which no two may be due at once."""
 
 
+@dataclass(kw_only=True)
+class Since:
+    """What has happened in an episode.
+
+    Attributes:
+        moved: the policy has moved the robot.
+        foreign: another policy has, or one whose features were lost.
+        other: somebody else has since, a person or the way home.
+        whole: the residual acted with all of its authority.
+        limited: a person left it less.
+    """
+
+    moved: bool = False
+    foreign: bool = False
+    other: bool = False
+    whole: bool = False
+    limited: bool = False
+
+    def doubt(self, acts: bool, success: bool) -> str:
+        """Returns why an outcome does not count; empty when it does.
+
+        A failure counts even if a person then took over, or took the residual back: who does that has seen it.
+        """
+        if not self.moved:
+            return "the policy has not moved the robot since the last outcome"
+        if self.foreign:
+            return "the robot was moved by another policy, or by one whose features were lost"
+        if acts and not self.whole:
+            return "the residual has not acted at its whole authority"
+        if acts and self.limited and success:
+            return "the residual was limited meanwhile"
+        if self.other and success:
+            return "somebody else moved the robot after the policy: tell an outcome before"
+        return ""
+
+
 class Correction:
     """Loads a residual, attaches features to the chunks it corrects, and keeps its gate.
 
-    An episode lasts from arming, or from an outcome, to the next outcome. An outcome counts if the policy, and no
-    other, has moved the robot since, and for the residual only if that acted, at all of its authority. Outcomes and
-    parameters come in the thread of the executor, all else in that of the control loop.
+    An episode lasts from arming, or from an outcome, to the next outcome; `Since.doubt` says which outcomes count.
+    Whether the residual acts is drawn after an outcome, and arming again changes nothing of it: else one could arm
+    until it acts. Outcomes and parameters come in the thread of the executor, all else in that of the control loop.
 
     Args:
         node: the control node.
         place: folder of the residual.
-        authority: at most, 0 to 1.
+        authority: at most, 0 to 1; less where a person limited it in an earlier session.
 
     Attributes:
         residual: for the controller.
 
     Raises:
-        TendonError: the residual is damaged, or is for another robot; so is what was kept of it.
+        TendonError: the residual is damaged, or is for another robot; so is what was kept of it; the authority is out
+            of range.
     """
 
     def __init__(self, node: NodeShell, place: Path, authority: float) -> None:
+        check_number(RESIDUAL_AUTHORITY, authority, least=0.0, most=1.0)
         bundle = load_residual(place)
         self._node, self._joints = node, node.profile.joint_names
         self.residual = bundle.open(node.profile, bundle.manifest.base_digest)
-        self._file = record_file(node.profile, bundle.manifest.digest)
+        self._file = record_file(node, bundle.manifest.digest)
         self._gate = ResidualGate(read_record(self._file), bundle.manifest.evidence)
         self._features: OrderedDict[int, Features] = OrderedDict()
-        self._acts, self._problem, self._deciding = False, "", threading.Lock()
-        self._wanted = self._least = authority
+        self._acts, self._problem, self._deciding = self._gate.draw(), "", threading.Lock()
+        self._wanted = min(authority, self._gate.record.limit)
         self._base, self._fits = bundle.manifest.base_digest, False
-        self._moved = self._corrected = self._foreign = False
+        if self._wanted < authority:
+            node.set_parameters([Parameter(RESIDUAL_AUTHORITY, value=self._wanted)])
         node.add_on_set_parameters_callback(self._set)
         self._steps = node.create_publisher(JointTrajectory, topics.RESIDUAL, qos.EACH)
         self.begin()
@@ -81,13 +123,12 @@ class Correction:
         self._node.create_service(SetBool, topics.OUTCOME, self._ended)
 
     def begin(self) -> None:
-        """Decides whether the residual acts in the episode that begins."""
+        """Begins an episode."""
         with self._deciding:
             self._begin()
 
     def _begin(self) -> None:
-        self._acts, self._least = self._gate.draw(), self._wanted
-        self._moved = self._corrected = self._foreign = False
+        self._since = Since(limited=self._wanted < 1.0)
         self._allow()
 
     def attach(self, chunk: ActionChunk) -> ActionChunk:
@@ -98,11 +139,15 @@ class Correction:
 
     def tell(self, now_ns: int, tick: Tick) -> None:
         """Publishes what a tick asked for without and with the residual, and what the filter made of it."""
-        if tick.base is None or tick.target is None or tick.committed is None:
+        if tick.target is None or tick.committed is None:
             return
-        self._moved = True
-        self._foreign |= not self._fits
-        self._corrected |= self.residual.authority.now > 0.0 and not self.residual.problems
+        since = self._since
+        if tick.base is None:
+            since.other |= tick.mode is Mode.RUNNING
+            return
+        since.moved, since.other = True, False
+        since.foreign |= not self._fits
+        since.whole |= self.residual.authority.now == 1.0 and not self.residual.problems
         rows = np.array([tick.base, tick.target, tick.committed])
         sent = SentTrajectory(
             stamp_ns=now_ns,
@@ -125,7 +170,7 @@ class Correction:
             return "switched off"
         if not self._acts:
             return f"left out in this episode, as in {100 * (1 - self._gate.share):.0f} %"
-        if self._moved and not self._fits:
+        if self._since.moved and not self._fits:
             return "does not act: the running plan is of another policy, or its features were lost"
         return f"acts with {100 * self.residual.authority.now:.0f} %"
 
@@ -145,22 +190,17 @@ class Correction:
     def _ended(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Takes what came of an episode; the answer says what becomes of the residual in the next one."""
         with self._deciding:
-            if not self._moved:
-                response.message = "not counted: the policy has not moved the robot since the last outcome"
-                return response
-            if self._foreign:
-                self._begin()
-                response.message = (
-                    "not counted: the robot was moved by another policy, or by one whose features were lost"
-                )
-                return response
-            told = not self._acts or (self._corrected and self._least == 1.0)
-            if told:
+            doubt = self._since.doubt(self._acts, bool(request.data))
+            if not doubt:
                 self._gate.take(self._acts, bool(request.data))
-            self._begin()
-        if told:
-            self._keep()  # without the lock, which the control loop takes when it arms: a disk may be slow
-        response.success, response.message = not self._problem, self.state
+            if self._since.moved:
+                self._acts = self._gate.draw()
+                self._begin()
+        if doubt:
+            response.message = f"not counted: {doubt}"
+            return response
+        self._keep()  # without the lock, which the control loop takes when it arms: a disk may be slow
+        response.success, response.message = True, self.state
         return response
 
     def _keep(self) -> None:
@@ -168,7 +208,7 @@ class Correction:
             replace_file(self._file, json.dumps(asdict(self._gate.record), indent=1).encode())
             self._problem = ""
         except OSError as error:
-            self._problem = f"outcomes cannot be kept in {self._file}: {error.strerror or error}"
+            self._problem = f"outcomes count, and cannot be kept in {self._file}: {error.strerror or error}"
 
     def _set(self, parameters: Sequence[Parameter]) -> SetParametersResult:
         for value in (each.value for each in parameters if each.name == RESIDUAL_AUTHORITY):
@@ -176,8 +216,10 @@ class Correction:
                 reason = f"{RESIDUAL_AUTHORITY} is {value!r}, must be 0.0 (off) to 1.0"
                 return SetParametersResult(successful=False, reason=reason)
             with self._deciding:
-                self._wanted, self._least = value, min(value, self._least)
+                self._wanted, self._since.limited = value, self._since.limited or value < 1.0
+                self._gate.limit(value)
                 self._allow()
+            self._keep()
         return SetParametersResult(successful=True)
 
 
@@ -187,9 +229,11 @@ def nothing_to_limit(parameters: Sequence[Parameter]) -> SetParametersResult:
     return SetParametersResult(successful=not wanted, reason="this graph has no residual" if wanted else "")
 
 
-def record_file(profile: RobotProfile, digest: str) -> Path:
-    """Returns where outcomes of a residual, by its digest, on a robot are kept."""
-    return state_folder() / "residuals" / f"{profile.name}-{digest[:16]}.json"
+def record_file(node: NodeShell, digest: str) -> Path:
+    """Returns where outcomes of a residual, by its digest, are kept: a robot's are not those of its simulation."""
+    place = place_name(node.profile.name, domain_id(), node.get_namespace())
+    backend = node.get_parameter("backend").value
+    return state_folder() / "residuals" / f"{place}-{backend}-{digest[:16]}.json"
 
 
 def read_record(file: Path) -> Record:

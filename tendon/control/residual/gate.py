@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from tendon.core.errors import InvalidDataError
@@ -59,11 +59,19 @@ class Record:
     Attributes:
         base, residual: outcomes here without it and with it.
         withdrawn: why it acts no more; empty while it may.
+        limit: most authority that a person left it, 0 (off) to 1.
+
+    Raises:
+        ConfigError: the limit is out of range.
     """
 
     base: Tally = field(default_factory=Tally)
     residual: Tally = field(default_factory=Tally)
     withdrawn: str = ""
+    limit: Annotated[float, Range(least=0.0, most=1.0)] = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +111,10 @@ class ResidualGate:
         residual = bounds(*_together(self.record.residual, self._evidence.residual), self._alpha / 2)
         return min(MOST_SHARE, self._margin / max(self._margin, base[1] - residual[0]))
 
+    def limit(self, most: float) -> None:
+        """Takes note of the most authority that a person leaves it."""
+        self.record = replace(self.record, limit=most)
+
     def draw(self) -> bool:
         """Returns whether it acts in the next episode."""
         return self._random.random() < self.share
@@ -122,7 +134,7 @@ class ResidualGate:
                 f"{residual.successes} of {residual.total} episodes succeeded with it, {base.successes} of "
                 f"{base.total} without it"
             )
-        self.record = Record(base=base, residual=residual, withdrawn=withdrawn)
+        self.record = replace(self.record, base=base, residual=residual, withdrawn=withdrawn)
 
 
 def _together(here: Tally, elsewhere: Tally) -> tuple[float, float]:

@@ -11,6 +11,8 @@ TOOL_ACTIONS = 4
 """Of each tool: x, y, z of its offset and the opening of its gripper."""
 TOOL_STATE = 3 + 3 + 1 + TOOL_ACTIONS
 """Of each tool: where it is, how fast, how far its gripper is open, and what is added to it already."""
+MOST_EMBEDDING, MOST_POINTS = 15_000, 256
+"""More does not go through the graph in one message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +39,8 @@ class ResidualSpace:
     rows: Annotated[int, Range(least=0, most=50)] = 6
     row_s: Annotated[float, Range(least=0.02, most=1.0, unit="s")] = 0.1
     tools: Annotated[int, Range(least=1, most=8)] = 1
-    embedding: Annotated[int, Range(least=0, most=100_000)] = 0
-    points: Annotated[int, Range(least=0, most=1000)] = 0
+    embedding: Annotated[int, Range(least=0, most=MOST_EMBEDDING)] = 0
+    points: Annotated[int, Range(least=0, most=MOST_POINTS)] = 0
 
     def __post_init__(self) -> None:
         check_fields(self, "residual space")
