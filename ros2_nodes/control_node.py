@@ -64,8 +64,9 @@ FINISH_WALL_S = 4.0
 STATE_WAIT_S = 0.5
 NOTICED_TICKS = 3
 """A loop that is later than this many ticks was held up, and so was all that it listens to."""
-DRAIN_S = 0.012
-"""How long a loop that was held up waits for the next joint state: one comes every 10 ms at least."""
+STATES_NS, DRAIN_SHARE = 10_000_000, 0.8
+"""A loop that was held up waits for the next joint state, which comes every 10 ms at least; but no longer than this
+part of the time by which a command may be late."""
 LOOK_S, LONGEST_LOOK_S = 3e-4, 4e-3
 """Between two looks for a joint state on its way: each is twice as long as the one before, up to the second."""
 SHOWN = 40
@@ -283,7 +284,7 @@ class ControlNode(NodeShell):
             self._await_state(now_ns, STATE_WAIT_S)
         # After a late wake-up what has arrived meanwhile is taken first, then ages are judged.
         elif not self.time.simulated and late_ns >= NOTICED_TICKS * self._period_ns:
-            self._await_state(now_ns - self._period_ns, DRAIN_S)
+            self._await_state(now_ns - max(self._period_ns, STATES_NS), DRAIN_SHARE * self._late_ns * 1e-9)
         return self._observation
 
     def _await_state(self, stamp_ns: int, longest_s: float) -> None:

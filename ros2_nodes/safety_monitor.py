@@ -34,6 +34,7 @@ from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.late_answers import LateAnswers
+from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.controller_parameters import ControllerParameters
@@ -100,7 +101,9 @@ class SafetyMonitorNode(NodeShell):
         self._permissions = self.create_publisher(DiagnosticArray, wire.PERMISSION.name, qos.NEWEST)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self.create_subscription(Header, topics.HEARTBEAT, self._beaten, qos.EACH_OF_STREAM, raw=True)
-        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.EACH_OF_STREAM, raw=True)
+        self.create_subscription(
+            JointState, topics.JOINT_STATES, self._measured, qos.EACH_OF_STREAM, raw=True, informed=True
+        )
         self.create_subscription(DiagnosticArray, wire.STATE.name, self._reported, qos.EACH, raw=True)
         self.create_service(Trigger, topics.STOP, self._stop)
         self.create_service(Trigger, topics.RESET, self._reset)
@@ -177,7 +180,7 @@ class SafetyMonitorNode(NodeShell):
         self._monitor.beat(beat.node, beat.instance, now_ns, clock_ns=time.monotonic_ns())
         self._inputs.sources.beat(beat.node, beat.instance, now_ns)
 
-    def _measured(self, data: bytes) -> None:
+    def _measured(self, data: bytes, info: MessageInfo) -> None:
         if not self.time.now_ns():
             return  # no /clock yet
         now_ns = self._awake.now_ns()
@@ -187,7 +190,8 @@ class SafetyMonitorNode(NodeShell):
         except TendonError as error:
             self._monitor.refused(str(error), now_ns)
             return
-        if self._inputs.measured(stamp_ns, position, velocity, now_ns):  # the same stamp again is no life sign
+        came_ns = now_ns - self._inputs.arrivals.waited_ns(info)
+        if self._inputs.measured(stamp_ns, position, velocity, came_ns):  # the same stamp again is no life sign
             self._monitor.measured(position, velocity, now_ns)
             if effort is not None:
                 self._inputs.effort.measured(effort, now_ns)

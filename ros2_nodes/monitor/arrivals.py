@@ -47,6 +47,10 @@ class Arrivals:
         arrived_ns = self._clock.ago_ns(age_ns)
         return arrived_ns - self._awake.slept_ns(stamp_ns, arrived_ns)
 
+    def waited_ns(self, info: MessageInfo) -> int:
+        """Returns how long a message waited in this process; in simulated time, which waits for it, that is nothing."""
+        return 0 if self._clock.simulated else self._age_ns(info.received_ns)
+
     @staticmethod
     def _offset_ns() -> int:
         """Returns how far the system clock, which the middleware reads, is ahead of the one that nobody sets."""

@@ -190,15 +190,19 @@ class MonitorInputs:
         """Returns the name of the robot's node: a stand-in, or the controller of ros2_control whose topic it is."""
         return self._robot or short_name(self._topics[topic].rpartition("/")[0], self._node)
 
-    def measured(self, stamp_ns: int, position: Array, velocity: Array, now_ns: int) -> bool:
-        """Takes a joint state in the profile's order; returns whether it is news: later than the last, and not old."""
+    def measured(self, stamp_ns: int, position: Array, velocity: Array, came_ns: int) -> bool:
+        """Takes a joint state in the profile's order; returns whether it is news: later than the last, and not old.
+
+        When it came counts, not when the batch was taken that it came with: else a state that is rightly sent twice
+        seems to have lasted for a batch more.
+        """
         fresh = stamp_ns > self._poses.newest_ns
         if fresh or self._measured is None:
             self._measured = stamp_ns, position
             for watch in self._tracking.values():
                 watch.measured(stamp_ns, position)
         self._poses.add(stamp_ns, position)
-        self._joints.measured(position, velocity, now_ns)
+        self._joints.measured(position, velocity, came_ns)
         return fresh and self._late_ns(stamp_ns) <= self._silence_ns
 
     def _late_ns(self, stamp_ns: int) -> int:

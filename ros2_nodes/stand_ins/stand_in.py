@@ -172,7 +172,7 @@ class StandIn(NodeShell):
                 self.accepted(controller)
             except TendonError as error:
                 self.rejected(controller, error)
-        if self._gate.is_open:
+        if self._gate.takes():
             self._easing.begin()
         elif not self._easing.over:
             self._ease(now_ns)

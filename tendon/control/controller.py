@@ -11,12 +11,13 @@ from tendon.control.deadman import RELEASED, Deadman
 from tendon.control.executor import STARVED, Executor, Placement
 from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
+from tendon.control.homing.chunk import SPEED_SHARE
 from tendon.control.homing.follower import HomeFollower
 from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import ARRIVAL_PERIODS, Reference
 from tendon.control.rejections import Rejections
 from tendon.control.residual.bounded import BoundedResidual
-from tendon.control.settling import SENT_TICKS, Settling
+from tendon.control.settling import Settling
 from tendon.control.standstill import HeldStop, Standstill, gap_ticks
 from tendon.control.tick import Tick
 from tendon.core.base_motion import Motion
@@ -67,8 +68,8 @@ class Controller:
         self._filter.guards = guards
         # A plan says where the robot is to be: what it does later than it is told, it is told earlier.
         self._delay_ns = nanoseconds(self._filter.delay_s + profile.latencies.command)
-        self._source, self._hold = Source.POLICY, False
-        self._strayed_ns = 0
+        self._source, self._hold, self._speed = Source.POLICY, False, 1.0
+        self._strays, self._strayed_ns = False, 0
         self._looked_at_ns = 0
         self._homeward = HomeFollower(profile)
         self._deadman = Deadman(profile)
@@ -107,6 +108,7 @@ class Controller:
         """Hands over to another source without a jump: the robot brakes until that one's first chunk leads it on."""
         if source is not self._source:
             leaves, self._source = self._source is Source.POLICY, source
+            self._limit_speed()
             self._drop_plan(leaves)
             self._homeward.forget()
             if source is Source.TELEOP and self._feedback.now_ns is not None:
@@ -122,7 +124,7 @@ class Controller:
         """
         if not 0.0 <= speed <= 1.0:
             raise InvalidDataError(f"speed is {speed}, must be 0 (hold) to 1 (full)")
-        if self._source is Source.HOME and not self._hold and speed < self._filter.speed:
+        if self._source is Source.HOME and not self._hold and speed < self._speed:
             self._executor.clear()  # behind a target that goes on it would cut corners: it rests, then goes on slower
         held, self._hold = self._hold, speed == 0.0
         if held is not self._hold:
@@ -130,7 +132,12 @@ class Controller:
         if self._residual is not None:
             self._residual.authority.speed = speed
         if not self._hold:
-            self._filter.speed = speed
+            self._speed = speed
+            self._limit_speed()
+
+    def _limit_speed(self) -> None:
+        """Sets the filter's speed: on its way home a robot that was kept from following its plan must not race on."""
+        self._filter.speed = self._speed * (SPEED_SHARE if self._source is Source.HOME else 1.0)
 
     def _drop_plan(self, leaves: bool) -> None:
         """Ends the plan, which would go on without a robot that leaves it, by a hold or to another source.
@@ -141,6 +148,15 @@ class Controller:
             self._strayed_ns = self._feedback.now_ns or 0
         led = self._source is Source.POLICY
         self._executor.clear(max(self._settling.until_ns, self._strayed_ns) if led else None)
+
+    def _mind_straying(self, now_ns: int) -> None:
+        """Keeps the policy's chunks out until a robot that somebody else moved, or that is held, has come to rest."""
+        led = self._source is Source.POLICY
+        self._strays = self._reference.moving() and (self._strays or self._hold or not led)
+        if self._strays:
+            self._strayed_ns = now_ns
+            if led:
+                self._drop_plan(leaves=False)
 
     def begin_home(self) -> Array:
         """Brakes; returns (n,) where it will rest, from where the way home is to be planned (`HomePlanner`).
@@ -262,7 +278,7 @@ class Controller:
         self._feedback.largest_error = np.zeros(len(self._profile.joints))
         self._standstill.end()
         self._easing.begin()
-        self._strayed_ns = 0
+        self._strays, self._strayed_ns = False, 0
         self._homeward.forget()
         self._deadman.end(self._settling.until_ns)
         self._stops = (None, None)
@@ -334,8 +350,7 @@ class Controller:
         for reason in off:
             self._modes.stop(reason)
         added: tuple[Array | None, Array | None, tuple[str, ...]] = (None, None, ())
-        if (self._hold or self._source is not Source.POLICY) and self._reference.moving():
-            self._strayed_ns = now_ns
+        self._mind_straying(now_ns)
         self._lead_home(now_ns)
         self._mind_deadman(now_ns)
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
@@ -488,10 +503,13 @@ class Controller:
     def _lead_home(self, now_ns: int) -> None:
         """Submits what is left of the way home, from rest."""
         waits = self._hold or self._reference.moving() or now_ns <= self._settling.until_ns
-        if self._source is Source.HOME and self._executor.end_ns is None and not waits:
-            from_ns = self._reference.time_ns(self._reference.committed)
-            if chunk := self._homeward.chunk(self._filter.position, self._filter.speed, from_ns, now_ns):
-                self.submit(chunk, now_ns, Source.HOME)
+        if self._source is not Source.HOME or waits:
+            return
+        from_ns, end_ns = self._reference.time_ns(self._reference.committed), self._executor.end_ns
+        here = self._filter.position
+        goes_on = end_ns is None or (end_ns < from_ns and self._homeward.came_nearer(here))
+        if goes_on and (chunk := self._homeward.chunk(here, self._speed, from_ns, now_ns)):
+            self.submit(chunk, now_ns, Source.HOME)
 
     def _standing_causes(self) -> list[Reason]:
         """Returns what would stop it again at once, while the reference is at rest."""
@@ -506,7 +524,6 @@ class Controller:
             self._executor.clear(settling.until_ns)
         if not settling.under_way(now_ns):
             return self._reference.command(reasons)
-        if not self.mode.moving or settling.sent >= SENT_TICKS:  # a stop leaves the robot side to what it has heard
+        if not self.mode.moving or not settling.send(now_ns):  # a stop leaves the robot side to what it has heard
             return None
-        settling.sent += 1
         return self._reference.settling(settling.until_ns, reasons)

@@ -13,11 +13,10 @@ from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 
-SENT_TICKS = 5
-"""The point where the robot settles is sent this often, as a message may be lost, and no more: a robot side that joins
-a trajectory from its measured state would hurry there anew each time, in less and less time."""
-
-
+SENT_TIMES, SENT_SHARE = 5, 0.5
+"""The point where the robot settles is sent this often, in this part of `arm_settle_s`: a message may be lost, and the
+robot side may hear of the arming later. And no more: a robot side that joins a trajectory from its measured state would
+hurry there anew each time, in less and less time."""
 STAYED = 0.05
 """Part of its range within which a gripper that is found again holds what it held."""
 
@@ -38,11 +37,11 @@ class Settling:
         """(n,) where the robot was measured when its last stop had ended; `None` when that is not known."""
         self.without: Array | None = None
         """(n,) what it holds if the way back after contact did not reach it; `None` when that cannot be."""
-        self._began_ns = self.until_ns = 0
+        self._began_ns = self.until_ns = self._next_ns = 0
         self.sent = 0
         """How often the robot side was sent where it settles, since `begin`."""
         self._least_ns = nanoseconds(profile.safety.arm_settle_s)
-        self._sent_ns = SENT_TICKS * round(1e9 / profile.control_hz)
+        self._sent_ns = round(SENT_SHARE * self._least_ns)
         self._limits = [profile.vector(name) for name in ("velocity", "acceleration", "jerk")]
         self._range = profile.vector("lower"), profile.vector("upper")
         self._tolerance = profile.tracking_tolerance
@@ -101,6 +100,13 @@ class Settling:
         if self.sent or now_ns <= self._began_ns + self._sent_ns:
             return False
         self._began_ns, self.until_ns = now_ns, now_ns + self.until_ns - self._began_ns
+        return True
+
+    def send(self, now_ns: int) -> bool:
+        """Returns whether the robot side is sent at a tick where it settles; takes note of it."""
+        if self.sent >= SENT_TIMES or (self.sent and now_ns < self._next_ns):
+            return False
+        self.sent, self._next_ns = self.sent + 1, now_ns + self._sent_ns // SENT_TIMES
         return True
 
     def under_way(self, now_ns: int) -> bool:

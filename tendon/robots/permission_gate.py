@@ -25,8 +25,8 @@ class PermissionGate:
 
     Like the control node it follows a *later* event than the first that it heard, never a state: once it has closed,
     for whatever reason, the robot is not where the commands that follow continue from, so only another arming, which
-    begins with a gentle way from where the robot stands, opens it again. It looks at the age of a permission when a
-    command comes: where none is refused, nothing was missed.
+    begins with a gentle way from where the robot stands, opens it again. It looks at the age of a permission when it is
+    asked: where no command is refused, nothing was missed.
 
     Args:
         now_ns: the time in which a permission grows old.
@@ -44,7 +44,7 @@ class PermissionGate:
     ) -> None:
         self._now_ns, self._wall_ns, self._rivals = now_ns, wall_ns, rivals
         self._fresh_ns = nanoseconds(settings.permission_age_s)
-        self._opens_ns = nanoseconds(settings.arm_settle_s) // 2
+        self._opens_ns = nanoseconds(settings.arm_settle_s) // 4
         self._lock = threading.Lock()
         self._event: int | None = None
         self._later, self._later_ns = 0, 0
@@ -57,12 +57,6 @@ class PermissionGate:
     def problem(self) -> str:
         """Why it is closed although the robot is said to be armed; empty when it is open, or nobody says so."""
         return self._problem
-
-    @property
-    def is_open(self) -> bool:
-        """Whether commands are taken, as far as is known: only `takes` looks at the age of the last permission."""
-        with self._lock:
-            return self._open
 
     def receive(self, permission: Permission) -> None:
         """Takes a permission that has just arrived."""
@@ -84,7 +78,7 @@ class PermissionGate:
                 self._close("a permission of an earlier arming came, reset and arm", now_ns)
 
     def _follow(self, event: int, now_ns: int) -> None:
-        """Opens for a later arming; not when its settling is half over, as the way that is left may be too steep."""
+        """Opens for a later arming as long as the robot is told, surely, where it begins: see `Settling`."""
         if event != self._later:
             self._later, self._later_ns = event, now_ns
         if strange := _strange(self._rivals()):

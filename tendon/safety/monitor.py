@@ -22,6 +22,8 @@ from tendon.robots.safety_settings import nanoseconds
 from tendon.safety.response import Finding, GradedResponse, Response, Watch
 
 POLICY_NODE = "policy_node"
+BROKEN = (Cause.LAW, Cause.SENDER, Cause.CLOCK)
+"""After a stop that was asked for nothing is left to look at, unless one of these follows, or a limit is broken."""
 OUTDATED = (
     "the controller follows a permission of a later time than this monitor's: the system clock was set back; end the "
     "graph and start it again"
@@ -191,8 +193,9 @@ class SafetyMonitor:
             mode, event, said = self._report
             if event == self._event and mode is not None and mode.stopped:
                 self._latch(_stopped(said))
-        elif self._breach is not None and self._latched is not None and self._latched.cause is Cause.REQUESTED:
-            self._latched = self._breach  # of a stop that was asked for nothing is left to look at, of this there is
+        elif self._latched is not None and self._latched.cause is Cause.REQUESTED:
+            broken = [cause for cause in causes if cause is self._breach or cause.cause in BROKEN]
+            self._latched = broken[0] if broken else self._latched
         restriction = self._restriction
         speed = 1.0 if restriction is None else restriction.response.speed(self._settings)
         if self._latched is not None:
@@ -282,7 +285,8 @@ class SafetyMonitor:
         return max(self._event + 1, now_ns if self._wall_ns is None else self._wall_ns())
 
     def _latch(self, reason: Reason) -> None:
-        if self._state is not PermissionState.LATCHED:
+        requested = self._latched is not None and self._latched.cause is Cause.REQUESTED
+        if self._state is not PermissionState.LATCHED or requested:
             self._state, self._latched = PermissionState.LATCHED, reason
 
     def _look(self, now_ns: int) -> None:

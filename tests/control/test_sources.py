@@ -186,3 +186,23 @@ def test_after_a_hold_a_chunk_leads_on_that_saw_the_robot_at_rest() -> None:
     assert robot.controller.submit(rested, robot.now_ns) is Placement.ACCEPTED
     assert robot.controller.looked_at_ns == robot.controller.plan_ns == rested.observation_stamp_ns
     robot.assert_inside()
+
+
+@pytest.mark.parametrize("source", [Source.HOLD, Source.TELEOP])
+def test_the_policy_leads_again_from_where_the_robot_came_to_rest(source: Source) -> None:
+    """Given back while it brakes, a chunk asked for in motion would lead it back to where it was seen."""
+    robot = armed()
+    robot.controller.submit(to(0, 40.0, robot.now_ns), robot.now_ns)
+    for _ in range(60):
+        robot.tick()
+    robot.controller.select(source)
+    robot.tick()
+    robot.controller.select(Source.POLICY)
+    refused = 0
+    while robot.controller.submit(to(1, 0.3, robot.now_ns), robot.now_ns) is not Placement.ACCEPTED:
+        robot.tick()
+        refused += 1
+    assert refused > 5 and np.abs(robot.velocities[-1]).max() < 0.05
+    for _ in range(60):
+        robot.tick()
+    robot.assert_inside()

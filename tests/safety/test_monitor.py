@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from tendon.robots.profile import load_profile
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.safety.monitor import SafetyMonitor
+from tendon.safety.response import Finding, Response
 
 MS = 1_000_000
 PROFILE = load_profile("panda")
@@ -27,9 +30,9 @@ HOME, STILL = PROFILE.vector("home"), np.zeros(8)
 class Bench:
     """A monitor with its clock and a controller that follows it."""
 
-    def __init__(self) -> None:
+    def __init__(self, watches: Sequence[Any] = ()) -> None:
         self.now_ns = 10**12
-        self.monitor = SafetyMonitor(PROFILE, ("control_node",))
+        self.monitor = SafetyMonitor(PROFILE, ("control_node",), watches=watches)
         self.event = 0
 
     def pass_ms(self, milliseconds: int, **what: Any) -> PermissionState:
@@ -305,3 +308,21 @@ def test_a_silent_monitor_is_a_stop_and_a_new_monitor_resets_nothing() -> None:
 def test_a_permission_survives_the_message() -> None:
     permission = Bench().armed().monitor.permission(10**12 + 100 * MS)
     assert wire.PERMISSION.decode(wire.PERMISSION.encode(permission, 5)) == permission
+
+
+@pytest.mark.parametrize("cause", [Cause.LAW, Cause.SENDER, Cause.CLOCK])
+def test_a_law_that_is_broken_after_a_stop_that_was_asked_for_has_to_be_looked_at(cause: Cause) -> None:
+    """Somebody presses stop because a stranger commands the arm, and ends the graph: the stranger was forgotten."""
+    found: list[Finding] = []
+    bench = Bench(watches=[SimpleNamespace(findings=lambda _: found)]).armed()
+    bench.monitor.stop(Reason(Cause.REQUESTED, "stop was requested"))
+    found.append(Finding(source="a camera", response=Response.STOP, cause=Cause.CAMERA, reason="dark"))
+    bench.pass_ms(20)
+    assert bench.monitor.permission(bench.now_ns).cause is Cause.REQUESTED
+    found.append(Finding(source="arm", response=Response.STOP, cause=cause, reason="broken"))
+    bench.pass_ms(20)
+    found.clear()
+    bench.pass_ms(20)
+    assert bench.monitor.permission(bench.now_ns).cause is cause
+    bench.monitor.stop(Reason(Cause.REQUESTED, "asked again"))
+    assert bench.monitor.permission(bench.now_ns).cause is cause

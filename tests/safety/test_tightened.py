@@ -336,8 +336,8 @@ def starts_off(profile: RobotProfile) -> float:
 
 def settles_ns(profile: RobotProfile) -> int:
     robot = armed(profile, known=False)
-    command = robot.tick().command
-    return 0 if command is None else command.trajectory.time_from_start_ns[0]
+    command = next(filter(None, (robot.tick().command for _ in range(20))))
+    return command.trajectory.time_from_start_ns[0]
 
 
 def standstill(profile: RobotProfile, slept_ms: int = 300, apart_ms: int = 0) -> Reason | None:

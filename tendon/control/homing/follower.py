@@ -11,6 +11,8 @@ from tendon.robots.profile import RobotProfile
 
 TOLERANCE = 1e-3
 """How near to a place [rad or m] counts as there."""
+NEARER = 1e-2
+"""By how much [rad or m] a chunk that did not come home must have made the way shorter, for another one."""
 
 
 class HomeFollower:
@@ -24,6 +26,7 @@ class HomeFollower:
         self._home = profile.vector("home")
         self._chunks = HomingChunks(profile)
         self._way: Array | None = None
+        self._from = self._home
         self._asked = False
 
     def ask(self) -> None:
@@ -59,8 +62,22 @@ class HomeFollower:
             return "waits for its way home"
         return "did not come home by its way: ask again, or move it by teleoperation"
 
+    def came_nearer(self, position: Array) -> bool:
+        """Returns whether the last chunk led nearer to home, and (n,) `position` is not there yet.
+
+        Somebody stood in the way for a while: the rest of it is worth another chunk.
+        """
+        return not self.at_home(position) and self._left(position) < self._left(self._from) - NEARER
+
+    def _left(self, position: Array) -> float:
+        """Returns how long the way from (n,) `position` is."""
+        if self._way is None:
+            return 0.0
+        return float(np.linalg.norm(np.diff(rest_of_way(self._way, position), axis=0), axis=1).sum())
+
     def chunk(self, position: Array, speed: float, start_ns: int, now_ns: int) -> ActionChunk | None:
         """Returns what is left of the way from (n,) `position`, where the reference rests; `None` without a way."""
         if self._way is None:
             return None
+        self._from = position
         return self._chunks.chunk(rest_of_way(self._way, position), speed, start_ns, now_ns)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tendon.control.controller import Controller
-from tendon.control.homing.chunk import rest_of_way
+from tendon.control.homing.chunk import SPEED_SHARE, rest_of_way
 from tendon.control.homing.planner import HomePlanner
 from tendon.control.tick import Tick
 from tendon.core.causes import Cause, Reason
@@ -148,3 +148,25 @@ def test_home_right_after_arming_waits_until_the_robot_has_settled() -> None:
     body.controller.arm()
     body.go()
     assert body.arrives(20.0)
+
+
+def test_a_robot_that_was_kept_from_its_way_does_not_race_after_it() -> None:
+    """A person stood near it for three seconds: the plan's target was seconds ahead when they had gone."""
+    start = HOME.copy()
+    start[0] = 2.0
+    body, near = Body(start), [False]
+    body.controller._filter.guards = (lambda path, away: "a person is near" if near[0] else "",)
+    body.controller.begin_home()
+    body.controller.follow_home(np.array([start, HOME]))
+    fastest = 0.0
+    for k in range(2500):
+        near[0] = 300 <= k < 600
+        before = body.position
+        reasons = body.tick().reasons
+        fastest = max(fastest, float((np.abs(body.position - before) * 100.0 / PROFILE.vector("velocity")).max()))
+        if k == 599:
+            assert "a person is near" in reasons[-1] and (body.position == before).all()
+    assert body.controller.at_home()
+    assert fastest <= 1.001 * SPEED_SHARE
+    body.controller.select(Source.POLICY)
+    assert body.controller._filter.speed == 1.0, "whoever leads next is not slowed"

@@ -131,3 +131,12 @@ def test_both_ways_of_executors_to_hand_on_the_info_are_understood() -> None:
     take((b"x", {"source_timestamp": 0, "received_timestamp": 0, "publication_sequence_number": None}))
     known = (b"x", MessageInfo(sent_ns=1, received_ns=2, number=3))
     assert heard == [known, known, (b"x", MessageInfo(sent_ns=0, received_ns=0, number=0))]
+
+
+def test_how_long_a_message_waited_for_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(monkeypatch)
+    bench.run(100)
+    info = MessageInfo(sent_ns=0, received_ns=time.time_ns() - 13 * MS, number=1)
+    assert bench.arrivals.waited_ns(info) == 13 * MS
+    assert bench.arrivals.waited_ns(MessageInfo(sent_ns=0, received_ns=0, number=1)) == 0
+    assert Bench(monkeypatch, simulated=True).arrivals.waited_ns(info) == 0

@@ -20,6 +20,7 @@ from tendon.core.filter_input import FilterInput
 from tendon.core.modes import PermissionState
 from tendon.core.permission import Permission
 from tendon.core.types import Array
+from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.wire import joint_states
 from tendon.ros2_nodes.wire.joint_states import _UsualForm
@@ -178,3 +179,23 @@ def test_filter_inputs_read_from_bytes_are_those_rclpy_reads(
             assert kind == usual[0]
             assert [[row.tobytes() for row in p] for p in points] == [[row.tobytes() for row in p] for p in usual[1]]
         read_twice(lambda hostile=hostile: wire.read_filter_inputs(hostile, NAMES))  # type: ignore[misc]
+
+
+PROFILE = load_profile("panda")
+
+
+def test_what_joints_say_that_the_profile_does_not_have_is_nobodys_concern() -> None:
+    """A passive joint's broadcaster says NaN where an interface is missing."""
+    names = [*PROFILE.joint_names, "passive"]
+    reader = wire.JointStateReader(PROFILE.joint_names)
+    for k in range(4):
+        message = JointState(name=names, position=[0.1 * k] * 8 + [np.inf], velocity=[0.0] * 8 + [np.nan])
+        message.header.stamp.sec = k + 1
+        _, position, velocity = reader.read_bytes(serialize_message(message))
+        assert (position == 0.1 * k).all() and not velocity.any()
+    message.velocity[2] = np.nan
+    with pytest.raises(InvalidDataError, match=r"velocity\[2\] is nan"):
+        reader.read_bytes(serialize_message(message))
+    message.velocity, message.position = [0.0] * 9, [0.0] * 8
+    with pytest.raises(InvalidDataError, match="8 numbers for 9 joints"):
+        reader.read_bytes(serialize_message(message))
