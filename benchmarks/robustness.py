@@ -17,6 +17,7 @@ from pathlib import Path
 
 import harness
 from harness import Number
+from harness.bench import commit
 from rich.progress import track
 
 from tendon.cli.seeds import parse_seeds
@@ -65,7 +66,7 @@ def redteam(bench: harness.Bench, bundle: Path, seeds: range, episodes: int, wor
     names = [each.key for each in load_suite("tabletop").perturbations if each.graded]
     space = Space(scenes=list(seeds), axes=names, most=1.0)
     like = Job(bundle=bundle, robot="panda", seed=seeds[0], setting=Setting(delay_ns=DELAY_NS))
-    said = {"policy": load_bundle(bundle).digest, "delay_ns": str(DELAY_NS)}
+    said = {"policy": load_bundle(bundle).digest, "delay_ns": str(DELAY_NS), "commit": commit()}
     search = Search(space, like, kept / "log.jsonl", size=12, seed=0, said=said)
     found: list[Attack] = list(track(search.run(episodes, workers), "redteam", total=episodes))
     failed = [each for each in found if each.failed]

@@ -183,6 +183,11 @@ class BundlePolicy:
         """
         self._steering.set(name, value)
 
+    @property
+    def sees_past(self) -> bool:
+        """Whether it sees earlier observations besides."""
+        return self._manifest.history > 1
+
     def observe(self, observation: Observation) -> None:
         """Takes an observation that is not inferred from, for a policy that sees its past. Cheap."""
         self._encoder.add(observation)

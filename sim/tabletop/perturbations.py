@@ -240,6 +240,8 @@ def _with_item(
         [np.hypot(*(places - item.position[:2]).T) - item.size / 2 for item in scene.items if item.kind != "drawer"],
         axis=0,
     )
+    if any(item.kind == "drawer" for item in scene.items):  # nothing stands where it is, or comes out
+        room[places[:, 0] > scene.layout.before_drawer_x[1]] = -np.inf
     best = np.flatnonzero(room > 0.10)
     x, y = places[best[0] if len(best) else int(room.argmax())].tolist()
     item = Item(kind=kind, colour="nameless", rgb=rgb, size=size, height=height, position=(x, y, height / 2))

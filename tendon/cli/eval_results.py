@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -35,19 +36,23 @@ class Gathered:
     """What has ended.
 
     Attributes:
+        jobs: that were to run.
         runs: in the order in which they ended.
         ended_early: how many did of how many, and why not all; empty when all did.
         error: that ended it, to be raised when what there is has been written.
     """
 
+    jobs: Sequence[Job]
     runs: list[tuple[Job, Episode]] = field(default_factory=list)
     ended_early: str = ""
     error: BaseException | None = None
 
     @property
     def episodes(self) -> list[Episode]:
-        """By seed."""
-        return sorted((episode for _, episode in self.runs), key=lambda episode: episode.seed)
+        """By seed; after an early end those before the first that is missing: one that fails ends later than others."""
+        ended = dict(self.runs)
+        first = itertools.takewhile(ended.__contains__, self.jobs)
+        return sorted((ended[job] for job in first), key=lambda episode: episode.seed)
 
     def raise_error(self) -> None:
         """Raises what ended it early, if anything did."""
@@ -79,7 +84,7 @@ def gather(
     from tendon.evaluation import pool
 
     pool.check_engine(engine)
-    found = Gathered()
+    found = Gathered(jobs)
     try:
         with (
             CountingBar(title, len(jobs)) as bar,
@@ -113,7 +118,8 @@ def write_results(
     if out is not None:
         write_json(out, found)
     if report is not None:
-        write_report(report, page(found), found)
+        write_json(report.with_suffix(".json"), found)  # first of all: drawing a page may fail
+        write_page(report, page(found))
 
 
 def require_report(report: Path | None) -> None:
@@ -130,9 +136,8 @@ def require_report(report: Path | None) -> None:
     require_file(report.with_suffix(".json"), "--report")
 
 
-def write_report(report: Path, page: str, found: Mapping[str, Any]) -> None:
-    """Writes a page, and what it was made of beside it."""
-    write_json(report.with_suffix(".json"), found)
+def write_page(report: Path, page: str) -> None:
+    """Writes a page."""
     with writing(report):
         report.write_text(page, encoding="utf-8")
     print(f"report: {report}")

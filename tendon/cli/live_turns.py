@@ -19,6 +19,8 @@ STOP = "stop"
 """Interrupts a task."""
 HOME_S, REST_S = 60.0, 20.0
 """How long the way home, and coming to rest, may take."""
+SAME_WAIT_S = 1.5
+"""From home to the prompt, whether the policy changes or not, which nobody is to notice: it says so twice a second."""
 GO, YES, NO, AGAIN, QUIT = " ", "y", "n", "r", "q"
 
 
@@ -49,7 +51,9 @@ class Turns:
                 if self._keys.one_of(GO + QUIT) == QUIT:
                     return False
                 turn = self._turn(number, pair, side, task)
-                if turn is not None:
+                if turn is None:
+                    self._session.repeat(number)
+                else:
                     self._session.take(turn)
         except BaseException:
             self._operator.stop()
@@ -69,7 +73,7 @@ class Turns:
             self._operator.home()
             if not self._operator.wait(self._operator.at_home, HOME_S):
                 raise StoppedError(f"the robot did not get home within {HOME_S:.0f} s{self._why()}")
-        policy = self._session.settings.policy(side)
+        policy, ready_s = self._session.settings.policy(side), time.monotonic() + SAME_WAIT_S
         self._operator.select(policy)
         status = wait_for_policy(
             self._operator,
@@ -78,6 +82,7 @@ class Turns:
         )
         if status.policy != policy:
             raise StoppedError(status.selection_refusal)
+        time.sleep(max(0.0, ready_s - time.monotonic()))
 
     def _turn(self, number: int, pair: int, side: str, task: str) -> Turn | None:
         """Returns what came of a turn; `None` when the operator wants it again."""

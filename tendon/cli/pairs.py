@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -61,7 +62,7 @@ class Pairs(Generic[T]):
             table.add_column(column)
         outcomes = ((a.family, a.success, b.success) for a, b in self.pairs)
         for name, each in compare_families(outcomes, families).items():
-            table.add_row(name, str(each.first), str(each.second), str(each.change), f"{each.p_value:.3g}")
+            table.add_row(escape(name), str(each.first), str(each.second), str(each.change), f"{each.p_value:.3g}")
         return table
 
     def verdict(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tendon.core.base_motion import BaseMotion, Motion
 from tendon.core.pace import Pace
@@ -40,6 +40,18 @@ class Policy(Protocol):
             frozen: leading rows of `prefix` that will have been executed by the time the answer is in force: it
                 starts with them, unchanged. Later ones lead it as far as the policy can. `None`: all of them.
         """
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A policy that may see its past besides: what a camera showed before the observation that it infers from."""
+
+    @property
+    def sees_past(self) -> bool:
+        """Whether it does."""
+
+    def observe(self, observation: Observation) -> None:
+        """Takes an observation that is not inferred from."""
 
 
 class Stage(Protocol):

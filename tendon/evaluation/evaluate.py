@@ -64,7 +64,7 @@ def evaluate(
     """Runs a policy once in each of some simulated scenes, without ROS: what `tendon eval run` does.
 
     An episode goes through the same controller, safety filter and trajectory controller as on a robot, in lock-step:
-    the same seeds give the same answer on any machine. It ends with its task done, or after 12 s of simulated time.
+    on a CPU the same seeds give the same answer. It ends with its task done, or after 12 s of simulated time.
 
     Args:
         policy: a bundle, as `load_policy` takes it, perhaps with the folder of a residual ("BUNDLE+RESIDUAL"), "expert"

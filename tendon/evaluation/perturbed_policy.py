@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from tendon.core.pace import Pace
-from tendon.core.protocols import Policy
+from tendon.core.protocols import Policy, Remembering
 from tendon.core.types import ActionChunk, Observation
 from tendon.sim.perturbation import NOMINAL, Perturbation
 from tendon.sim.suite import Scene, World, changed_scene, drawn_zeros
@@ -66,6 +66,16 @@ class PerturbedPolicy:
     def pace(self) -> Pace:
         """As the policy."""
         return self._policy.pace
+
+    @property
+    def sees_past(self) -> bool:
+        """As the policy."""
+        return isinstance(self._policy, Remembering) and self._policy.sees_past
+
+    def observe(self, observation: Observation) -> None:
+        """Perturbs what is not inferred from, for a policy that sees its past."""
+        if isinstance(self._policy, Remembering):
+            self._policy.observe(self.perceive(observation, self._rng))
 
     def perceive(self, observation: Observation, rng: np.random.Generator) -> Observation:
         """Returns what the policy gets to see of an observation; what is drawn for it is drawn from `rng`."""

@@ -85,7 +85,7 @@ class Rollout:
         self._session, self._inference = self._start(heard)
         self._session.follow("" if setting.blank else scene.instruction)
         self._commanded: list[Array] = []
-        self._idle = self._ticks = self._done = self._begin_ns = 0
+        self._idle = self._ticks = self._done = self._begin_ns = self._shown_ns = 0
         self._held: bool | None = None
 
     @property
@@ -127,6 +127,7 @@ class Rollout:
         now_ns = backend.world.time_ns
         self._change_task(now_ns)
         self._inference.advance(now_ns)
+        self._show_past(now_ns)
         waits = setting.timing is Timing.SYNCHRONOUS and self._plan.delivered > 0 and not self._at_rest()
         if not waits and self.settled and self._inference.wants(now_ns, self._session.instruction):
             self._session.offer(backend.observe(self._session.instruction))
@@ -141,6 +142,15 @@ class Rollout:
         if (now_ns // self._period_ns) % self._check_ticks == 0:
             self._done = self._done + 1 if self.scene.task.success(backend.world) else 0
         return tick
+
+    def _show_past(self, now_ns: int) -> None:
+        """Shows a policy that sees its past what cameras show it between its inferences, as often as the fastest."""
+        if not self._timed.sees_past:
+            return
+        rate_hz = max((camera.rate_hz for camera in self._profile.cameras), default=1e9 / self._timed.step_ns)
+        if now_ns - self._shown_ns >= round(1e9 / rate_hz):
+            self._shown_ns = now_ns
+            self._timed.observe(self._backend.observe(self._session.instruction))
 
     def episode(self) -> Episode:
         """Returns what came of it so far."""
@@ -205,7 +215,7 @@ class Rollout:
         """Returns a session that may move the robot, and what computes its inferences in simulated time."""
         setting, controller, plan = self._setting, self._controller, self._plan
         synchronous = setting.timing is Timing.SYNCHRONOUS
-        policy = TimedPolicy(
+        policy = self._timed = TimedPolicy(
             self._policy,
             continues=not synchronous and setting.timing is not Timing.OVERWRITE,
             rows=setting.synchronous_rows if synchronous else None,

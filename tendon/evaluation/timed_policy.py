@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tendon.core.errors import ConfigError
 from tendon.core.pace import Pace
-from tendon.core.protocols import Policy
+from tendon.core.protocols import Policy, Remembering
 from tendon.core.types import ActionChunk, Observation
 
 
@@ -43,8 +43,15 @@ class TimedPolicy:
         """Raises ConfigError: nothing steers it."""
         self.check_steering(name, value)
 
+    @property
+    def sees_past(self) -> bool:
+        """As the policy."""
+        return isinstance(self._policy, Remembering) and self._policy.sees_past
+
     def observe(self, observation: Observation) -> None:
-        """Leaves it to `infer`: what an evaluation draws is inferred from."""
+        """Shows it to a policy that sees its past."""
+        if isinstance(self._policy, Remembering):
+            self._policy.observe(observation)
 
     def infer(
         self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None

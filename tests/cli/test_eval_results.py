@@ -32,10 +32,11 @@ def does(job: Job) -> bool:
 
 
 def ends(monkeypatch: pytest.MonkeyPatch, after: int | None = None, error: BaseException | None = None) -> None:
-    """Episodes end in any order; after so many an error comes."""
+    """Episodes end in any order, of one policy the fifth behind the sixth; after so many an error comes."""
 
     def run_jobs(jobs: Sequence[Job], workers: int, engine: str) -> Iterator[tuple[Job, Episode]]:
-        for number, job in enumerate(reversed(jobs)):
+        one = len({job.bundle for job in jobs}) == 1 and len({job.setting for job in jobs}) == 1
+        for number, job in enumerate([*jobs[:4], jobs[5], jobs[4], *jobs[6:]] if one else reversed(jobs)):
             if number == after and error is not None:
                 raise error
             yield job, episode(job, does(job))
@@ -79,7 +80,7 @@ def test_what_was_run_before_it_ended_is_kept(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     ends(monkeypatch, 5, error)
-    for command, count in ((["run", "expert"], 5), (["compare", BUNDLE, "expert"], 0), (["axes", "expert"], 0)):
+    for command, count in ((["run", "expert"], 4), (["compare", BUNDLE, "expert"], 0), (["axes", "expert"], 0)):
         out, report = tmp_path / "found.json", tmp_path / "page.html"
         out.unlink(missing_ok=True)
         options = ["--out", str(out), "--report", str(report)]
@@ -89,7 +90,9 @@ def test_what_was_run_before_it_ended_is_kept(
         if count:
             found = json.loads(out.read_text())
             assert len(found["episodes"]) == count and found["ended_early"] == said
-            assert f"ended early, {said}" in printed and said in (tmp_path / "junit.xml").read_text()
+            assert f"ended early, {said}" in printed and "of these the first 4 count" in printed
+            told = (tmp_path / "junit.xml").read_text()
+            assert said in told and 'tests="5" failures="2"' in told, "one failed, and not all were run"
             assert "Not all episodes were run" in report.read_text()
         else:
             assert not out.exists(), "nothing was complete: there is nothing to report"

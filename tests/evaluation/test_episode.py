@@ -12,12 +12,13 @@ from tendon.control.controller import Controller
 from tendon.core.types import ActionChunk, Observation
 from tendon.evaluation.controller_plan import ControllerPlan
 from tendon.evaluation.episode import Setting, Timing
-from tendon.evaluation.pool import Job, run_jobs
+from tendon.evaluation.pool import Job, Tools, run_jobs
 from tendon.evaluation.runner import Runner
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import load_profile
 from tendon.sim.backend import SimBackend
+from tendon.sim.simulators import AUTO
 from tendon.sim.tabletop.suite import TABLETOP
 
 SEED, STEP_NS = 100_000, 100_000_000
@@ -99,3 +100,38 @@ class Recorded:
         if np.abs(observation.joint_velocity).max() > 0.1:
             self.moving.append(prefix is not None)
         return self._policy.infer(observation, prefix, frozen)
+
+
+class Remembers(BundlePolicy):
+    """A policy that sees its past; keeps when what it was shown, and inferred from, was seen."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]
+        self.shown_ns: list[int] = []
+        self.inferred_ns: list[int] = []
+
+    @property
+    def sees_past(self) -> bool:
+        return True
+
+    def observe(self, observation: Observation) -> None:
+        assert observation.images
+        self.shown_ns.append(observation.stamp_ns)
+
+    def infer(
+        self, observation: Observation, prefix: ActionChunk | None = None, frozen: int | None = None
+    ) -> ActionChunk:
+        self.inferred_ns.append(observation.stamp_ns)
+        return super().infer(observation, prefix, frozen)
+
+
+def test_a_policy_that_sees_its_past_is_shown_what_cameras_see_between_its_inferences() -> None:
+    """It was shown what it inferred from alone: the present stood in as its own past."""
+    suite, profile = TABLETOP, load_profile("panda")
+    policy = Remembers(load_bundle("bundles/tabletop"), profile)
+    tools = Tools(suite, policy, "panda", Timing.AUTO, AUTO)
+    tools.run(SEED, Setting(limit_s=2.0, delay_ns=50_000_000))
+    tools.close()
+    frame_ns = 1e9 / max(camera.rate_hz for camera in profile.cameras)
+    assert policy.shown_ns[0] < policy.inferred_ns[0] and len(policy.inferred_ns) < len(policy.shown_ns) / 3
+    assert np.diff(policy.shown_ns).max() <= frame_ns + 1e7

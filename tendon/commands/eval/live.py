@@ -13,19 +13,20 @@ Examples:
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from tendon.cli.eval_results import ReportOption, require_report, write_report
+from tendon.cli.eval_results import ReportOption, require_report, write_results
 from tendon.cli.keys import Keys
 from tendon.cli.operator import ask, robot_of, wait_for_policy
 from tendon.cli.outputs import require_folder
 from tendon.cli.pairs import Pairs
 from tendon.core.checks import check_number
-from tendon.core.errors import ConfigError, StoppedError
+from tendon.core.errors import ConfigError, MissingDependencyError, StoppedError
 
 if TYPE_CHECKING:
     from tendon.evaluation.live.session import Session
@@ -56,6 +57,7 @@ def command(
     """
     from tendon.evaluation.live.session import Session, Settings, check_tasks, session_seed
 
+    _require_what_reports_need(report)
     check_number("--limit-s", limit_s, above=0)
     require_report(report)
     require_folder(session.parent, "--session")
@@ -63,7 +65,9 @@ def command(
     if a == b:
         raise ConfigError(f"{first} and {second} are the same policy, {a}: there is nothing to compare")
     seed = session_seed(session) if seed is None else seed
-    settings = Settings(a=a, b=b, tasks=check_tasks(task), pairs=pairs, seed=seed, digests=(a_digest, b_digest))
+    settings = Settings(
+        a=a, b=b, tasks=check_tasks(task), pairs=pairs, seed=seed, digests=(a_digest, b_digest), limit_s=limit_s
+    )
     played = Session(session, settings)
     keys = Keys()
     try:
@@ -74,6 +78,17 @@ def command(
         left = len(settings.turns()) - len(played.turns)
         print(f"{left} turns are left; the same command goes on" if left else f"all turns are in {session}")
     return 0
+
+
+def _require_what_reports_need(report: Path | None) -> None:
+    """Checks, before a session of hours, that its end can be reported.
+
+    Raises:
+        MissingDependencyError: it cannot: on a robot these are not installed with the graph.
+    """
+    needs = ["scipy"] if report is None else ["scipy", "matplotlib"]
+    if missing := [name for name in needs if find_spec(name) is None]:
+        raise MissingDependencyError(f"the report needs {' and '.join(missing)}: pip install {' '.join(missing)}")
 
 
 def _play(operator: Operator, keys: Keys, session: Session, limit_s: float) -> None:
@@ -127,6 +142,9 @@ def _report(session: Session, report: Path | None, digests: dict[str, str]) -> N
     print(f"A {settings.a}\nB {settings.b}")
     Console().print(found.table(tuple(dict.fromkeys(settings.tasks))))
     print("\n".join(found.verdict()))
+    repeats = session.repeats()
+    if any(repeats.values()):
+        print(f"turns that were repeated and did not count: A {repeats['A']}, B {repeats['B']}")
     if report is None:
         return
     left, robot = len(settings.turns()) - len(session.turns), session.robot
@@ -136,8 +154,9 @@ def _report(session: Session, report: Path | None, digests: dict[str, str]) -> N
         "judged by an operator who was not told which",
         "ended_early": f"{left} turns are left" if left else "",
         **found.found(),
+        "repeated": repeats,
         "origin": origin(policies=digests, robot=robot, suite=""),
     }
     from tendon.evaluation.page.pages import compare_page
 
-    write_report(report, compare_page(whole), whole)
+    write_results(whole, None, report, compare_page)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tendon.cli.eval_options import (
@@ -68,6 +69,7 @@ def command(
         0, or 1 when a limit was broken.
     """
     from tendon.evaluation.contender import find_contender
+    from tendon.evaluation.page.origin import origin
     from tendon.evaluation.redteam.attack import Space
     from tendon.evaluation.redteam.search import Search
     from tendon.evaluation.suite_file import is_suite_file
@@ -95,7 +97,9 @@ def command(
     known.harder(dict.fromkeys(names, most))
     contender = find_contender(bundle, robot)
     require_folder(out)
+    made = origin(policies={}, robot=robot, suite=asked.suite)
     said = {"policy": contender.digest, "robot": robot, "suite": asked.suite, "simulator": asked.simulator}
+    said |= {"versions": made["versions"], "hashes": made["sha256"]}
     said |= {"timing": asked.timing.value, "delay_ms": str(asked.delay_ms)}
     like = asked.jobs(contender)[0]
     search = Search(
@@ -136,7 +140,7 @@ def _finish(found: list[Attack], file: Path, cases: int, *, suite: str, timing: 
         table.add_column(column)
     for each in worst:
         strengths = ", ".join(f"{name} {strength:g}" for name, strength in each.perturbations.items())
-        table.add_row(str(each.seed), f"{each.effort:.2f}", strengths, each.found)
+        table.add_row(str(each.seed), f"{each.effort:.2f}", strengths, escape(each.found))
     if worst:
         text = suite_text(
             worst, suite=suite, timing=timing, delay_s=delay_s, command=shlex.join(["tendon", *sys.argv[1:]])

@@ -77,7 +77,7 @@ def command(
         0, or 1 when less success was shown than `--at-least` asks for.
     """
     from tendon.evaluation.contender import find_contender
-    from tendon.evaluation.junit import episode_cases, family_cases, junit_xml
+    from tendon.evaluation.junit import Case, episode_cases, family_cases, junit_xml
     from tendon.evaluation.page.origin import origin
     from tendon.evaluation.report import lines, summarise
     from tendon.evaluation.statistics import check_bound, doubt_of, wilson
@@ -108,6 +108,8 @@ def command(
     episodes = gathered.episodes
     if not episodes:
         gathered.raise_error()
+    if gathered.ended_early:
+        print(f"of these the first {len(episodes)} count, none of them is missing")
     summary = summarise(episodes, asked.families)
     print(f"{bundle} ({shortened(contender.digest)}), {asked}")
     print("\n".join(lines(summary)))
@@ -122,6 +124,8 @@ def command(
         cases = (
             episode_cases(asked.suite, episodes) if at_least is None else family_cases(asked.suite, episodes, at_least)
         )
+        if gathered.ended_early:
+            cases.append(Case(group=asked.suite, name="all episodes", time_s=0.0, problem=gathered.ended_early))
         with writing(junit):
             junit.write_text(
                 junit_xml(

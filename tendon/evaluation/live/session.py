@@ -19,6 +19,9 @@ from tendon.core.fields import Count, Range, check_fields
 from tendon.core.json_lines import read_json_lines
 
 SIDES = "A", "B"
+ADDED = ("digests", "limit_s")
+"""Settings that old files do not tell."""
+REPEATED = "repeated"
 FRESH_BITS = 32
 """Of a seed that nobody named."""
 
@@ -33,6 +36,7 @@ class Settings:
         pairs: how often both try; the same task, one after the other.
         seed: of the order in which they do.
         digests: of the policies' bundles, as far as they are known.
+        limit_s: how long a turn may take.
 
     Raises:
         ConfigError: pairs or seed is no whole number in its range.
@@ -44,6 +48,7 @@ class Settings:
     pairs: Count
     seed: Annotated[int, Range(least=0)]
     digests: tuple[str, ...] = ()
+    limit_s: Annotated[float, Range(above=0)] = 60.0
 
     def __post_init__(self) -> None:
         check_fields(self, "session")
@@ -106,6 +111,10 @@ class Session:
         file: JSON lines; the first one has the settings. A file that is there is gone on from.
         settings: of the session.
 
+    Attributes:
+        turns: that were judged.
+        repeated: numbers of turns that were had again, once for each time.
+
     Raises:
         ConfigError: the file is of another session, or cannot be read.
     """
@@ -113,6 +122,7 @@ class Session:
     def __init__(self, file: Path, settings: Settings) -> None:
         self._file, self.settings = file, settings
         self.turns: list[Turn] = []
+        self.repeated: list[int] = []
         if _is_begun(file):
             self._read()
         else:
@@ -123,13 +133,15 @@ class Session:
         said, lines = _begun(self._file)
         mine = json.loads(json.dumps(asdict(self.settings)))
         for key, value in mine.items():
-            if said.get(key, value if key == "digests" else None) != value:  # old files tell none
+            if said.get(key, value if key in ADDED else None) != value:
                 raise ConfigError(
                     f"{self._file} is of a session whose {key} is {said.get(key)!r}, this one's is {value!r}: "
                     "take another --session"
                 )
-        self.turns = [build(Turn, f"{self._file} turn {number}", line) for number, line in enumerate(lines)]
         planned = self.settings.turns()
+        self.repeated = [number for line in lines if (number := _repeated(line, len(planned))) is not None]
+        judged = [line for line in lines if _repeated(line, len(planned)) is None]
+        self.turns = [build(Turn, f"{self._file} turn {number}", line) for number, line in enumerate(judged)]
         if len(self.turns) > len(planned):
             raise ConfigError(
                 f"{self._file} has {len(self.turns)} turns, this session plans {len(planned)}: was it edited? take "
@@ -158,6 +170,16 @@ class Session:
         self._add(asdict(turn))
         self.turns.append(turn)
 
+    def repeat(self, number: int) -> None:
+        """Writes down that a turn is to be had again: who repeats one side's turns more often finds it better."""
+        self._add({REPEATED: number})
+        self.repeated.append(number)
+
+    def repeats(self) -> dict[str, int]:
+        """Returns how often turns of each side were repeated."""
+        sides = [side for _, side, _ in self.settings.turns()]
+        return {side: sum(sides[number] == side for number in self.repeated) for side in SIDES}
+
     def pairs(self) -> list[tuple[Turn, Turn]]:
         """Returns A's and B's turn of each pair that both have had."""
         by_pair: dict[int, dict[str, Turn]] = {}
@@ -184,6 +206,12 @@ def session_seed(file: Path) -> int:
     seed = said.get("seed")
     check_count(f"{file}: seed", seed, least=0)
     return cast(int, seed)
+
+
+def _repeated(line: Any, count: int) -> int | None:
+    """Returns the turn that a line says was repeated; `None` for another line."""
+    number = line.get(REPEATED) if isinstance(line, dict) and set(line) == {REPEATED} else None
+    return number if isinstance(number, int) and 0 <= number < count else None
 
 
 def _is_begun(file: Path) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, InstructionError, InvalidDataError, TendonError
 from tendon.core.fields import check_fields
 from tendon.core.types import Array
 from tendon.evaluation.episode import Episode
@@ -79,16 +79,16 @@ class Attack:
         check_fields(self, "attack")
 
 
-def try_attack(job: Job) -> tuple[Job, Episode | str]:
-    """Runs a job; one whose things stand in one another is told, not raised."""
+def try_attack(job: Job) -> tuple[Job, Episode | TendonError]:
+    """Runs a job; that things stand in one another, or that a policy has no answer, is told and not raised."""
     try:
         return run_job(job)
-    except ConfigError as error:
-        return job, str(error)
+    except (ConfigError, InvalidDataError, InstructionError) as error:
+        return job, error
 
 
-def judged(space: Space, point: Array, job: Job, came: Episode | str) -> Attack:
-    """Returns an attack with what came of it."""
+def judged(space: Space, point: Array, job: Job, came: Episode | TendonError) -> Attack:
+    """Returns an attack with what came of it; an answer that cannot be used is a failure of the policy."""
     effort = space.effort(job)
     said: dict[str, Any] = {
         "point": tuple(point.tolist()),
@@ -96,8 +96,10 @@ def judged(space: Space, point: Array, job: Job, came: Episode | str) -> Attack:
         "perturbations": dict(job.setting.perturbations),
         "effort": effort,
     }
-    if isinstance(came, str):
+    if isinstance(came, ConfigError):
         return Attack(**said, badness=IMPOSSIBLE, failed=False, broken=0, found=f"no scene: {came}")
+    if isinstance(came, TendonError):
+        return Attack(**said, badness=effort, failed=True, broken=0, found=f"no answer: {came}")
     words = came.outcome if came.success else f"{came.outcome}, {100 * came.progress:.0f} % of it"
     if came.broken:
         badness, words = BROKEN, f"{came.broken} samples beyond a limit; {words}"

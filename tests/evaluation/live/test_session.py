@@ -177,3 +177,26 @@ def test_a_session_says_which_robot_had_its_turns(tmp_path: Path) -> None:
     assert session.robot == ""
     session.take(replace(turn(session), robot="so101"))
     assert Session(tmp_path / "s.jsonl", SETTINGS).robot == "so101"
+
+
+def test_turns_that_are_had_again_are_counted_by_side_and_a_session_goes_on_behind_them(tmp_path: Path) -> None:
+    """Who repeats one policy's turns until they work could not be told from who repeats none."""
+    session = Session(tmp_path / "s.jsonl", SETTINGS)
+    for number, count in ((0, 3), (1, 1), (3, 2)):
+        while len(session.turns) < number:
+            session.take(turn(session))
+        for _ in range(count):
+            session.repeat(number)
+    again = Session(tmp_path / "s.jsonl", SETTINGS)
+    assert again.turns == session.turns and again.next == session.next
+    sides = [side for _, side, _ in SETTINGS.turns()]
+    wanted = {"A": 0, "B": 0}
+    for number, count in ((0, 3), (1, 1), (3, 2)):
+        wanted[sides[number]] += count
+    assert session.repeats() == again.repeats() == wanted
+
+
+def test_another_time_limit_is_another_session(tmp_path: Path) -> None:
+    Session(tmp_path / "s.jsonl", SETTINGS)
+    with pytest.raises(ConfigError, match=r"limit_s is 60\.0, this one's is 20\.0"):
+        Session(tmp_path / "s.jsonl", replace(SETTINGS, limit_s=20.0))

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tendon.cli import main
-from tendon.core.errors import ConfigError
+from tendon.core.errors import ConfigError, InvalidDataError, TendonError
 from tendon.evaluation.episode import Episode, Setting
 from tendon.evaluation.pool import Job
 from tendon.evaluation.redteam import search as module
@@ -25,12 +25,14 @@ LIKE = Job(bundle="expert", robot="panda", seed=0, setting=Setting())
 COUNT = 96
 
 
-def came_of(job: Job) -> Episode | str:
+def came_of(job: Job) -> Episode | TendonError:
     """Scene 3 is easily failed by pose with dynamics, a delay alone does nothing; one corner is no scene."""
     strengths = dict(job.setting.perturbations)
     hard = strengths.get("pose", 0.0) + strengths.get("dynamics", 0.0) > (0.6 if job.seed == 200_003 else 3.0)
     if strengths.get("pose", 0.0) > 1.95:
-        return "a starts 9 mm inside b"
+        return ConfigError("a starts 9 mm inside b")
+    if strengths.get("dynamics", 0.0) > 1.95:
+        return InvalidDataError("chunk is NaN")
     return Episode(
         seed=job.seed,
         family="pick",
@@ -193,9 +195,9 @@ def test_the_command_writes_a_suite_that_can_be_run_and_says_no_when_a_limit_was
 
     usual = came_of
 
-    def broken(job: Job) -> Episode | str:
+    def broken(job: Job) -> Episode | TendonError:
         came = usual(job)
-        return came if isinstance(came, str) else Episode(**{**vars(came), "broken": 3})
+        return came if isinstance(came, TendonError) else Episode(**{**vars(came), "broken": 3})
 
     monkeypatch.setitem(globals(), "came_of", broken)
     assert main([*asked, "--out", str(tmp_path / "other")]) == 1
