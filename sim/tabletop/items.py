@@ -26,7 +26,8 @@ class Item:
 
     Attributes:
         kind: cube, cylinder, bowl, bin, plate, zone or drawer.
-        colour: a key of `COLOURS`; with `kind` it names the item and is unique in a scene.
+        colour: a key of `COLOURS`; with `kind` it names the item and is unique in a scene. Any other word for
+            a thing that no instruction names.
         rgb: the colour as rendered.
         size: edge of a cube, diameter of a cylinder, outer width of the rest [m].
         height: [m].

@@ -10,7 +10,7 @@ import numpy as np
 
 from tendon.core.types import Array
 from tendon.sim.suite import LIMIT_S
-from tendon.sim.tabletop.items import CONTAINERS, DRAWER_TRAVEL, MOVABLE, Item
+from tendon.sim.tabletop.items import COLOURS, CONTAINERS, DRAWER_TRAVEL, MOVABLE, Item
 from tendon.sim.tabletop.layout import Layout
 
 LIFTED_M = 0.08
@@ -78,9 +78,9 @@ class Task:
 
 
 def all_tasks(items: Sequence[Item]) -> list[Task]:
-    """Returns every task the items of a scene allow, whatever stands where."""
+    """Returns every task the items of a scene allow, whatever stands where; none is of a thing that has no name."""
     tasks = []
-    kinds = [item.kind for item in items]
+    kinds = [item.kind if item.kind == "drawer" or item.colour in COLOURS else "" for item in items]
     for i, kind in enumerate(kinds):
         if kind == "drawer":
             tasks += [Task(family="drawer", relation=r, target=i) for r in ("open", "close")]

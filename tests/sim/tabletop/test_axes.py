@@ -18,6 +18,7 @@ from tendon.sim.tabletop.perturbations import PERTURBATIONS
 from tendon.sim.tabletop.phrases import PHRASES, parse_instruction
 from tendon.sim.tabletop.scene import sample_scene
 from tendon.sim.tabletop.suite import TABLETOP
+from tendon.sim.tabletop.tasks import all_tasks
 from tests import ROOT
 from tests.laws import law_settings
 
@@ -103,3 +104,11 @@ def test_what_is_strewn_about_stands_clear_of_a_drawer() -> None:
         changed = strewn.change(scene, np.random.default_rng(seed))
         added = changed.items[len(scene.items) :]
         assert added and all(item.position[0] <= scene.layout.before_drawer_x[1] for item in added)
+
+
+def test_no_task_is_of_a_thing_that_has_no_name() -> None:
+    """A second task was to "put the nameless cube in the blue bowl", which no policy knows."""
+    strewn = TABLETOP.harder({"distractors": 1.0})
+    for seed in range(100_000, 100_030):
+        scene = sample_scene(seed)
+        assert all_tasks(strewn.change(scene, np.random.default_rng(seed)).items) == all_tasks(scene.items)
