@@ -126,7 +126,8 @@ def main() -> None:
             simulated=replay(profile, times, sent, simulator="pybullet"),
             gravity=np.array([gravity.at(row) for row in sent]),
         )
-        response = ServoResponse([each.response for each in find_responses(log, profile.joint_names)])
+        travel = profile.vector("upper") - profile.vector("lower")
+        response = ServoResponse([each.response for each in find_responses(log, profile.joint_names, travel)])
         aligned = replay(profile, times, sent, response, "pybullet")
         held_out = times >= log.end_s
         values: dict[str, harness.Number] = {}

@@ -34,8 +34,12 @@ HELD_OUT = 0.25
 STEP_S = 0.005
 START = (0.01, 0.02)
 """Delay and time constant that the search begins at [s]."""
-LEAST_MOTION = 0.02
-"""Standard deviation of a joint that moves, rad or m."""
+LEAST_MOTION, LEAST_SHARE = 0.02, 0.1
+"""Standard deviation of a joint that moves, rad or m; of a finger, whose whole travel is a few cm, this part of it."""
+LONGEST_GAP_S = 0.1
+"""Without a measurement: where the robot was meanwhile nobody knows."""
+STOOD = 1e-3
+"""Farther [rad or m] than that from where it begins, or ends, the robot is under way."""
 LEAST_CHANGE = 1e-3
 """Part of the largest that a term must have beside the others to be told from them."""
 TINY = 1e-9
@@ -69,6 +73,10 @@ class Log:
         """Where what responses are found from ends, and what is held out begins."""
         return float(self.times_s[-1] - HELD_OUT * (self.times_s[-1] - self.times_s[0]))
 
+    def moves_held_out(self, joint: int) -> bool:
+        """Returns whether a joint is sent anywhere where nothing is found from."""
+        return bool(np.ptp(self.commanded[self.times_s >= self.end_s, joint]) > STOOD)
+
     def held_out_error(self, simulated: Array) -> Array:
         """Returns (n,) the root mean square of what a simulation (k, n) is off by where nothing was found from."""
         off = (self.measured - simulated)[self.times_s >= self.end_s]
@@ -81,7 +89,8 @@ class Found:
 
     Attributes:
         response: of it.
-        moved: whether the log moves it; otherwise the response says that it goes where it is sent.
+        moved: whether the log moves it in the part that responses are found from.
+        problem: why what the log says of it is no servo; empty when it is one.
         before, after: root mean square of what the simulator is off by on the held-out part, without the response and
             with it as fitted, rad or m.
     """
@@ -90,13 +99,41 @@ class Found:
     moved: bool
     before: float
     after: float
+    problem: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether the response was found."""
+        return self.moved and not self.problem
 
 
-def find_responses(log: Log, names: Sequence[str]) -> list[Found]:
+def moving_part(times_s: Array, commanded: Array) -> slice:
+    """Returns which samples of a log to look at: from a moment before the first motion to one after the last.
+
+    A robot that stands tells nothing, and an operator who ends the recording late would have the held-out part stand.
+
+    Args:
+        times_s: (k,) rising [s].
+        commanded: (k, n) rad or m.
+    """
+    left = np.flatnonzero(np.abs(commanded - commanded[0]).max(axis=1) > STOOD)
+    away = np.flatnonzero(np.abs(commanded - commanded[-1]).max(axis=1) > STOOD)
+    if not len(left) or not len(away):
+        return slice(0, len(times_s))
+    begin_s, end_s = times_s[left[0]] - MAX_SETTLING_S, times_s[away[-1]] + MAX_SETTLING_S
+    return slice(int(np.searchsorted(times_s, begin_s)), int(np.searchsorted(times_s, end_s, side="right")))
+
+
+def find_responses(log: Log, names: Sequence[str], travel: Array) -> list[Found]:
     """Returns the response of each joint of a log.
 
+    Args:
+        log: see there.
+        names: of its joints.
+        travel: (n,) from their lower to their upper limits, rad or m.
+
     Raises:
-        CalibrationError: the log is too short, its times do not rise, or what it says of a joint is no servo.
+        CalibrationError: the log is too short, its times do not rise or leave gaps.
     """
     times = log.times_s
     if len(times) < 2 or (np.diff(times) <= 0).any():
@@ -105,10 +142,17 @@ def find_responses(log: Log, names: Sequence[str]) -> list[Found]:
         raise CalibrationError(
             f"the log is {times[-1] - times[0]:.1f} s long, needed are {LEAST_S:g}: record more motion"
         )
-    return [_find(log, joint, name) for joint, name in enumerate(names)]
+    gaps = np.diff(times)
+    if gaps.max() > LONGEST_GAP_S:
+        at = int(gaps.argmax())
+        raise CalibrationError(
+            f"the log has no joint state for {gaps[at]:.2f} s after {times[at] - times[0]:.1f} s, allowed "
+            f"{LONGEST_GAP_S:g}: where the robot was meanwhile nobody knows; record again"
+        )
+    return [_find(log, joint, name, min(LEAST_MOTION, LEAST_SHARE * travel[joint])) for joint, name in enumerate(names)]
 
 
-def _find(log: Log, joint: int, name: str) -> Found:
+def _find(log: Log, joint: int, name: str, least: float) -> Found:
     begin_s, end_s = log.times_s[0], log.times_s[-1]
     grid = np.arange(begin_s, end_s, STEP_S)
     off = np.interp(grid, log.times_s, log.measured[:, joint] - log.simulated[:, joint])
@@ -117,7 +161,7 @@ def _find(log: Log, joint: int, name: str) -> Found:
     sent = spline(grid)
     known = grid < log.end_s
     before = _rms(off[~known])
-    if min(sent[known].std(), sent[~known].std()) < LEAST_MOTION:
+    if sent[known].std() < least:
         return Found(response=JointResponse(), moved=False, before=before, after=before)
     settled = known & (grid > begin_s + MAX_DELAY_S + MAX_SETTLING_S)
 
@@ -143,10 +187,11 @@ def _find(log: Log, joint: int, name: str) -> Found:
     try:
         response = JointResponse(**{term: round(float(value), 8) for term, value in values.items()})
     except ConfigError as error:
-        raise CalibrationError(
-            f"joint {name}: {error}: that is no servo; are commands and joint states stamped by one clock, and is "
-            "nothing in the robot's way?"
-        ) from error
+        problem = (
+            f"joint {name}: {error}: that is no servo; are commands and joint states stamped by one clock, is nothing "
+            "in the robot's way, and can it go as fast as it is sent?"
+        )
+        return Found(response=JointResponse(), moved=True, before=before, after=before, problem=problem)
     return Found(response=response, moved=True, before=before, after=_rms(left[~known]))
 
 

@@ -24,6 +24,8 @@ from tendon.core.types import Array
 
 if TYPE_CHECKING:
     from tendon.calibration.servos import Found, Log
+    from tendon.robots.profile import RobotProfile
+    from tendon.robots.servo_response import ServoResponse
 
 MM = 1e3
 """Milliradians of a radian, millimetres of a metre."""
@@ -54,7 +56,7 @@ def command(
     from tendon.core.files import set_aside
     from tendon.robots.profile import load_profile, profile_file
     from tendon.robots.profile_edit import name_response
-    from tendon.robots.servo_response import ServoResponse, write_response
+    from tendon.robots.servo_response import JointResponse, ServoResponse, write_response
     from tendon.sim.replay import replay
 
     log, named = _read(recording, robot, simulator)
@@ -62,21 +64,34 @@ def command(
     profile, target = load_profile(file).uncalibrated, out or file.parent / "response.yaml"
     if not dry_run:
         require_file(target)
-    found = find_responses(log, profile.joint_names)
-    response = ServoResponse([each.response for each in found])
+    travel = profile.vector("upper") - profile.vector("lower")
+    found = find_responses(log, profile.joint_names, travel)
+    known = [k for k, each in enumerate(found) if each.known]
+    for each in found:
+        if each.problem:
+            print(f"left as it was: {each.problem}")
+    if not known:
+        print("nothing was written: it tells of no joint; record a motion in which all of them move throughout")
+        return 1
+    old = load_profile(file).response
+    kept = ServoResponse([JointResponse()] * len(found)) if old is None else _old(old, profile)
+    response = ServoResponse([each.response if each.known else kept.joints[k] for k, each in enumerate(found)])
     aligned = replay(profile, log.times_s, log.commanded, response, simulator)
     before, after = log.held_out_error(log.simulated), log.held_out_error(aligned)
     Console().print(_table(profile.joint_names, found, MM * before, MM * after))
-    moved = [k for k, each in enumerate(found) if each.moved]
-    if not (after[moved] ** 2).sum() < (before[moved] ** 2).sum():
+    tried = [k for k in known if log.moves_held_out(k)]
+    if not tried:
+        print("nothing was written: in the last quarter, where it would be tried, no joint moves that was found")
+        return 1
+    if not (after[tried] ** 2).sum() < (before[tried] ** 2).sum():
         print("the simulator is no nearer to the robot by it: nothing was written")
         return 1
     if dry_run:
         print("nothing was written")
         return 0
-    kept = set_aside(target)
+    aside = set_aside(target)
     write_response(response, target, profile.name, profile.joint_names)
-    print(f"response: {target}" + (f" (the one before: {kept})" if kept else ""))
+    print(f"response: {target}" + (f" (the one before: {aside})" if aside else ""))
     if out is None:
         name_response(file, target.name)
         print(f"profile: {file} names it")
@@ -85,8 +100,8 @@ def command(
 
 def _read(recording: Path, robot: str, simulator: str) -> tuple[Log, str]:
     """Returns the log in a recording, with what a simulator does with the same commands, and the robot's profile."""
-    from tendon.calibration.servos import Log
-    from tendon.core.errors import InvalidDataError
+    from tendon.calibration.servos import Log, moving_part
+    from tendon.core.errors import InvalidDataError, MismatchError
     from tendon.data.convert.motion import Commands
     from tendon.data.reading.observations import require_begin
     from tendon.data.reading.recording import McapRecording, decode
@@ -97,8 +112,15 @@ def _read(recording: Path, robot: str, simulator: str) -> tuple[Log, str]:
 
     opened = McapRecording(recording)
     begin = require_begin(opened)
+    if opened.fault:
+        raise InvalidDataError(f"{recording} is bad: {opened.fault}; record again")
     named = robot or begin.robot
     profile = load_profile(named).uncalibrated
+    if begin.roles.joint_names != profile.joint_names:
+        raise MismatchError(
+            f"{recording} has joints {', '.join(begin.roles.joint_names)}; {profile.name} has "
+            f"{', '.join(profile.joint_names)}: name its own robot, or record this one"
+        )
     commands = Commands(opened, profile)
     if commands.begin_ns is None:
         raise InvalidDataError(f"{recording} has no commands of every controller of {profile.name}: record a motion")
@@ -108,7 +130,10 @@ def _read(recording: Path, robot: str, simulator: str) -> tuple[Log, str]:
     stamps = np.array(sorted(states), dtype=np.int64)
     if len(stamps) < 2:
         raise InvalidDataError(f"{recording} has {len(stamps)} joint states after the first command: record a motion")
-    times, commanded = (stamps - stamps[0]) * 1e-9, commands.between(stamps)
+    sent = commands.between(stamps)
+    part = moving_part((stamps - stamps[0]) * 1e-9, sent)
+    stamps, commanded = stamps[part], sent[part]
+    times = (stamps - stamps[0]) * 1e-9
     gravity = Gravity(profile)
     log = Log(
         times_s=times,
@@ -120,6 +145,17 @@ def _read(recording: Path, robot: str, simulator: str) -> tuple[Log, str]:
     return log, named
 
 
+def _old(file: Path, profile: RobotProfile) -> ServoResponse:
+    """Returns the response that a profile has; one that cannot be read is no reason not to find another."""
+    from tendon.core.errors import ConfigError
+    from tendon.robots.servo_response import JointResponse, ServoResponse, read_response
+
+    try:
+        return read_response(file, profile.name, profile.joint_names)
+    except ConfigError:
+        return ServoResponse([JointResponse()] * len(profile.joint_names))
+
+
 def _table(names: Sequence[str], found: Sequence[Found], before: Array, after: Array) -> Table:
     table = Table("joint", caption="before, after: what the simulator is off by on the last quarter [mrad, mm]")
     table.columns[0].no_wrap = True
@@ -128,6 +164,7 @@ def _table(names: Sequence[str], found: Sequence[Found], before: Array, after: A
     for name, each, first, then in zip(names, found, before, after, strict=True):
         response = each.response
         numbers = (1e3 * response.delay_s, 1e3 * response.settling_s, MM * response.friction, first, then)
-        told = [f"{number:.1f}" for number in numbers] if each.moved else ["still", "", "", f"{first:.1f}", ""]
+        how = "still" if not each.moved else "no servo"
+        told = [f"{number:.1f}" for number in numbers] if each.known else [how, "", "", f"{first:.1f}", f"{then:.1f}"]
         table.add_row(name, *told)
     return table

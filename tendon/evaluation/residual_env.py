@@ -139,7 +139,8 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         success, stopped = self._success, self._rollout.stopped
         reward = float(success)
         if not self._oracle:
-            reward = (1.0 if success else self._estimates[-1]) - self._estimates[-2]
+            reached = 1.0 if success else 0.0 if stopped else self._estimates[-1]
+            reward = reached - self._estimates[-2]
         truncated = self._over and not success and not stopped
         return observation, reward, success or stopped, truncated, self._info()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tendon.commands import align
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.types import Array
 from tendon.data.recording.episode import EpisodeEnd, Roles
 from tendon.data.recording.schemas import typestore
@@ -117,3 +117,33 @@ def test_a_recording_without_commands_is_refused(tmp_path: Path) -> None:
     path = record(tmp_path / "a.mcap", np.zeros(0), np.zeros((0, 8)), np.zeros((0, 8)))
     with pytest.raises(InvalidDataError, match="has no commands of every controller of panda: record a motion"):
         align.command(path)
+
+
+def test_joints_that_a_recording_does_not_tell_of_keep_what_was_found_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One joint after the other: all but the last one that moves were written as ideal, in place of what was there."""
+    profile = tmp_path / "panda" / "profile.yaml"
+    shutil.copytree(ROOT / "robots" / "panda", profile.parent)
+    times, sent = motion(20.0)
+    whole = record(
+        tmp_path / "whole.mcap", times, sent, replay(PROFILE, times, sent, ServoResponse([TRUE] * len(sent[0])))
+    )
+    assert align.command(whole, robot=str(profile)) == 0
+    file = load_profile(profile).response
+    assert file is not None
+    before = read_response(file, "panda", PROFILE.joint_names).joints
+    one = np.tile(sent[:1], (len(sent), 1))
+    one[:, 2] = sent[:, 2]
+    later = replace(TRUE, delay_s=0.08)
+    alone = record(
+        tmp_path / "one.mcap", times, one, replay(PROFILE, times, one, ServoResponse([later] * len(sent[0])))
+    )
+    assert align.command(alone, robot=str(profile)) == 0
+    after = read_response(file, "panda", PROFILE.joint_names).joints
+    assert [k for k in range(len(after)) if after[k] != before[k]] == [2]
+
+
+def test_a_recording_of_other_joints_is_refused(recording: Path) -> None:
+    with pytest.raises(MismatchError, match=r"has joints panda_joint1.*ur5e has shoulder_pan_joint"):
+        align.command(recording, robot="ur5e")

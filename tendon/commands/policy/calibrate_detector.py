@@ -109,6 +109,9 @@ def command(
         written = write_bundle(source.folder, source.manifest, {**source.content, **files})
         size = sum(len(data) for data in files.values()) / 1e3
         print(f"{source.folder}: detector of {size:.0f} kB written, digest {written.digest[:12]}")
+        print(
+            "it slows and holds, and never stops: `python benchmarks/detector_stop.py --write` sets thresholds for that"
+        )
         if source.signer is not None:
             print("its signature was removed: sign it again with `tendon policy sign`")
     return 0
