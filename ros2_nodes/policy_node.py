@@ -71,6 +71,8 @@ from tendon.safety.reports import ControlState, ResponseRequest
 from tendon.safety.response import Response
 
 RESPONSE_PERIOD_S = 0.1
+HANGS_NS, HANGS_DELAYS = 2_000_000_000, 10
+"""An inference that takes longer, and so many times as long as usual, hangs."""
 GraphPolicy = LoadedPolicy | ExpertPolicy
 MEASURED = -1.0
 """Value of `inference_delay_ms` for what the warm-up has measured."""
@@ -124,7 +126,7 @@ class PolicyNode(NodeShell):
         self._followed = self.create_publisher(String, topics.FOLLOWED_INSTRUCTION, qos.LATCHED)
         self._permission: Permission | None = None
         self._led = True
-        self._source = ""
+        self._source, self._interrupted = "", False
         self._sources = self.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
         overhear(self, topics.CONTROL_SOURCE, self._hear_source)
         Announcements(self, topics.SELECT, self._select)
@@ -174,15 +176,20 @@ class PolicyNode(NodeShell):
         session = self._session
         if problem := self._inputs.problem():
             return Level.ERROR, problem
-        if error := self._permission_error or session.refusal or self._outage.text or self._selection_error:
+        asked = session.armed and bool(session.instruction)
+        if error := self._permission_error or session.refusal or (self._outage.text if asked else ""):
             return Level.ERROR, error
+        inference = self._inference.status()
+        if inference.running_ns > max(HANGS_NS, HANGS_DELAYS * (inference.delay_ns or 0)):
+            seconds = inference.running_ns / wire.SECOND_NS
+            return Level.ERROR, f"an inference has not ended for {seconds:.0f} s: end the graph and start it again"
         if session.assessment and (response := session.response) is not Response.FULL:
             return LEVELS[response], f"asks to {response.word}: {session.assessment.reason}"
         if self._unmeant:
             return Level.WARN, "the robot is armed, but the safety monitor has not heard of this policy yet"
         if not session.instruction:
             return Level.WARN, "waiting for an instruction"
-        if session.active.policy.prefix_rows and self._inference.status().prefix_capped:
+        if session.active.policy.prefix_rows and inference.prefix_capped:
             return Level.WARN, "inference is slower than the prefix the policy was trained to continue: chunks may jump"
         return Level.OK, "inferring" if session.armed else "ready"
 
@@ -229,16 +236,20 @@ class PolicyNode(NodeShell):
         self._heard = text
         heard = self._session.instruct(text)
         if heard is Heard.INTERRUPTION:
+            self._interrupted = True
             self._sources.publish(String(data=Source.HOLD.value))
             self.get_logger().info(f"interrupted: {beginning(text)!r}")
         elif heard is Heard.TASK:
             self._followed.publish(String(data=text))
             self.get_logger().info(f"instruction: {beginning(text)!r}")
-            if self._source == Source.HOLD.value:  # by an interruption, or by somebody who wants the policy to go on
+            if self._interrupted or self._source == Source.HOLD.value:  # or by somebody who wants the policy to go on
+                self._interrupted = False
                 self._sources.publish(String(data=Source.POLICY.value))
 
     def _hear_source(self, source: str) -> None:
         self._source = source
+        if source != Source.HOLD.value:  # somebody else leads since
+            self._interrupted = False
 
     def _hear_state(self, data: bytes) -> None:
         """Takes what the control node says: whom it follows, and which plan. The monitor minds what is broken in it."""
@@ -248,6 +259,7 @@ class PolicyNode(NodeShell):
             state = wire.STATE.decode_bytes(data)
             if isinstance(state, ControlState):
                 self._plan.confirm(state.looked_at_ns, state.plan_ns)
+                self._source = self._source or state.source.value  # it may hold since before this process began
                 self._led = state.source is Source.POLICY and state.mode.moving and state.settled
                 self._permit_session()
 

@@ -27,8 +27,14 @@ class RowAdapter(Protocol):
         """Returns (k, C) numbers of (k, n) joint rows, the first k of a plan that starts at `origin`."""
         ...
 
-    def to_joints(self, components: Array, origin: Array, seed: Array) -> JointRows:
+    def to_joints(self, components: Array, origin: Array, seed: Array, stamp_ns: int = 0) -> JointRows:
         """Returns joint rows of (T, C) numbers, which follow row `seed` (n,): the last given one, or `origin`.
+
+        Args:
+            components: the numbers.
+            origin: see above.
+            seed: see above.
+            stamp_ns: when the robot was observed; see `HeldJoints`.
 
         Raises:
             InvalidDataError: numbers that should be a rotation are none.
@@ -78,9 +84,9 @@ class Adapter:
         """See `RowAdapter`."""
         return self._rows.to_components(joint_rows, origin)
 
-    def to_joints(self, components: Array, origin: Array, seed: Array) -> JointRows:
+    def to_joints(self, components: Array, origin: Array, seed: Array, stamp_ns: int = 0) -> JointRows:
         """See `RowAdapter`."""
-        return self._rows.to_joints(components, origin, seed)
+        return self._rows.to_joints(components, origin, seed, stamp_ns)
 
     def targets(self, components: Array, origin: Array) -> Array:
         """See `RowAdapter`."""

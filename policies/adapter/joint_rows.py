@@ -34,6 +34,10 @@ class JointRows:
     held: tuple[int, ...]
 
 
+PAUSE_NS = 10_000_000_000
+"""A policy that was not asked for so long knows no more where joints that it leaves alone were to stay."""
+
+
 class HeldJoints:
     """Keeps the joints that a policy does not command where they were first seen, not where they sag to by and by.
 
@@ -72,10 +76,18 @@ class HeldJoints:
                 for joint in joints
             ]
         )
-        self._position = np.full(len(joints), np.inf)
+        self._position, self._asked_ns = np.full(len(joints), np.inf), 0
 
-    def apply(self, seed: Array) -> Array:
-        """Returns a joint vector (n,) inside the limits, the held joints where they are to stay."""
+    def apply(self, seed: Array, stamp_ns: int) -> Array:
+        """Returns a joint vector (n,) inside the limits, the held joints where they are to stay.
+
+        Args:
+            seed: (n,) where the robot is.
+            stamp_ns: when it was seen there. After a pause, as that after a warm-up, joints stay where they are found.
+        """
+        if not 0 <= stamp_ns - self._asked_ns <= PAUSE_NS:
+            self._position = np.full(len(self._index), np.inf)
+        self._asked_ns = stamp_ns
         joints = np.minimum(np.maximum(seed, self._lower), self._upper)  # measured ones can be a little outside
         if len(self._index):
             found = joints[self._index]
@@ -186,9 +198,9 @@ class JointAdapter:
         """See `Adapter`."""
         return self._part.to_components(joint_rows, origin)
 
-    def to_joints(self, components: Array, origin: Array, seed: Array) -> JointRows:
+    def to_joints(self, components: Array, origin: Array, seed: Array, stamp_ns: int = 0) -> JointRows:
         """See `Adapter`."""
-        seed = self._held.apply(seed)
+        seed = self._held.apply(seed, stamp_ns)
         rows, clamped = self._part.to_joints(components, origin, seed)
         actions = np.tile(seed, (len(components), 1))
         actions[:, self._part.index] = rows

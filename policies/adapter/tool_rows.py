@@ -64,9 +64,9 @@ class ToolAdapter:
         components[:, self._size :] = self._fingers.to_components(joint_rows, origin)
         return components
 
-    def to_joints(self, components: Array, origin: Array, seed: Array) -> JointRows:
+    def to_joints(self, components: Array, origin: Array, seed: Array, stamp_ns: int = 0) -> JointRows:
         """See `Adapter`."""
-        last = self._held.apply(seed)
+        last = self._held.apply(seed, stamp_ns)
         chained = self._action.relative_to == "previous"
         before = self._kinematics.tool_pose(last if chained else origin)
         actions = np.empty((len(components), len(last)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from tendon.control.continuation import PlanWindow
@@ -69,6 +70,7 @@ class AsyncInference:
         self._counts = {"offered": 0, "replaced": 0, "published": 0, "errors": 0}
         self._last_error = ""
         self._prefix = (0, False)
+        self._began_ns: int | None = None
 
     def start(self) -> None:
         """Starts the thread.
@@ -128,6 +130,7 @@ class AsyncInference:
                 delay_ns=self._estimator.delay_ns,
                 prefix_rows=rows,
                 prefix_capped=capped,
+                running_ns=0 if self._began_ns is None else time.monotonic_ns() - self._began_ns,
             )
 
     def close(self, timeout_s: float = 2.0) -> bool:
@@ -154,7 +157,7 @@ class AsyncInference:
                     self._last_error = f"{type(error).__name__}: {error}"
                 self._report(error)
             with self._changed:
-                self._promised_ns = None
+                self._promised_ns = self._began_ns = None
                 self._promise()
             self._on_done()
 
@@ -166,6 +169,7 @@ class AsyncInference:
             if self._closing or observation is None:
                 return None
             self._schedule.take(observation)
+            self._began_ns = time.monotonic_ns()
             return observation
 
     def _due(self) -> bool:

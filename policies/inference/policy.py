@@ -283,7 +283,7 @@ class BundlePolicy:
         wanted = actions[known:] * self._action_std + self._action_mean
         seed = rows[known - 1] if known else observation.joint_position
         solve_begin_ns = time.perf_counter_ns()
-        solved = self._adapter.to_joints(wanted, origin, seed)
+        solved = self._adapter.to_joints(wanted, origin, seed, observation.stamp_ns)
         kinematics_ns = time.perf_counter_ns() - solve_begin_ns
         points, embedding = _output(answer, POINTS, (2, 3)), _output(answer, EMBEDDING, (None,))
         state, progress = freeze("state", feeds["state"][-1], (None,)), None

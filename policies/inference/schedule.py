@@ -29,6 +29,7 @@ class InferenceStatus:
         delay_ns: estimated delay from observation stamp to published chunk; `None` before it is known.
         prefix_rows: frozen rows of the running plan that the last inference was asked to continue.
         prefix_capped: the delay needs more rows than the policy can continue, so chunks may jump.
+        running_ns: for how long the inference that runs has, by the wall clock; 0 when none does.
     """
 
     offered: int = 0
@@ -39,6 +40,7 @@ class InferenceStatus:
     delay_ns: int | None = None
     prefix_rows: int = 0
     prefix_capped: bool = False
+    running_ns: int = 0
 
 
 class Scheduler(Protocol):

@@ -16,10 +16,15 @@ from tendon.policies.inference.loaded import Loaded, P
 from tendon.policies.inference.plan import RunningPlan
 from tendon.policies.inference.policy import Inference
 from tendon.policies.inference.schedule import Scheduler
+from tendon.policies.spec.tokens import words as spoken
 from tendon.safety.response import Response
 
 INTERRUPTIONS = ("stop", "halt", "wait", "hold", "pause")
 """Words that are no task: the robot comes to rest at once and stays armed."""
+ALWAYS = ("stop", "halt")
+"""With these every instruction that begins so is an interruption."""
+BESIDE = ("now", "please", "it", "on", "there", "that")
+"""Words that may stand beside an interruption."""
 SLOWED_NS = 500_000_000
 """How long after the robot was slowed or held its plans may be late."""
 
@@ -133,7 +138,8 @@ class PolicySession(Generic[P]):
         """Shows all policies what the robot sees, and asks the one that runs if it may lead and has a task."""
         for each in self.loaded:
             each.policy.observe(observation)
-        if self._scheduler is not None and self._task is not None and self._armed and self._led:
+        asks = self._task is not None and self._armed and self._led and not self._outdated(observation.stamp_ns)
+        if self._scheduler is not None and asks:
             self._scheduler.offer(observation)
 
     def permit(self, armed: bool, speed: float, led: bool = True) -> None:
@@ -164,8 +170,9 @@ class PolicySession(Generic[P]):
             self._plan.clear()
 
     def instruct(self, words: str) -> Heard:
-        """Takes words from a person: a task that the policy knows, or an interruption."""
-        if words.strip().lower() in INTERRUPTIONS:
+        """Takes words from a person: a task that the policy knows, or an interruption; none drop the task."""
+        said = spoken(words)
+        if said and (said[0] in ALWAYS or (said[0] in INTERRUPTIONS and set(said) <= {*INTERRUPTIONS, *BESIDE})):
             self._interrupt()
             return Heard.INTERRUPTION
         try:
@@ -173,7 +180,7 @@ class PolicySession(Generic[P]):
         except InstructionError as error:
             self._task, self._refusal = None, str(error)
             return Heard.REFUSED
-        self.follow(words or None)
+        self.follow(words if said else None)
         return Heard.TASK
 
     def follow(self, task: str | None) -> None:
@@ -229,20 +236,20 @@ class PolicySession(Generic[P]):
             ConfigError: the policy has a detector, but its graph does not tell its embedding.
         """
         maker = next(each for each in self.loaded if each.policy is policy)
-        if not self._armed or self._task is None or self._outdated(chunk):
+        if not self._armed or self._task is None or self._outdated(chunk.observation_stamp_ns):
             return
-        detector_ns = self._assess(chunk, maker)
+        detector_ns = self._assess(chunk, maker) if maker is self._active else None
         now_ns = self._now_ns()
         self._plan.submit(chunk, now_ns)
         if self._held:
             self._plan.clear()
         self._publish(Answer(chunk=chunk, policy=maker.policy, now_ns=now_ns, detector_ns=detector_ns))
 
-    def _outdated(self, chunk: ActionChunk) -> bool:
-        """Returns whether a chunk is of an observation from before; not by a clock that was set back since."""
+    def _outdated(self, stamp_ns: int) -> bool:
+        """Returns whether an observation is from before; not by a clock that was set back since."""
         if self._now_ns() < self._held_ns:
             self._held_ns = 0
-        return chunk.observation_stamp_ns <= self._held_ns
+        return stamp_ns <= self._held_ns
 
     def _assess(self, chunk: ActionChunk, maker: Loaded[P]) -> int | None:
         """Lets the detector look at the inference, before its chunk goes out: a fault in here stops the policy."""

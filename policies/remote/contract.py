@@ -201,7 +201,7 @@ class Translator:
         )
         origin = observation.joint_position
         self._check_units(self._rows.targets(numbers, origin))
-        solved = self._rows.to_joints(numbers, origin, origin)
+        solved = self._rows.to_joints(numbers, origin, origin, observation.stamp_ns)
         return RemoteAnswer(
             actions=Prefix(rows=given, frozen=frozen).blend(solved.actions),
             server_ns=server_ns,

@@ -53,7 +53,7 @@ class ObservationBuffer:
         profile: gives the joint order and the sizes of images.
         cameras: names of the cameras an observation needs.
         tolerances: what counts as the same time.
-        frames: how many frames a camera are kept while others catch up.
+        frames: how many frames a camera are kept at least while others catch up, which may be late by `age_ns`.
         joint_states: how many joint states are kept.
     """
 
@@ -72,7 +72,11 @@ class ObservationBuffer:
         self._skew_ns = round(1e9 * profile.camera_skew(cameras))
         periods_ns = [round(1e9 / profile.camera(name).rate_hz) for name in cameras]
         self._patience_ns = max(UNUSABLE_NS, SLOW_PERIODS * max(periods_ns, default=0))
-        self._images: dict[str, deque[Image]] = {name: deque(maxlen=frames) for name in cameras}
+        age_ns = self._tolerances.age_ns
+        self._images: dict[str, deque[Image]] = {
+            name: deque(maxlen=max(frames, age_ns // period_ns + 2))
+            for name, period_ns in zip(cameras, periods_ns, strict=True)
+        }
         self._joints: deque[JointSample] = deque(maxlen=joint_states)
         self._last_ns: int | None = None
         self._unused_since_ns = 0

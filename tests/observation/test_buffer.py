@@ -384,3 +384,20 @@ def test_without_cameras_it_is_the_newest_joint_state_once() -> None:
     seen = buffer.observation("go")
     assert seen is not None and seen.stamp_ns == 20 * MS and not seen.images and seen.joint_position[0] == 20.0
     assert buffer.observation("go") is None and buffer.problem() == ""
+
+
+def test_a_fast_camera_is_kept_as_long_as_the_other_may_be_late() -> None:
+    """Eight frames of 60 Hz are 117 ms: beside a camera that is 175 ms late there was never an observation."""
+    rates = {"scene": 30.0, "wrist": 60.0}
+    cameras = tuple(replace(each, rate_hz=rates.get(each.name, each.rate_hz)) for each in PROFILE.cameras)
+    feed = Feed(replace(PROFILE, cameras=cameras))
+    arrivals = [(ms + 175.0, "scene", ms) for ms in np.arange(100.0, 1500.0, 1000.0 / 30.0)]
+    arrivals += [(ms + 20.0, "wrist", ms) for ms in np.arange(100.0, 1500.0, 1000.0 / 60.0)]
+    taken, next_ms = 0, 50.0
+    for now_ms, camera, stamp_ms in sorted(arrivals):
+        while next_ms < now_ms:
+            feed.joints(next_ms)
+            next_ms += 10.0
+        feed.buffer.add_image(camera, frame(camera, stamp_ms), round(now_ms * MS))
+        taken += feed.take() is not None
+    assert taken >= 30

@@ -277,6 +277,16 @@ class TestHeldJoints:
         q[0] += 0.5
         np.testing.assert_array_equal(found.to_joints(np.zeros((1, 10)), q, q).actions[0, :4], q[:4])
 
+    def test_a_warm_up_at_home_is_not_where_they_are_to_stay(self) -> None:
+        """A finger that held a block was led to its place at home, and opened."""
+        found, profile = self.make()
+        home = np.array(profile.vector("home"))
+        found.to_joints(np.zeros((1, 10)), home, home)
+        q, stamp_ns = home - 0.05, 10**18
+        for _ in range(3):
+            stamp_ns += 10**8
+            np.testing.assert_array_equal(found.to_joints(np.zeros((1, 10)), q, q, stamp_ns).actions[0, :4], q[:4])
+
 
 def pose_space(profile: RobotProfile, **values: Any) -> dict[str, Any]:
     """Space `tool_pose` of a robot: its gripper in percent if it has one, the other joints held."""

@@ -436,3 +436,18 @@ class TestClose:
     def test_it_starts_once(self, rig: MakeRig) -> None:
         with pytest.raises(StoppedError, match="started before"):
             rig().inference.start()
+
+
+def test_an_inference_that_does_not_end_is_seen(rig: MakeRig) -> None:
+    """A driver that hangs raises nothing: the node said that all was well, for ever."""
+    it = rig()
+    assert it.inference.status().running_ns == 0
+    it.inference.offer(observation(it.clock.now_ns()))
+    assert it.policy.entered.acquire(timeout=WAIT_S)
+    time.sleep(0.05)
+    assert it.inference.status().running_ns >= 40_000_000
+    it.policy.go.release()
+    assert it.done.acquire(timeout=WAIT_S)
+    deadline = time.monotonic() + WAIT_S
+    while it.inference.status().running_ns:
+        assert time.monotonic() < deadline

@@ -166,6 +166,22 @@ class TestTask:
         it.run()
         assert len(it.policies[0].asked) == asked + 1 and it.planned()
 
+    def test_a_frame_from_before_the_release_is_not_asked_from(self) -> None:
+        """Its answer would be dropped, and the next frame had to wait for it: two seconds with a slow policy."""
+        it = Rig()
+        it.begin()
+        it.session.permit(armed=True, speed=0.0)
+        it.run(2)
+        before_ns, asked = it.clock.now_ns(), len(it.policies[0].asked)
+        it.clock.advance_ns(STEP_NS)
+        it.session.permit(armed=True, speed=1.0)
+        zero = np.zeros(2)
+        late = Observation(stamp_ns=before_ns, joint_position=zero, joint_velocity=zero, instruction="left")
+        it.session.offer(late)
+        assert len(it.policies[0].asked) == asked
+        it.offer()
+        assert len(it.policies[0].asked) == asked + 1
+
     def test_what_was_asked_before_a_hold_is_dropped_when_it_comes_after_it(self) -> None:
         """It continues a plan that ended with the hold: the robot raced after it."""
         it = Rig()
@@ -226,7 +242,9 @@ class TestTask:
         it.run()
         assert [(each.instruction, each.prefix_rows) for each in it.policies[0].asked] == [("left", 0), ("right", 1)]
 
-    @pytest.mark.parametrize("word", [*INTERRUPTIONS, " Stop "])
+    @pytest.mark.parametrize(
+        "word", [*INTERRUPTIONS, " Stop ", "Stop!", "stop.", "STOP now", "wait, please", "stop it"]
+    )
     def test_an_interruption_drops_task_and_plan_and_stays_armed(self, word: str) -> None:
         it = Rig()
         it.begin()
@@ -235,6 +253,22 @@ class TestTask:
         it.session.instruct("left")
         it.run(2)
         assert len(it.answers) == 2 and it.planned()
+
+    @pytest.mark.parametrize("words", ["...", "?", " ", ""])
+    def test_what_has_no_word_is_no_task(self, words: str) -> None:
+        """As speech recognition says of silence: a policy that reads any text would be given the blank instruction."""
+        it = Rig(WordyPolicy(words=("left", words)))
+        it.begin()
+        it.session.instruct(words)
+        asked = len(it.policies[0].asked)
+        it.run(4)
+        assert it.session.instruction == "" and len(it.policies[0].asked) == asked
+
+    def test_a_task_that_begins_with_a_word_of_interruption_is_one(self) -> None:
+        it = Rig(WordyPolicy(words=("left", "hold the cube")))
+        it.begin()
+        assert it.session.instruct("hold the cube") is Heard.TASK
+        assert it.session.instruct("stop the cube") is Heard.INTERRUPTION, "to be on the safe side"
 
     @pytest.mark.parametrize("end", ["disarmed", "stop", "unknown"])
     def test_a_chunk_that_was_under_way_when_all_ended_is_not_handed_out(self, end: str) -> None:
@@ -339,6 +373,17 @@ class TestDetector:
         monkeypatch.setattr(Detector, "update", lambda *one, **of: told.append(of["instruction"]) or update(*one, **of))
         it.begin("right")
         assert told == ["go"], "as the inference says, whatever the task is by then"
+
+    def test_what_the_policy_before_was_asked_is_not_held_against_the_next(self) -> None:
+        """Its inference ended after the switch; the next policy had no detector, and was held for good."""
+        it = self.rig()
+        it.begin()
+        it.session.permit(armed=True, speed=1.0)
+        it.offer()
+        it.session.select("p1")
+        it.finish()
+        it.run(2)
+        assert it.session.response is Response.FULL and it.answers[-1].policy is it.policies[1]
 
     @pytest.mark.parametrize("end", ["disarmed", "another leads", "another policy"])
     def test_nothing_is_held_against_the_next_run(self, end: str) -> None:
