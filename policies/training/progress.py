@@ -28,6 +28,8 @@ from tendon.policies.training.recorded import Episodes
 
 EVERY_NS = SECOND_NS // 5
 """Between frames that are looked at."""
+RESTS_NS = 100_000_000
+"""A task that was done before the next one was told ended so long after its last motion at least."""
 MOVED = 0.01
 """By so much [rad or m] a joint's target has left where it began, or is away from where it ends."""
 COMPONENTS, WIDTH, DROPOUT = 48, 128, 0.2
@@ -78,28 +80,45 @@ class Trained:
     rank: float
 
 
-def look(policy: BundlePolicy, episodes: Episodes, number: int) -> Looked | None:
-    """Has a policy look at an episode, without a running plan; returns `None` where the robot never moves.
+def look(policy: BundlePolicy, episodes: Episodes, number: int) -> list[Looked]:
+    """Has a policy look at an episode, without a running plan; returns a part for each of its tasks.
+
+    A task in which the robot never moves is none, nor one that another replaced in mid-motion: nobody knows how far it
+    got. That the last one was done is taken for granted: leave out what was not.
 
     Raises:
         InvalidDataError: see `BundlePolicy.infer`.
         InstructionError: the policy does not know a word of its instruction.
     """
     stamps_ns, _, actions = episodes.motion(number)
-    if (moving := moving_time(stamps_ns, actions)) is None:
-        return None
-    begin_ns, end_ns = moving
-    rows, progress, due_ns, size = list[Array](), list[float](), begin_ns, 0
+    moving = list[tuple[int, int, int]]()
+    spans = episodes.spans(number)
+    for begin_ns, end_ns in spans:
+        mine = (stamps_ns >= begin_ns) & (stamps_ns < end_ns)
+        part = moving_time(stamps_ns[mine], actions[mine])
+        if part is not None and (end_ns == spans[-1][1] or end_ns - part[1] >= RESTS_NS):
+            moving.append((*part, end_ns))
+    parts = [(list[Array](), list[float]()) for _ in moving]
+    due_ns, size, k = 0, 0, 0
     for frame in episodes.frames(number):
-        if frame.stamp_ns < due_ns:
+        while k < len(moving) and frame.stamp_ns >= moving[k][2]:
+            k, due_ns = k + 1, 0
+        if k == len(moving):
+            break
+        begin_ns, done_ns, _ = moving[k]
+        if frame.stamp_ns < max(due_ns, begin_ns):
             continue
         due_ns = frame.stamp_ns + EVERY_NS
         policy.infer(frame.observation())
         if (last := policy.last) is not None:
-            rows.append(seen_by_estimator(last.state, last.points, last.embedding))
+            parts[k][0].append(seen_by_estimator(last.state, last.points, last.embedding))
             size = 0 if last.embedding is None else len(last.embedding)
-            progress.append(min((frame.stamp_ns - begin_ns) / (end_ns - begin_ns), 1.0))
-    return Looked(seen=np.array(rows, np.float32), progress=np.array(progress, np.float32), embedding=size)
+            parts[k][1].append(min((frame.stamp_ns - begin_ns) / (done_ns - begin_ns), 1.0))
+    return [
+        Looked(seen=np.array(rows, np.float32), progress=np.array(progress, np.float32), embedding=size)
+        for rows, progress in parts
+        if rows
+    ]
 
 
 def moving_time(stamps_ns: npt.NDArray[np.int64], actions: Array) -> tuple[int, int] | None:

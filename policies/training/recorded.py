@@ -105,6 +105,9 @@ class Episodes(Protocol):
     def motion(self, episode: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
         """Returns stamps (k,), states (k, n) and actions (k, n) of an episode, without its pictures."""
 
+    def spans(self, episode: int) -> Sequence[tuple[int, int]]:
+        """Returns when each task of an episode begins and ends [ns], one after the other."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recording:
@@ -119,6 +122,20 @@ class Recording:
     episodes: Episodes
     profile: RobotProfile
     viewpoints: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Task:
+    """One of an episode's tasks."""
+
+    end_ns: int
+    hindsight: Hindsight
+    ends_at_rest: bool
+
+
+def _of(frame: RecordedFrame, tasks: Sequence[_Task]) -> _Task:
+    """Returns the task of a frame."""
+    return next((task for task in tasks if frame.stamp_ns < task.end_ns), tasks[-1])
 
 
 class RecordedSource:
@@ -143,9 +160,20 @@ class RecordedSource:
         self._steps_ns = manifest.action.step_ns * np.arange(1, manifest.action.rows + 1)
         size = sum(3 * camera.width * camera.height for camera in manifest.cameras)
         self._pool = min(POOL_FRAMES, max(POOL_BYTES // max(size, 1), 1), max(recording.episodes.count, 1))
+        self._ahead_ns = int(self._steps_ns[-1]) + manifest.action.step_ns
+        self._count = max(sum(map(self._usable, range(len(recording.episodes)))), 1)
 
     def __len__(self) -> int:
-        return self._episodes.count
+        """Frames that something is learned from, nearly: those before which the robot waits are none."""
+        return self._count
+
+    def _usable(self, episode: int) -> int:
+        stamps, _, actions = self._episodes.motion(episode)
+        if not len(stamps):
+            return 0
+        ends = np.searchsorted(stamps, stamps + IDLE_ROWS * self._manifest.action.step_ns, side="right")
+        moves = np.array([np.ptp(actions[k:end], axis=0).max() >= IDLE for k, end in enumerate(ends)])
+        return int(np.sum(moves | (stamps > stamps[-1] - self._ahead_ns)))
 
     def drawing(self, rng: np.random.Generator) -> Draw:
         """Returns what draws frames out of a pool that reading fills up again."""
@@ -184,17 +212,40 @@ class RecordedSource:
 
     def labelled(self, episode: int, rng: np.random.Generator) -> Iterator[Arrays]:
         """Yields the frames of an episode with their labels."""
-        ahead_ns = int(self._steps_ns[-1]) + self._manifest.action.step_ns
-        waiting = deque[RecordedFrame]()
-        hindsight = Hindsight(*self._episodes.motion(episode), self._profile)
+        waiting, tasks = deque[RecordedFrame](), self._tasks(episode)
         for frame in self._episodes.frames(episode):
+            if waiting and frame.task != waiting[0].task:
+                yield from self._rest(waiting, tasks, rng)
             waiting.append(frame)
-            while frame.stamp_ns - waiting[0].stamp_ns >= ahead_ns:
-                yield from self._label(waiting, hindsight, rng, ends=False)
+            while frame.stamp_ns - waiting[0].stamp_ns >= self._ahead_ns:
+                yield from self._label(waiting, _of(waiting[0], tasks).hindsight, rng, ends=False)
                 waiting.popleft()
+        yield from self._rest(waiting, tasks, rng, last=True)
+
+    def _rest(
+        self, waiting: deque[RecordedFrame], tasks: Sequence[_Task], rng: np.random.Generator, last: bool = False
+    ) -> Iterator[Arrays]:
+        """Labels the last frames of a task; what was on its way to another one when that was told teaches neither."""
         while waiting:
-            yield from self._label(waiting, hindsight, rng, ends=True)
+            task = _of(waiting[0], tasks)
+            if last or task.ends_at_rest:
+                yield from self._label(waiting, task.hindsight, rng, ends=True)
             waiting.popleft()
+
+    def _tasks(self, episode: int) -> list[_Task]:
+        stamps, states, actions = self._episodes.motion(episode)
+        found = []
+        for begin_ns, end_ns in self._episodes.spans(episode):
+            mine = (stamps >= begin_ns) & (stamps < end_ns)
+            late = actions[mine & (stamps >= end_ns - IDLE_ROWS * self._manifest.action.step_ns)]
+            found.append(
+                _Task(
+                    end_ns=end_ns,
+                    hindsight=Hindsight(stamps[mine], states[mine], actions[mine], self._profile),
+                    ends_at_rest=not len(late) or bool(np.ptp(late, axis=0).max() < IDLE),
+                )
+            )
+        return found
 
     def _label(
         self, waiting: Sequence[RecordedFrame], hindsight: Hindsight, rng: np.random.Generator, ends: bool
@@ -203,9 +254,9 @@ class RecordedSource:
 
         Args:
             waiting: it and those after it.
-            hindsight: of the episode.
+            hindsight: of its task.
             rng: draws prefixes.
-            ends: the episode ends with the last of them.
+            ends: the task ends with the last of them.
         """
         frame, action = waiting[0], self._manifest.action
         stamps = np.array([each.stamp_ns - frame.stamp_ns for each in waiting], dtype=np.int64)

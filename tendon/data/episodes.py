@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ from tendon.data.lerobot.writer import Frame
 from tendon.data.reading.files import recordings
 from tendon.data.reading.observations import camera_topics, require_begin
 from tendon.data.reading.recording import McapRecording
+from tendon.data.reading.tasks import Tasks
 from tendon.data.recording.episode import Outcome
 from tendon.observation.joints import joint_sample
 from tendon.robots.profile import RobotProfile
 
 Motion = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+Span = tuple[int, int]
 FAILURE = Outcome.FAILURE.value
 
 
@@ -73,6 +75,15 @@ class DatasetEpisodes:
         """
         rows = self._dataset.rows(self._kept[episode])
         return stamps_of(rows), rows[STATE], rows[ACTION]
+
+    def spans(self, episode: int) -> list[Span]:
+        """Returns when each task of an episode begins and ends, see `spans_of`.
+
+        Raises:
+            InvalidDataError: it cannot be read.
+        """
+        rows = self._dataset.rows(self._kept[episode])
+        return spans_of(stamps_of(rows), rows["task_index"].tolist())
 
 
 class RecordedEpisodes:
@@ -155,6 +166,34 @@ class RecordedEpisodes:
             return np.zeros(0, dtype=np.int64), np.zeros((0, len(self.joints))), np.zeros((0, len(self.joints)))
         actions = [commands.executed(stamp + round(period_ns)) - self._profile.zeros for stamp in stamps]
         return np.array(stamps), np.array(states), np.array(actions)
+
+    def spans(self, episode: int) -> list[Span]:
+        """Returns when each task of an episode begins and ends, see `spans_of`.
+
+        Raises:
+            InvalidDataError: a message cannot be read, or does not fit the robot.
+        """
+        recording = self._kept[episode]
+        begin, stamps, told = require_begin(recording), list[int](), list[str]()
+        tasks = Tasks(recording, begin)
+        for sample, message in recording.messages([begin.roles.joint_states]):
+            stamps.append(joint_sample(self.joints, message).stamp_ns)
+            told.append(tasks.at(sample.log_ns))
+        return spans_of(np.array(stamps, np.int64), told)
+
+
+def spans_of(stamps_ns: npt.NDArray[np.int64], tasks: Sequence[Any]) -> list[Span]:
+    """Returns (begin_ns, end_ns) of each task that was followed, one after the other; an end is the next begin.
+
+    Args:
+        stamps_ns: (k,) rising.
+        tasks: of each.
+    """
+    if not len(stamps_ns):
+        return []
+    begins = [0, *(k for k in range(1, len(tasks)) if tasks[k] != tasks[k - 1])]
+    ends = [*(int(stamps_ns[k]) for k in begins[1:]), int(stamps_ns[-1]) + 1]
+    return [(int(stamps_ns[k]), end) for k, end in zip(begins, ends, strict=True)]
 
 
 def open_episodes(place: Path, profile: RobotProfile) -> DatasetEpisodes | RecordedEpisodes:

@@ -73,11 +73,12 @@ def command(
                     found = look(policy, place, number)
                     reason = "the robot never moves"
                 except InstructionError as error:
-                    found, reason = None, str(error)
-                if found is None:
+                    found, reason = [], str(error)
+                if not found:
                     left_out[reason] += 1
-                elif looked.setdefault(found.content, found) is not found:
-                    left_out["the same as another"] += 1  # it would be held back from itself
+                for part in found:
+                    if looked.setdefault(part.content, part) is not part:
+                        left_out["the same as another"] += 1  # it would be held back from itself
                 bar.advance(1, f"{sum(len(each.seen) for each in looked.values())} frames")
     for reason, count in left_out.items():
         print(f"left out: {count} episodes: {reason}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tendon.data.episodes import spans_of
 from tendon.data.lerobot.writer import Frame
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.training.recorded import RecordedSource, Recording
@@ -75,6 +76,10 @@ class Memory:
         n = len(self.joints)
         parts = ([f.stamp_ns for f in frames], [f.state for f in frames], [f.action for f in frames])
         return np.array(parts[0], dtype=np.int64), *(np.reshape(part, (-1, n)).astype(float) for part in parts[1:])
+
+    def spans(self, episode: int) -> list[tuple[int, int]]:
+        frames = self.episodes[episode]
+        return spans_of(np.array([f.stamp_ns for f in frames], np.int64), [f.task for f in frames])
 
 
 def recording(episodes: Memory) -> Recording:

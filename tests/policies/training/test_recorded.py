@@ -154,3 +154,29 @@ def test_frames_of_which_nothing_can_be_learned_are_one_clear_error() -> None:
         source(Memory([moving(40, task="juggle")])).drawing(rng)(4)
     with pytest.raises(ConfigError, match="mine has no frame to learn from"):
         source(Memory([[]])).drawing(rng)(4)
+
+
+def test_no_chunk_runs_from_one_task_into_the_next() -> None:
+    """A new instruction in mid-motion: frames told the old one learned to go where the new one is."""
+    first, other = moving(3 * FPS), moving(3 * FPS, task="open the drawer")
+    joined = [*first, *(replace(each, stamp_ns=each.stamp_ns + 3 * 10**9) for each in other)]
+    found = labelled(Memory([joined]))
+    alone = [*labelled(Memory([first])), *labelled(Memory([other]))]
+    cut = round(FPS * (ROWS + 1) * STEP_S)
+    assert len(found) == len(alone) - cut, "what was on its way when the next one was told teaches neither"
+    kept = [*alone[: 3 * FPS - cut], *alone[3 * FPS :]]
+    for one, two in zip(found, kept, strict=True):
+        np.testing.assert_allclose(one["actions"], two["actions"], atol=1e-6)
+        assert (one["tokens"] == two["tokens"]).all()
+
+
+def test_waiting_frames_do_not_count_where_weights_are_shared_out() -> None:
+    """Six seconds of waiting before four of motion had each frame of the motion drawn more than twice as often."""
+    moves = moving(4 * FPS)
+    waits = [
+        replace(moves[0], stamp_ns=moves[0].stamp_ns + k * 10**9 // FPS, action=moves[0].state) for k in range(6 * FPS)
+    ]
+    late = [replace(each, stamp_ns=each.stamp_ns + 6 * 10**9) for each in moves]
+    episodes = Memory([[*waits, *late]])
+    assert abs(len(source(episodes)) - len(labelled(episodes))) <= 8
+    assert len(source(episodes)) < 5 * FPS < episodes.count
