@@ -28,7 +28,7 @@ from tendon.policies.training.recorded import Episodes
 
 EVERY_NS = SECOND_NS // 5
 """Between frames that are looked at."""
-RESTS_NS = 100_000_000
+RESTS_NS = 300_000_000
 """A task that was done before the next one was told ended so long after its last motion at least."""
 MOVED = 0.01
 """By so much [rad or m] a joint's target has left where it began, or is away from where it ends."""

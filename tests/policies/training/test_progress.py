@@ -85,7 +85,7 @@ def test_a_policy_looks_at_frames_and_tells_in_its_bundle(tmp_path: Path) -> Non
 def test_each_task_of_an_episode_has_its_own_progress() -> None:
     """Three in one recording were thirds of one: the first was done at 0.34."""
     policy, first, other = BundlePolicy(BUNDLE, PROFILE), moving(2 * FPS), moving(2 * FPS, task="open the drawer")
-    rest = [replace(first[-1], stamp_ns=first[-1].stamp_ns + k * 10**9 // FPS) for k in range(1, 5)]
+    rest = [replace(first[-1], stamp_ns=first[-1].stamp_ns + k * 10**9 // FPS) for k in range(1, 10)]
     later = [replace(each, stamp_ns=each.stamp_ns + rest[-1].stamp_ns) for each in other]
     looked = look(policy, Memory([[*first, *rest, *later]]), 0)
     assert [each.progress[0] for each in looked] == [0.0, 0.0] and all(each.progress[-1] > 0.85 for each in looked)
