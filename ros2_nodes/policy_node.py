@@ -87,7 +87,9 @@ class PolicyNode(NodeShell):
         engine = engine_named(self.setting("engine", BEST))
         suite = self.setting("suite", DEFAULT_SUITE)
         places = [place for name in ("bundle", "standby") if (place := self.setting(name, ""))]
-        loaded: list[Loaded[GraphPolicy]] = [self._load(place, engine, suite) for place in places]
+        residual = self.setting("residual", "")
+        corrects = Path(residual) if residual else None
+        loaded: list[Loaded[GraphPolicy]] = [self._load(place, engine, suite, corrects) for place in places]
         lead_ns = LEAD_TICKS * round(1e9 / self.profile.control_hz)
         ahead_ns = nanoseconds(self.profile.safety.chunk_ahead_s)
         self._plan = plan = PlanCopy(len(self.profile.joint_names), lead_ns, ahead_ns)
@@ -136,12 +138,12 @@ class PolicyNode(NodeShell):
         if any(each.detector is not None for each in loaded):
             self.every(RESPONSE_PERIOD_S, self._respond)
 
-    def _load(self, place: str, engine: Engine | None, suite: str) -> Loaded[GraphPolicy]:
+    def _load(self, place: str, engine: Engine | None, suite: str, residual: Path | None) -> Loaded[GraphPolicy]:
         if place == EXPERT:
             from tendon.ros2_nodes.policy.expert import SeenWorld
 
             return Loaded(name=EXPERT, policy=SeenWorld(self, suite).expert())
-        at = load_place(Path(place), self.profile, engine)
+        at = load_place(Path(place), self.profile, engine, residual)
         return Loaded(name=at.name, policy=at.policy, detector=at.detector)
 
     def start(self) -> None:

@@ -76,20 +76,25 @@ def detector_files(
     return {DETECTOR_FILE: text.encode(), NUMBERS_FILE: save(numbers)}
 
 
-def load_detector(bundle: Bundle) -> Calibration | None:
+def load_detector(bundle: Bundle, content: Mapping[str, bytes] | None = None) -> Calibration | None:
     """Returns the calibration that a verified bundle holds, or `None` when it holds none.
+
+    Args:
+        bundle: of the policy.
+        content: verified files that hold one for it, such as those of a residual; by default the bundle's own.
 
     Raises:
         ConfigError: `detector.yaml` is malformed.
         IntegrityError: one of the two files, or a tensor, is missing or cannot be read.
         MismatchError: it was calibrated with another model.
     """
-    if DETECTOR_FILE not in bundle.content:
+    content = bundle.content if content is None else content
+    if DETECTOR_FILE not in content:
         return None
-    record = read_record(bundle.content[DETECTOR_FILE])
+    record = read_record(content[DETECTOR_FILE])
     bundle.check_model(DETECTOR_FILE, record.model_sha256, "tendon policy calibrate-detector")
     try:
-        numbers = load(bundle.content[NUMBERS_FILE])
+        numbers = load(content[NUMBERS_FILE])
         values = {name: numbers[name].astype(np.float64) for name in NUMBERS}
     except (KeyError, SafetensorError) as error:
         raise IntegrityError(

@@ -1,6 +1,7 @@
 """A residual's folder: `residual.yaml`, `residual.onnx`, their hashes, and perhaps a signature `residual.sig`.
 
 What a residual does is its graph under its bounds: both are in its digest, by which evaluations and outcomes know it.
+A failure detector that was calibrated with it may lie beside them: it watches the policy while this corrects it.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ from tendon.core.yaml_text import parse_yaml
 from tendon.policies.bundle import signature
 from tendon.policies.bundle.files import check_content, read_file, read_text_file
 from tendon.policies.bundle.signer import read_signer
+from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE
 from tendon.policies.residual.graph import GRAPH_FILE, ResidualGraph
 from tendon.robots.profile import RobotProfile
 
 RESIDUAL_FILE, SIGNATURE_FILE = "residual.yaml", "residual.sig"
+DETECTOR_FILES = (DETECTOR_FILE, NUMBERS_FILE)
 FORMAT = 1
 NO_EVIDENCE = Evidence()
+BESIDE = ("digest", "files", "evidence", "training")
+"""What is no part of what a residual does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +52,7 @@ class ResidualManifest:
         space: what it sees and does, and its bounds.
         graph: SHA-256 of `residual.onnx`.
         digest: SHA-256 of all of these.
+        files: SHA-256 of what else is in the folder, by name.
         evidence: what an evaluation on scenes that it was not trained on told.
         training: how it was made, for people.
 
@@ -62,12 +68,13 @@ class ResidualManifest:
     space: ResidualSpace
     graph: str
     digest: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
     evidence: Evidence = field(default_factory=Evidence)
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_fields(self, RESIDUAL_FILE)
-        hashed = {name: value for name, value in asdict(self).items() if name not in ("digest", "evidence", "training")}
+        hashed = {name: value for name, value in asdict(self).items() if name not in BESIDE}
         found = hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
         if self.digest not in ("", found):
             raise IntegrityError(
@@ -85,11 +92,13 @@ class ResidualBundle:
         folder: where it was read.
         manifest: `residual.yaml`.
         graph: `residual.onnx`.
+        content: what else is in the folder, by name.
     """
 
     folder: Path
     manifest: ResidualManifest
     graph: bytes
+    content: Mapping[str, bytes] = field(default_factory=dict)
 
     def open(self, profile: RobotProfile, base_digest: str) -> BoundedResidual:
         """Returns the residual, ready for a robot and a policy.
@@ -130,14 +139,24 @@ def load_residual(folder: Path, *, require_signature: bool | None = None) -> Res
     manifest = build(ResidualManifest, RESIDUAL_FILE, values := parse_yaml(raw, RESIDUAL_FILE))
     if not (isinstance(values, dict) and values.get("digest")):
         raise IntegrityError(f"{folder / RESIDUAL_FILE} has no digest: fetch it again, or train it again")
-    graph = read_file(folder, GRAPH_FILE)
-    found = hashlib.sha256(graph).hexdigest()
-    if found != manifest.graph:
-        raise IntegrityError(
-            f"{folder / GRAPH_FILE} has SHA-256 {found}, {RESIDUAL_FILE} says {manifest.graph}: copy both again"
-        )
+    graph = _read(folder, GRAPH_FILE, manifest.graph)
     check_content(folder / GRAPH_FILE, graph)
-    return ResidualBundle(folder=folder, manifest=manifest, graph=graph)
+    if unknown := [name for name in manifest.files if name not in DETECTOR_FILES]:
+        raise IntegrityError(
+            f"{folder / RESIDUAL_FILE} names {unknown[0]}: only {', '.join(DETECTOR_FILES)} may be there"
+        )
+    content = {name: _read(folder, name, said) for name, said in manifest.files.items()}
+    return ResidualBundle(folder=folder, manifest=manifest, graph=graph, content=content)
+
+
+def _read(folder: Path, name: str, said: str) -> bytes:
+    data = read_file(folder, name)
+    found = hashlib.sha256(data).hexdigest()
+    if found != said:
+        raise IntegrityError(
+            f"{folder / name} has SHA-256 {found}, {RESIDUAL_FILE} says {said}: copy all of the folder again"
+        )
+    return data
 
 
 def write_residual(
@@ -153,7 +172,7 @@ def write_residual(
 ) -> None:
     """Writes a residual's two files, the graph first.
 
-    A folder that holds the same one with evidence or a signature stays as it is: both are of its digest.
+    A folder that holds the same one with evidence, a detector or a signature stays as it is: all are of its digest.
     """
     manifest = ResidualManifest(
         base=base,
@@ -178,6 +197,15 @@ def write_evidence(bundle: ResidualBundle, evidence: Evidence) -> None:
     replace_file(bundle.folder / RESIDUAL_FILE, _text(replace(bundle.manifest, evidence=evidence)))
 
 
+def write_detector(bundle: ResidualBundle, files: Mapping[str, bytes]) -> None:
+    """Writes the files of a detector that was calibrated with a residual into its folder; a signature is removed."""
+    (bundle.folder / SIGNATURE_FILE).unlink(missing_ok=True)
+    for name, data in files.items():
+        replace_file(bundle.folder / name, data)
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    replace_file(bundle.folder / RESIDUAL_FILE, _text(replace(bundle.manifest, files=hashes)))
+
+
 def sign_residual(folder: Path, key: Path) -> None:
     """Signs a verified residual with a private key file.
 
@@ -195,7 +223,8 @@ def _is_shown(folder: Path, digest: str) -> bool:
         held = load_residual(folder, require_signature=False).manifest
     except TendonError:
         return False
-    return held.digest == digest and (held.evidence != NO_EVIDENCE or (folder / SIGNATURE_FILE).is_file())
+    shown = held.evidence != NO_EVIDENCE or bool(held.files) or (folder / SIGNATURE_FILE).is_file()
+    return held.digest == digest and shown
 
 
 def _read_manifest(folder: Path) -> bytes:

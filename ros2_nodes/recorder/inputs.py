@@ -13,6 +13,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import String
 
 from tendon.core.errors import InvalidDataError
+from tendon.data.recording.schemas import definition
 from tendon.data.recording.writer import Sample
 from tendon.graph import topics
 from tendon.graph.recorded import ANNOUNCED, CLOCK, IMAGE, STAMPED, RecordedTopic
@@ -82,6 +83,7 @@ class RecordedInputs:
     def _subscribe(self, each: RecordedTopic) -> Subscription | None:
         try:
             kind = message_type(each.kind)
+            definition(each.kind)  # a file says what its messages are: without that nobody could read them
         except InvalidDataError as error:
             self.unknown[each.name] = str(error)
             return None

@@ -138,6 +138,7 @@ def describe(given: Mapping[str, str]) -> Graph:
             told |= {"suite": suite_for(profile, values["suite"])}
         delay = values["inference_delay_ms"]
         told |= {} if delay == "auto" else {"inference_delay_ms": float(delay)}
+        told |= corrected  # a detector that was calibrated with it watches the policy
         processes.append(Process(name="policy_node", module=f"{nodes}.policy_node", parameters={**common, **told}))
     if values["record"] != "false":
         processes.append(_recorder(values, common))

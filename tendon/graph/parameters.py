@@ -127,7 +127,9 @@ PARAMETERS = (
     Parameter(name="standby", nodes=("policy_node",), description=_as_argument("standby")),
     Parameter(name="engine", nodes=("policy_node",), description=_as_argument("engine")),
     Parameter(name="instruction", nodes=("policy_node",), description=_as_argument("instruction")),
-    Parameter(name="residual", nodes=("control_node", RECORDER_NODE), description=_as_argument("residual")),
+    Parameter(
+        name="residual", nodes=("control_node", "policy_node", RECORDER_NODE), description=_as_argument("residual")
+    ),
     Parameter(
         name=RESIDUAL_AUTHORITY,
         nodes=("control_node",),

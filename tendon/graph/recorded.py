@@ -68,7 +68,8 @@ def recorded_topics(profile: RobotProfile) -> list[RecordedTopic]:
     if profile.human is not None:
         found.append(RecordedTopic(name=profile.human.topic, kind=PEOPLE, own=False))
     for each in profile.stop_inputs:
-        found.append(RecordedTopic(name=each.topic, kind=each.type, own=False))
+        package, *_, message = each.type.split("/")
+        found.append(RecordedTopic(name=each.topic, kind=f"{package}/msg/{message}", own=False))
     return found
 
 

@@ -62,7 +62,7 @@ class Hand:
         self.axis_map, self._hold = axis_map, Hold()
         self._speed = BEGIN_SPEED
         self._pressed: frozenset[str] = frozenset()
-        self._grips = 0.0
+        self._grips, self._toggles = 0.0, False
         self._engaged_ns = 0
         self._open, self._looked_ns = False, -LOOK_NS
         self._intent: Intent | None = None
@@ -116,8 +116,7 @@ class Hand:
             self._speed = max(self._speed - 1, 0)
         if new.intersection(self.axis_map.faster):
             self._speed = min(self._speed + 1, len(SPEEDS) - 1)
-        if new.intersection(self.axis_map.gripper_toggle):
-            self._grips = -1.0 if self._grips > 0 else 1.0
+        self._toggles |= self._hold.held and bool(new.intersection(self.axis_map.gripper_toggle))
 
     def lose(self, why: str) -> None:
         """Ends its hold, which has to be released before it counts again."""
@@ -137,11 +136,15 @@ class Hand:
         """
         intent = self._intent
         if not self._hold.held or intent is None:
-            self._engaged_ns = 0
+            self._engaged_ns, self._toggles = 0, False
             return
         if self._engaged_ns != self._hold.press_ns:
             self.motion.engage(targets, intent)
-            self._engaged_ns = self._hold.press_ns
+            self._engaged_ns, self._grips = self._hold.press_ns, 0.0  # what is gripped stays so until it is toggled
+        if self._toggles:
+            is_open = (self.motion.fingers.share(targets) or 0.0) > 0.5
+            self._grips = -self._grips or (-1.0 if is_open else 1.0)
+            self._toggles = False
         grip = intent.gripper * self.speed + self.axis_map.gripper_speed * self._grips
         scaled = Intent(
             held=True, twist=intent.twist * self.speed, gripper=grip, joints=intent.joints, in_tool=intent.in_tool

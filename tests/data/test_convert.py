@@ -7,16 +7,22 @@ import os
 import resource
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tendon.cli.root import run
+from tendon.core.types import Observation
+from tendon.data.convert.from_mcap import nearest_to_grid, source_of
 from tendon.data.convert.to_mcap import write_recording
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import WORK, DatasetWriter
+from tendon.data.reading.recording import McapRecording
 from tendon.robots.profile import load_profile
 from tests.data.episodes import append, frames, make_dataset, shape
+from tests.data.samples import BEGIN, texts, write
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +94,33 @@ def test_what_is_wrong_with_the_options_is_said_once_and_before_the_work(
         shown = capsys.readouterr()
         assert said in shown.err and len(shown.err.splitlines()) == 1 and not shown.out
     assert not (tmp_path / "same" / "meta").exists() and not Path(page).exists()
+
+
+@pytest.mark.parametrize(("camera_hz", "fps"), [(30, 30), (30, 15), (60, 30), (50, 25), (30, 10), (30, 20)])
+def test_frames_are_the_nearest_to_a_grid_whatever_the_jitter(camera_hz: int, fps: int) -> None:
+    """Half the rate took frames by chance: steps of one, two and three pictures, and holes where nothing was lost."""
+    rng = np.random.default_rng(0)
+    stamps = np.cumsum(np.full(camera_hz * 30, 1e9 / camera_hz)) + rng.normal(0.0, 5e5, camera_hz * 30)
+    still = np.zeros(1)
+    seen = [Observation(stamp_ns=round(each), joint_position=still, joint_velocity=still) for each in stamps]
+    kept = np.array([each.stamp_ns for each in nearest_to_grid(seen, 1e9 / fps)])
+    assert abs(len(kept) - 30 * fps) <= 2
+    grid = kept[0] + np.arange(len(kept)) * 1e9 / fps
+    assert np.abs(kept - grid).max() <= 0.5e9 / camera_hz + 3e6
+    steps = np.diff(kept) * fps / 1e9
+    if camera_hz % fps == 0:
+        assert steps.min() > 0.85 and steps.max() < 1.15
+    cut = [each for each in seen if not 10e9 < each.stamp_ns < 12e9]
+    after = [each.stamp_ns for each in nearest_to_grid(cut, 1e9 / fps) if each.stamp_ns >= 12e9]
+    assert after[0] < 12e9 + 1e9 / camera_hz + 3e6, "the grid begins anew after a gap"
+
+
+def test_recordings_are_told_apart_by_when_they_began(tmp_path: Path) -> None:
+    """Those of Tuesday have the names of those of Monday: they were in the dataset already, it was said."""
+    named = [
+        McapRecording(write(tmp_path / day / "episode-000000.mcap", texts(3), begin=replace(BEGIN, started_ns=started)))
+        for day, started in (("monday", 10**18), ("tuesday", 10**18 + 86_400 * 10**9))
+        if (tmp_path / day).mkdir() is None
+    ]
+    assert len({source_of(each) for each in named}) == 2
+    assert source_of(McapRecording(named[0].path)) == source_of(named[0])

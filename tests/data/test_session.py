@@ -290,3 +290,22 @@ def test_what_is_not_kept_is_said_to_who_keeps_it(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(writing.os, "write", fail)
     with pytest.raises(StoppedError, match="No space left on device; the episode is incomplete"):
         session.keep(Outcome.SUCCESS).result(PATIENCE_S)
+
+
+def test_whatever_fails_in_the_writer_is_said_and_whoever_waits_gets_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty picture ended its thread: the node said that it records, and nobody got an answer any more."""
+
+    def odd(*_: object) -> None:
+        raise RuntimeError("an encoder's own")
+
+    session = RecordingSession(Settings(folder=tmp_path))
+    session.start(BEGIN).result(PATIENCE_S)
+    monkeypatch.setattr(writing.EpisodeWriter, "write", odd)
+    session.put(text(0))
+    with pytest.raises(StoppedError, match="RuntimeError: an encoder's own"):
+        session.keep(Outcome.SUCCESS).result(PATIENCE_S)
+    monkeypatch.undo()
+    assert session.start(BEGIN).result(PATIENCE_S).name == "episode-000001.mcap", "the next episode is recorded"
+    session.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +51,9 @@ class PlayedDevice:
 
     def close(self) -> None:
         pass
+
+
+TOGGLE = "g"
 
 
 def keys(*names: str) -> Reading:
@@ -159,6 +163,23 @@ def test_what_is_gripped_stays_gripped_at_the_next_press() -> None:
     person.does(keys())
     wish = person.does(keys("r"))
     assert wish is not None and (wish.chunk.actions[:, 7] == 0.0).all()
+
+
+def test_a_toggle_is_forgotten_at_the_release_and_goes_the_other_way_first() -> None:
+    """Toggled once and let go, the hand opened by itself at the next press: what the policy had grasped fell."""
+    person = Person()
+    toggles, moves = keys("w", TOGGLE), keys("w")
+    person.hands[0].axis_map = replace(person.hands[0].axis_map, gripper_toggle=(TOGGLE,), gripper_speed=1.0)
+    person.does(moves)
+    for _ in range(40):
+        wish = person.does(toggles)
+    assert wish is not None and wish.chunk.actions[-1][7] < 0.01, "it was open: the first toggle closes"
+    person.does(keys())
+    person.does(keys(TOGGLE))  # not held: nobody moves the robot
+    person.does(keys())
+    for _ in range(40):
+        later = person.does(moves)
+    assert later is not None and later.chunk.actions[-1][7] == pytest.approx(wish.chunk.actions[-1][7], abs=1e-3)
 
 
 def test_two_hands_hold_on_their_own() -> None:

@@ -92,7 +92,23 @@ def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> in
     said = f"; {known} were in it already" if known else ""
     missing = f"; frames are missing in {gaps} places: `tendon data quality` shows them" if gaps else ""
     print(f"{out}: {made} episodes with {frames} frames added{said}{missing}")
+    _tell_failures(out)
     return 1 if refused else 0
+
+
+def _tell_failures(out: Path) -> None:
+    """Says which episodes are failures: only Tendon's own training knows to leave them out."""
+    from tendon.data.lerobot.layout import INFO
+    from tendon.data.lerobot.reader import LeRobotDataset
+    from tendon.data.recording.episode import Outcome
+
+    rows = LeRobotDataset(out).episodes if (out / INFO).is_file() else []
+    failed = [str(number) for number, row in enumerate(rows) if row.get("outcome") == Outcome.FAILURE.value]
+    if failed:
+        print(
+            f"{len(failed)} of {len(rows)} episodes are failures, which `tendon policy train` leaves out and other "
+            f"trainers learn from; without them: tendon data delete {out} --episodes {','.join(failed)} --out NEW"
+        )
 
 
 def _of_dataset(source: Path, out: Path, to: str) -> int:

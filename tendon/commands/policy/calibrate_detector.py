@@ -9,7 +9,8 @@ Examples:
 It promises for scenes and motion like those that it was calibrated on: name the suite and the residual that it will run
 with. In a third of the episodes the robot gets a second task when the first is done, in a third on the way there.
 
-It changes bundle.yaml, so a signature does not hold any more: sign the bundle again. Residuals stay bound to it.
+It changes bundle.yaml, so a signature does not hold any more: sign the bundle again. Residuals stay bound to it. With
+--residual it goes into the residual's folder, and watches the policy where that corrects it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def command(
     robot: RobotOption = "panda",
     suite: SuiteOption = "auto",
     residual: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Corrects the policy in these episodes, and will later.")
+        Path | None, typer.Option(metavar="FOLDER", help="Corrects the policy in these episodes; gets the detector.")
     ] = None,
     workers: WorkersOption = 2,
     picture: Annotated[Path, typer.Option(metavar="FILE", help="Of scores and thresholds.")] = PICTURE,
@@ -66,7 +67,7 @@ def command(
     from tendon.policies.detector.conformal import calibrate, largest_scores
     from tendon.policies.detector.file import detector_files
     from tendon.policies.inference.identity import policy_digest
-    from tendon.policies.residual.bundle import load_residual
+    from tendon.policies.residual.bundle import ResidualBundle, load_residual, write_detector
     from tendon.robots.profile import load_profile
 
     scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
@@ -74,16 +75,18 @@ def command(
         raise ConfigError(f"--alpha is {alpha}, must be between 0 and 1")
     source = load_bundle(find_bundle(bundle))
     if not dry_run:
-        require_folder(source.folder, "bundle")
+        require_folder(*((source.folder, "bundle") if residual is None else (residual, "--residual")))
     profile = load_profile(robot)  # what is wrong is one line here, not one a process
     named = suite_for(profile, suite)
     own_ms = 1e3 * load_suite(named).difficulty.delay_s
     delays_ms = delay_ms or ([own_ms] if own_ms else DELAYS_MS)
     for delay in delays_ms:
         check_delay(delay)
+    corrects: ResidualBundle | None = None
     if residual is not None:
         residual = residual.expanduser().resolve()
-        load_residual(residual).open(profile, policy_digest(source.manifest))
+        corrects = load_residual(residual)
+        corrects.open(profile, policy_digest(source.manifest))
     jobs = usual_jobs(source.folder, robot, scenes, delays_ms=delays_ms, suite=named, residual=residual)
     traced = sorted(_run_with_bar(jobs, workers), key=lambda one: one.job.seed)
     good = [one.trace for one in traced if one.episode.success]
@@ -106,13 +109,17 @@ def command(
         delays = ", ".join(f"{delay:g}" for delay in delays_ms)
         described = f"simulated scenes {seeds} of {named}, delays {delays} ms{corrected}"
         files = detector_files(calibration, source, alpha, episodes, described)
-        written = write_bundle(source.folder, source.manifest, {**source.content, **files})
         size = sum(len(data) for data in files.values()) / 1e3
-        print(f"{source.folder}: detector of {size:.0f} kB written, digest {written.digest[:12]}")
+        if corrects is None:
+            written = write_bundle(source.folder, source.manifest, {**source.content, **files})
+            print(f"{source.folder}: detector of {size:.0f} kB written, digest {written.digest[:12]}")
+        else:
+            write_detector(corrects, files)
+            print(f"{corrects.folder}: detector of {size:.0f} kB written, for the policy that it corrects")
         print(
             "it slows and holds, and never stops: `python benchmarks/detector_stop.py --write` sets thresholds for that"
         )
-        if source.signer is not None:
+        if corrects is None and source.signer is not None:
             print("its signature was removed: sign it again with `tendon policy sign`")
     return 0
 

@@ -7,7 +7,8 @@ true stamps stand beside them in `stamp_ns`. Pictures are never held: each goes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import datetime
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
     if recording.fault and not options.bad:
         raise InvalidDataError(f"{path} is bad: {recording.fault}: leave it out, or take it as it is with --bad")
     writer = writer_for(shape_for(recording, profile, options))
-    if path.name in writer.sources:
+    if source_of(recording) in writer.sources:
         return Converted(episode=None)
     appender = writer.begin()
     count = gaps = 0
@@ -123,11 +124,17 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
             before_ns = frame.stamp_ns
             appender.add(frame)
             count += 1
-        number = appender.finish(path.name, "" if end is None else end.outcome.value)
+        number = appender.finish(source_of(recording), "" if end is None else end.outcome.value)
     except BaseException:
         appender.abandon()
         raise
     return Converted(episode=number, frames=count, gaps=gaps)
+
+
+def source_of(recording: McapRecording) -> str:
+    """Returns what tells a recording from others: names begin at 0 in each folder, when it began does not."""
+    began = datetime.datetime.fromtimestamp(require_begin(recording).started_ns / SECOND_NS, datetime.timezone.utc)
+    return f"{recording.path.name} {began:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def fitting_frames(recording: McapRecording, profile: RobotProfile, shape: Shape, proposed: bool) -> Iterator[Frame]:
@@ -166,14 +173,30 @@ def frames(recording: McapRecording, profile: RobotProfile, shape: Shape, propos
 
 
 def _thinned(recording: McapRecording, profile: RobotProfile, fps: int, begin_ns: int) -> Iterator[Observation]:
-    """Yields the observations nearest to a grid of `fps` from a time on."""
-    period_ns, due_ns = SECOND_NS / fps, 0.0
-    for seen in observations(recording, profile):
-        stamp_ns = seen.observation.stamp_ns
-        if stamp_ns < begin_ns or stamp_ns < due_ns - period_ns / 2:
-            continue
-        due_ns = (stamp_ns if stamp_ns > due_ns + period_ns else due_ns) + period_ns
-        yield seen.observation
+    """Yields the observations nearest to a grid of `fps` from the first after a time on; after a gap it begins anew."""
+    yield from nearest_to_grid(
+        (seen.observation for seen in observations(recording, profile) if seen.observation.stamp_ns >= begin_ns),
+        SECOND_NS / fps,
+    )
+
+
+def nearest_to_grid(found: Iterable[Observation], period_ns: float) -> Iterator[Observation]:
+    """Yields of rising observations those nearest to a grid from the first one on; after a gap it begins anew."""
+    due_ns: float | None = None
+    before: Observation | None = None
+    for seen in found:
+        due_ns = seen.stamp_ns if due_ns is None else due_ns
+        while seen.stamp_ns >= due_ns:
+            near = seen if before is None or seen.stamp_ns - due_ns <= due_ns - before.stamp_ns else before
+            due_ns = (near.stamp_ns if near.stamp_ns > due_ns + period_ns else due_ns) + period_ns
+            before = None
+            yield near
+            if near is seen:
+                break
+        else:
+            before = seen
+    if before is not None and due_ns is not None and due_ns - before.stamp_ns < period_ns / 4:
+        yield before
 
 
 def _frame(seen: Observation, next_ns: int, commands: Commands, proposals: Proposals | None, zeros: Array) -> Frame:

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from tendon.core.errors import TendonError
 from tendon.core.orphans import end_with_parent
-from tendon.data.convert.from_mcap import Converted, Options, convert_into
+from tendon.data.convert.from_mcap import Converted, Options, convert_into, source_of
 from tendon.data.lerobot.edit import append_episode
 from tendon.data.lerobot.layout import INFO, Shape
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import DatasetWriter
+from tendon.data.reading.recording import McapRecording
 
 Answer = Converted | TendonError
 AHEAD = 2
@@ -73,7 +74,9 @@ def _converted_by_others(
             while waiting and len(encoding) < AHEAD * jobs:
                 file = waiting.popleft()
                 part = Path(name) / f"{len(waiting)}"
-                future = None if file.name in known else pool.submit(_converted, file, part, options)
+                source = _source(file)
+                future = None if source in known else pool.submit(_converted, file, part, options)
+                known.add(source)
                 encoding.append((file, part, future))
             file, part, future = encoding.popleft()
             answer = Converted(episode=None) if future is None else future.result()
@@ -85,6 +88,14 @@ def _converted_by_others(
                     answer = error
                 shutil.rmtree(part, ignore_errors=True)
             yield file, answer
+
+
+def _source(file: Path) -> str:
+    """Returns what tells a recording from others; its name where it cannot be read, which its conversion will say."""
+    try:
+        return source_of(McapRecording(file))
+    except TendonError:
+        return str(file)
 
 
 def _answer(file: Path, writer_for: Callable[[Shape], DatasetWriter], options: Options) -> Answer:

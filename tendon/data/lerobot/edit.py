@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -25,21 +26,27 @@ COUNTED = ("index", "episode_index", "task_index")
 
 
 def copy_episodes(picked: Iterable[tuple[LeRobotDataset, int]], out: Path) -> int:
-    """Copies episodes to a new dataset, in their order; returns how many.
+    """Copies episodes to a new dataset, in their order; returns how many. It is there when it is whole, or not at all.
 
     Raises:
         MismatchError: they are of different robots, joints, cameras or rates.
-        ConfigError: there is a dataset at `out`, or nothing is left to copy.
+        ConfigError: there is something at `out`, or nothing is left to copy.
         InvalidDataError: an episode cannot be read.
     """
     require_new(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
     writer: DatasetWriter | None = None
-    with contextlib.ExitStack() as open_:
-        for dataset, number in picked:
-            writer = writer or open_.enter_context(DatasetWriter(out, dataset.shape))
-            append_episode(dataset, number, writer)
-    if writer is None:
-        raise ConfigError("no episode is left: there would be no dataset")
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as made:
+        part = Path(made) / out.name
+        with contextlib.ExitStack() as open_:
+            for dataset, number in picked:
+                writer = writer or open_.enter_context(DatasetWriter(part, dataset.shape))
+                append_episode(dataset, number, writer)
+        if writer is None:
+            raise ConfigError("no episode is left: there would be no dataset")
+        if out.exists():
+            out.rmdir()
+        part.rename(out)
     return writer.episodes
 
 
@@ -52,6 +59,8 @@ def require_new(*places: Path) -> None:
     for each in places:
         if (each / INFO).exists():
             raise ConfigError(f"{each} holds a dataset: take another folder")
+        if each.exists() and not (each.is_dir() and not any(each.iterdir())):
+            raise ConfigError(f"{each} is no empty folder: take another one")
     if len({each.resolve() for each in places}) < len(places):
         raise ConfigError(f"{places[0]} is named for {len(places)} datasets: take a folder for each")
 

@@ -172,10 +172,11 @@ class Seen:
 def observations(recording: McapRecording, profile: RobotProfile) -> Iterator[Seen]:
     """Yields every observation that the messages of a recording make, as the policy node would have.
 
-    Nothing is extrapolated: a joint state after the exposure is waited for.
+    Nothing is extrapolated: a joint state after the exposure is waited for. What the node drops and goes on after, such
+    as a frame whose stamp repeats, is dropped here too.
 
     Raises:
-        InvalidDataError: a message cannot be read, does not fit the robot, or is not newer than the one before it.
+        InvalidDataError: a message cannot be read, or all that came was to be dropped.
     """
     begin = require_begin(recording)
     cameras, roles = camera_topics(recording), begin.roles
@@ -186,12 +187,19 @@ def observations(recording: McapRecording, profile: RobotProfile) -> Iterator[Se
         )
     reader = Frames()
     feed, tasks = ObservationFeed(profile, tuple(roles.cameras), simulated=True), Tasks(recording, begin)
+    dropped, count = "", 0
     for sample in recording.samples([*cameras, roles.joint_states]):
-        if sample.topic in cameras:
-            if (frame := reader.read(sample)) is not None:
+        frame = reader.read(sample) if sample.topic in cameras else None
+        message = None if sample.topic in cameras else decode(sample)
+        try:
+            if frame is not None:
                 feed.add_frame(cameras[sample.topic], frame, frame.stamp_ns)
-        else:
-            message = decode(sample)
-            feed.add_joints(message, stamp_ns(message))
+            elif message is not None:
+                feed.add_joints(message, stamp_ns(message))
+        except InvalidDataError as error:
+            dropped = dropped or str(error)
         while (seen := feed.observation(tasks.at(sample.log_ns))) is not None:
+            count += 1
             yield Seen(observation=seen, log_ns=sample.log_ns)
+    if not count and dropped:
+        raise InvalidDataError(f"{recording.path}: {dropped}")

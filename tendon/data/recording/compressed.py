@@ -32,6 +32,8 @@ class Jpeg:
             pixels = image(message).pixels
         except (InvalidDataError, ValueError, KeyError):
             return sample
+        if not pixels.size:
+            return sample
         _, data = cv2.imencode(".jpg", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), (cv2.IMWRITE_JPEG_QUALITY, QUALITY))
         compressed = store.types[COMPRESSED](
             header=message.header, format="rgb8; jpeg compressed bgr8", data=data.ravel()

@@ -172,7 +172,7 @@ class WriterThread:
                 each.answer.set_result(file)
             else:
                 each.answer.set_exception(StoppedError(self._progress.problem))
-        except OSError as error:
+        except Exception as error:  # the top of this thread: whoever waits for an answer gets one, and all can see it
             self._fail(error)
             if not isinstance(each, tuple):
                 each.answer.set_exception(StoppedError(self._progress.problem))
@@ -216,13 +216,17 @@ class WriterThread:
             raise
         return writer.path
 
-    def _fail(self, error: OSError) -> None:
+    def _fail(self, error: Exception) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.abandon()
-        where = error.filename if writer is None else writer.part
+        where: object = "the recording"
+        why = f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError):
+            where, why = error.filename, error.strerror or str(error)
+        where = where if writer is None else writer.part
         left = "; the episode is incomplete" if writer is not None else ""
-        self._note(replace(self._progress, problem=f"{where} cannot be written: {error.strerror or error}{left}"))
+        self._note(replace(self._progress, problem=f"{where} cannot be written: {why}{left}"))
 
     def _note(self, progress: Progress) -> None:
         with self._changed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,19 @@ from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, Features, Observation
 from tendon.policies.bundle import signature
-from tendon.policies.residual.bundle import RESIDUAL_FILE, load_residual, sign_residual, write_evidence, write_residual
+from tendon.policies.bundle.bundle import load_bundle
+from tendon.policies.bundle.places import find_bundle
+from tendon.policies.detector.file import detector_files, load_detector
+from tendon.policies.inference.identity import policy_digest
+from tendon.policies.inference.load_place import load_place
+from tendon.policies.residual.bundle import (
+    RESIDUAL_FILE,
+    load_residual,
+    sign_residual,
+    write_detector,
+    write_evidence,
+    write_residual,
+)
 from tendon.policies.residual.graph import ACTION, GRAPH_FILE, OBSERVATION, ResidualGraph
 from tendon.robots.profile import load_profile
 from tests.control.residual.test_bounded import BASE, HOME
@@ -232,3 +245,34 @@ def test_a_graph_that_the_control_loop_would_wait_for_too_long_is_refused(
             load_residual(folder).open(PANDA, "a" * 64)
     else:
         load_residual(folder).open(PANDA, "a" * 64)
+
+
+def test_a_detector_beside_a_residual_watches_the_policy_that_it_corrects(tmp_path: Path) -> None:
+    """That of the policy alone takes what the residual does for contradictions: it held nine of ten episodes."""
+    tabletop = load_bundle(find_bundle("tabletop"))
+    folder = write_constant(tmp_path / "mine", [0.0, 0.0, 0.0, 0.0], policy_digest(tabletop.manifest))
+    before = load_residual(folder)
+    own = load_detector(tabletop)
+    assert own is not None
+    mine = replace(own, thresholds={"consistency": 9.0, "novelty": 8.0}, stop_thresholds={})
+    write_detector(before, detector_files(mine, tabletop, 0.05, 100, "some"))
+    after = load_residual(folder)
+    assert after.manifest.digest == before.manifest.digest, "it is the same residual"
+    profile = load_profile("panda")
+
+    def thresholds(residual: Path | None) -> Mapping[str, float]:
+        detector = load_place(tabletop.folder, profile, None, residual).detector
+        assert detector is not None
+        return detector.calibration.thresholds
+
+    assert thresholds(folder) == {"consistency": 9.0, "novelty": 8.0}
+    assert thresholds(None) == own.thresholds
+    assert thresholds(write_constant(tmp_path / "plain", [0.0] * 4, before.manifest.base_digest)) == own.thresholds
+    write_evidence(after, Evidence(base=Tally(total=1), residual=Tally(total=1)))
+    assert thresholds(folder) == {"consistency": 9.0, "novelty": 8.0}, "evidence leaves it"
+    (folder / "detector.yaml").write_text("else")
+    with pytest.raises(IntegrityError, match=r"detector\.yaml has SHA-256"):
+        load_residual(folder)
+    (folder / "detector.yaml").unlink()
+    with pytest.raises(IntegrityError, match=r"detector\.yaml"):
+        load_residual(folder)
