@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+import numpy as np
+
 from tendon.core.pace import Pace
 from tendon.sim.perturbation import Perturbation
 
@@ -41,6 +43,16 @@ class Switch:
 
     at_ns: int | None = None
     stop_first: bool = False
+
+
+ON_THE_WAY_S = (0.5, 2.5)
+"""When somebody changes their mind."""
+
+
+def usual_switch(rng: np.random.Generator) -> Switch | None:
+    """Returns what a robot is asked as it is used: one task, another one after it, or one on the way; a third each."""
+    on_the_way = Switch(at_ns=int(1e9 * rng.uniform(*ON_THE_WAY_S)))
+    return (None, Switch(), on_the_way)[rng.integers(3)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ controller as on the robot.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -19,7 +20,7 @@ from tendon.control.residual.learned import learned_residual
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.core.types import Array, freeze
-from tendon.evaluation.episode import Setting
+from tendon.evaluation.episode import Setting, Switch, usual_switch
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
 from tendon.evaluation.rollout import Rollout
@@ -28,7 +29,7 @@ from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import RobotProfile
 from tendon.sim.backend import SimBackend
 from tendon.sim.simulators import AUTO
-from tendon.sim.suite import Scene, Suite, Telling, World
+from tendon.sim.suite import Scene, Suite, TaskSwitching, Telling, World
 
 FACTS = "facts"
 """Key of `info`: (F,) what only the simulator knows, and last the share of the time that is over."""
@@ -69,6 +70,9 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         setting: how the base and the robot share time.
         simulator: see `tendon.sim.simulators`.
         oracle: the simulator tells what is done.
+        switches: in two thirds of the episodes the task is a second one, see `usual_switch`: the base has had another
+            before it, done or on the way. Else a residual meets such a robot first where it is deployed, and leads it
+            astray.
 
     Raises:
         ConfigError: there is no oracle, and the base has no progress estimator.
@@ -83,6 +87,7 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         setting: Setting | None = None,
         simulator: str = AUTO,
         oracle: bool = True,
+        switches: bool = False,
     ) -> None:
         self._suite, self._profile = suite, profile
         setting = setting or Setting(delay_ns=round(suite.difficulty.delay_s * 1e9))
@@ -97,6 +102,7 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
                 "`tendon policy train-progress` teaches it to"
             )
         self._oracle, self._estimates = oracle, list[float]()
+        self._switches = switches and isinstance(self._backend.world, TaskSwitching)
         self._policy = PerturbedPolicy(policy, self._backend.world, suite.difficulty.arm)
         self._actor = Asked(space.actions)
         residual = learned_residual(profile, space, self._actor, policy.digest)
@@ -116,14 +122,24 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         """
         super().reset(seed=seed)
         number = int(self.np_random.integers(FIRST_SEED)) if seed is None else seed
+        switch = usual_switch(np.random.default_rng([number, 43])) if self._switches else None
+        self._rollout = rollout = self._begin(number, switch)
+        while not rollout.switched and not rollout.over:
+            rollout.tick()
+        if not rollout.switched:  # the base did not come so far
+            self._rollout = rollout = self._begin(number, None)
+        self._actor.observation, self._estimates = None, []
+        observation = self._play()
+        self._estimates.append(rollout.estimate or 0.0)
+        return observation, self._info()
+
+    def _begin(self, number: int, switch: Switch | None) -> Rollout:
+        """Returns an episode of a scene at its start, where the residual does nothing."""
         drawn: Scene = self._suite.scene(self._profile, number)
         scene = self._policy.begin(self._perturbation, drawn)
         self._backend.joint_zero = self._policy.joint_zero
-        self._actor.action, self._actor.observation = np.zeros_like(self._actor.action), None
-        self._rollout, self._estimates = self._runner.begin(scene, self._setting), []
-        observation = self._play()
-        self._estimates.append(self._rollout.estimate or 0.0)
-        return observation, self._info()
+        self._actor.action = np.zeros_like(self._actor.action)
+        return self._runner.begin(scene, replace(self._setting, switch=switch))
 
     def step(self, action: npt.ArrayLike) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Carries out an action until the next one is due.

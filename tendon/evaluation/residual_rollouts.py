@@ -64,6 +64,7 @@ class Task:
     Attributes:
         suites: each has its share of episodes; the scene of a seed is of the same one each time.
         kept: those of them in which the base is to be left as it is.
+        switches: two thirds of the episodes are of a second task, see `ResidualEnv`.
         reward: one of `REWARDS`: the simulator says what is done, or the base's own estimate of its progress does.
     """
 
@@ -74,6 +75,7 @@ class Task:
     simulator: str = AUTO
     reward: str = SUCCESS
     kept: tuple[str, ...] = ()
+    switches: bool = True
 
     def suite_of(self, seed: int) -> str:
         """Returns of which suite the scene of a training seed is.
@@ -91,7 +93,8 @@ class Task:
 
         found = load_suite(suite)
         oracle = self.reward == SUCCESS
-        return ResidualEnv(found, profile, base, self.space, usual_setting(suite), self.simulator, oracle)
+        setting = usual_setting(suite)
+        return ResidualEnv(found, profile, base, self.space, setting, self.simulator, oracle, self.switches)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -96,6 +96,11 @@ class Rollout:
         return self.passed >= 1.0 or (self.success and not another) or self.stopped
 
     @property
+    def switched(self) -> bool:
+        """Whether the last task is the one that is asked for now."""
+        return self._switch is None
+
+    @property
     def passed(self) -> float:
         """Share of the task's time that is over."""
         limit_s = self.scene.task.limit_s if self._setting.limit_s is None else self._setting.limit_s

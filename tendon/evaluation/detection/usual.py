@@ -8,14 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from tendon.evaluation.detection.tracing import TraceJob
-from tendon.evaluation.episode import Switch
+from tendon.evaluation.episode import usual_switch
 from tendon.evaluation.suites import DEFAULT_SUITE
 
 DELAYS_MS = (0.0, 50.0, 100.0)
 """Inference delays that a promise is to hold for."""
-
-ON_THE_WAY_S = (0.5, 2.5)
-"""When somebody changes their mind."""
 
 
 def usual_jobs(
@@ -44,8 +41,7 @@ def usual_jobs(
     for seed in seeds:
         rng = np.random.default_rng([seed, 41])
         delay_ns = int(1e6 * rng.choice(delays_ms))
-        on_the_way = Switch(at_ns=int(1e9 * rng.uniform(*ON_THE_WAY_S)))
-        switch = (None, Switch(), on_the_way)[rng.integers(3)]
+        switch = usual_switch(rng)
         jobs.append(
             TraceJob(
                 bundle=bundle, robot=robot, seed=seed, delay_ns=delay_ns, suite=suite, residual=residual, switch=switch
