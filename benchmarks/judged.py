@@ -57,7 +57,7 @@ def main() -> None:
     space = ResidualSpace(embedding=embedding, points=points)
     seeds = parse_seeds(args.seeds, FIRST_SEED, END_SEED)
     for suite in SUITES:
-        task = Task(bundle=args.bundle, robot=args.robot, suites=(suite,), space=space, reward=PROGRESS)
+        task = Task(bundle=args.bundle, robot=args.robot, suites=(suite,), space=space, reward=PROGRESS, switches=False)
         trials = [(task, seed) for seed in seeds]
         found = list(track(run_in_processes(judge, trials, args.workers), suite, total=len(trials)))
         values: dict[str, harness.Value] = {"success": wilson(sum(done for done, _ in found), len(found))}

@@ -7,6 +7,7 @@ residual that is trained on is another one, by its hash.
 Examples:
   python benchmarks/residual_gain.py outputs/residual/seed0 --folder outputs/residual/gain
   python benchmarks/residual_gain.py outputs/residual/seed0 outputs/residual/seed1 --suite tabletop --controls
+  python benchmarks/residual_gain.py bundles/residuals/tabletop --used --claim residual/used --controls
   python benchmarks/residual_gain.py WORK/residual/seed0 --claim residual/imported --bundle WORK/act \
     --robot WORK/robot/profile.yaml --suite WORK/drawer_arm.yaml --seeds 200000:200180
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from residual import random_graph
 
 from tendon.cli.seeds import parse_seeds
 from tendon.control.residual.space import ResidualSpace
+from tendon.evaluation.episode import usual_switch
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
@@ -40,7 +42,7 @@ from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import load_residual, write_residual
 from tendon.robots.profile import load_profile
 
-CLAIMS = ("residual/gain", "residual/imported", "residual/fresh")
+CLAIMS = ("residual/gain", "residual/imported", "residual/fresh", "residual/used")
 BASE = "policy alone"
 CONTROLS = ("zeros", "random network", "random offsets")
 
@@ -50,12 +52,13 @@ Outcomes = Iterator[tuple[int, bool]]
 
 @dataclass(frozen=True, kw_only=True)
 class Scenes:
-    """What is measured on: a suite of a robot, and a policy."""
+    """What is measured on: a suite of a robot, a policy, and whether it has second tasks, see `usual_switch`."""
 
     bundle: Bundle
     robot: str
     suite: str
     workers: int
+    used: bool = False
 
     @property
     def named(self) -> str:
@@ -66,7 +69,8 @@ class Scenes:
     def place(self) -> Path:
         """Where outcomes are kept: a suite of a file is known by what is in it."""
         digest = suite_digest(self.suite)
-        return Path(f"{self.named}-{digest}" if digest else self.named) / policy_digest(self.bundle.manifest)[:12]
+        name = "-".join(filter(None, (self.named, digest, "used" if self.used else "")))
+        return Path(name) / policy_digest(self.bundle.manifest)[:12]
 
     def alone(self, seeds: list[int]) -> Outcomes:
         """Runs the policy."""
@@ -75,12 +79,13 @@ class Scenes:
     def corrected(self, residual: Path | None, seeds: list[int]) -> Outcomes:
         """Runs it with a residual."""
         setting = usual_setting(self.suite)
+        drawn = {seed: usual_switch(np.random.default_rng([seed, 45])) if self.used else None for seed in seeds}
         jobs = [
             Job(
                 bundle=self.bundle.folder,
                 robot=self.robot,
                 seed=seed,
-                setting=setting,
+                setting=replace(setting, switch=drawn[seed]),
                 suite=self.suite,
                 residual=residual,
             )
@@ -91,7 +96,7 @@ class Scenes:
 
     def offset(self, space: ResidualSpace, seeds: list[int]) -> Outcomes:
         """Runs it with offsets that stay for a few steps each."""
-        task = Task(bundle=self.bundle.folder, robot=self.robot, suites=(self.suite,), space=space)
+        task = Task(bundle=self.bundle.folder, robot=self.robot, suites=(self.suite,), space=space, switches=self.used)
         asked = [Asked(seed=seed, exploration=Exploration(plain=0.0)) for seed in seeds]
         for episode in run_in_processes(Player(task), asked, self.workers):
             yield episode.seed, episode.success
@@ -137,6 +142,9 @@ def main() -> None:
     parser.add_argument("--robot", default="panda", help="profile (%(default)s)")
     parser.add_argument("--suite", default="tabletop_hard", help="(%(default)s)")
     parser.add_argument("--seeds", default="200000:200300", help="(%(default)s)")
+    parser.add_argument(
+        "--used", action="store_true", help="two thirds of the episodes have a second task, which counts"
+    )
     parser.add_argument("--controls", nargs="*", choices=CONTROLS, default=CONTROLS, help="(all)")
     parser.add_argument("--folder", type=Path, default=Path("outputs/residual/gain"), help="(%(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
@@ -146,14 +154,15 @@ def main() -> None:
     bench = harness.begin(args, args.claim)
     seeds = list(parse_seeds(args.seeds, FIRST_SEED, END_SEED))
     bundle = load_bundle(find_bundle(args.bundle))
-    scenes = Scenes(bundle=bundle, robot=args.robot, suite=args.suite, workers=args.workers)
+    scenes = Scenes(bundle=bundle, robot=args.robot, suite=args.suite, workers=args.workers, used=args.used)
     trained = {str(path): load_residual(path) for path in args.residuals}
     if len({Path(name).name for name in trained}) < len(trained):
         raise SystemExit(f"{' and '.join(trained)}: rows bear the names of folders, so each needs its own")
     space = next(iter(trained.values())).manifest.space
     base_folder = args.folder / scenes.place
     harder = load_suite(args.suite).difficulty.perturbations if is_suite_file(args.suite) else {}
-    note = "".join([f"scenes {args.seeds}", *(f", {name} {strength:g}" for name, strength in harder.items())])
+    told = ", second tasks" if args.used else ""
+    note = "".join([f"scenes {args.seeds}{told}", *(f", {name} {strength:g}" for name, strength in harder.items())])
 
     ways: dict[str, tuple[str, Callable[[list[int]], Outcomes]]] = {BASE: ("alone", scenes.alone)}
     for control, weights in (("zeros", 0.0), ("random network", 1.0)):
