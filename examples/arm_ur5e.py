@@ -11,6 +11,7 @@ import tendon
 from tendon.control.clearance.model import Clearance
 from tendon.control.controller import Controller
 from tendon.core.clock import ManualClock
+from tendon.core.modes import Mode
 from tendon.robots.drivers.mock.driver import MockDriver
 from tendon.robots.trajectory_controller import TrajectoryController
 
@@ -28,7 +29,7 @@ for tick in range(350):
     result = controller.tick(now_ns, seen)
     if tick == 0:
         controller.arm()
-    if tick == 50:
+    if result.mode is Mode.ARMED and controller.settled:  # it is where its motion starts
         step = {"start_ns": now_ns + 100_000_000, "step_ns": 100_000_000, "observation_stamp_ns": now_ns}
         controller.submit(tendon.ActionChunk(actions=chunk, **step), now_ns)
     if result.command is not None:

@@ -25,8 +25,7 @@ from harness import Number
 from rich.progress import track
 
 from tendon.cli.seeds import parse_seeds
-from tendon.evaluation.detection.usual import ON_THE_WAY_S
-from tendon.evaluation.episode import Episode, Setting, Switch
+from tendon.evaluation.episode import ON_THE_WAY_S, Episode, Setting, Switch
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.pool import Job, run_jobs
 from tendon.evaluation.statistics import wilson

@@ -79,7 +79,7 @@ def test_a_policy_that_does_not_know_the_task_or_is_not_there_is_not_taken(graph
     graph.wait(lambda: graph.policy().instruction == "right", "the task")
     for name, why in (("other", "does not know 'right'"), ("nobody", "loaded are: tiny, other")):
         graph.operator.select(name)
-        graph.wait(lambda why=why: why in graph.policy().text, why)
+        graph.wait(lambda why=why: why in graph.policy().selection_refusal, why)
         assert graph.policy().policy == "tiny"
 
 
