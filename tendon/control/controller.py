@@ -152,7 +152,7 @@ class Controller:
     def _mind_straying(self, now_ns: int) -> None:
         """Keeps the policy's chunks out until a robot that somebody else moved, or that is held, has come to rest."""
         led = self._source is Source.POLICY
-        self._strays = self._reference.moving() and (self._strays or self._hold or not led)
+        self._strays = (self._strays or self._hold or not led) and self._reference.moving()
         if self._strays:
             self._strayed_ns = now_ns
             if led:
