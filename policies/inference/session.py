@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,8 +24,8 @@ INTERRUPTIONS = ("stop", "halt", "wait", "hold", "pause")
 """Words that are no task: the robot comes to rest at once and stays armed."""
 ALWAYS = ("stop", "halt")
 """With these every instruction that begins so is an interruption."""
-BESIDE = ("now", "please", "it", "on", "there", "that")
-"""Words that may stand beside an interruption."""
+BESIDE = ("now", "please", "ok", "okay", "no", "just", "it", "on", "there", "that", "still", "a", "moment", "second")
+"""Words that may stand beside an interruption, and are none of a task alone."""
 SLOWED_NS = 500_000_000
 """How long after the robot was slowed or held its plans may be late."""
 
@@ -170,17 +171,20 @@ class PolicySession(Generic[P]):
             self._plan.clear()
 
     def instruct(self, words: str) -> Heard:
-        """Takes words from a person: a task that the policy knows, or an interruption; none drop the task."""
-        said = spoken(words)
+        """Takes words from a person: a task that the policy knows, or an interruption; an empty text drops the task."""
+        said = list(itertools.dropwhile(BESIDE.__contains__, spoken(words)))
         if said and (said[0] in ALWAYS or (said[0] in INTERRUPTIONS and set(said) <= {*INTERRUPTIONS, *BESIDE})):
             self._interrupt()
             return Heard.INTERRUPTION
+        if not said and words:
+            self._task, self._refusal = None, f"there is no task in {words!r}"
+            return Heard.REFUSED
         try:
             self._active.policy.check_instruction(words)
         except InstructionError as error:
             self._task, self._refusal = None, str(error)
             return Heard.REFUSED
-        self.follow(words if said else None)
+        self.follow(words or None)
         return Heard.TASK
 
     def follow(self, task: str | None) -> None:

@@ -1,7 +1,7 @@
 """A residual's folder: `residual.yaml`, `residual.onnx`, their hashes, and perhaps a signature `residual.sig`.
 
 What a residual does is its graph under its bounds: both are in its digest, by which evaluations and outcomes know it.
-A failure detector that was calibrated with it may lie beside them: it watches the policy while this corrects it.
+A failure detector that was calibrated with it may lie beside them: it watches the policy in graphs with this residual.
 """
 
 from __future__ import annotations

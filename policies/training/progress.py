@@ -91,21 +91,19 @@ def look(policy: BundlePolicy, episodes: Episodes, number: int) -> list[Looked]:
         InstructionError: the policy does not know a word of its instruction.
     """
     stamps_ns, _, actions = episodes.motion(number)
-    moving = list[tuple[int, int, int]]()
-    spans = episodes.spans(number)
-    for begin_ns, end_ns in spans:
+    spans, moving = episodes.spans(number), dict[int, tuple[int, int]]()
+    for k, (begin_ns, end_ns) in enumerate(spans):
         mine = (stamps_ns >= begin_ns) & (stamps_ns < end_ns)
         part = moving_time(stamps_ns[mine], actions[mine])
-        if part is not None and (end_ns == spans[-1][1] or end_ns - part[1] >= RESTS_NS):
-            moving.append((*part, end_ns))
-    parts = [(list[Array](), list[float]()) for _ in moving]
-    due_ns, size, k = 0, 0, 0
+        if part is not None and (k == len(spans) - 1 or end_ns - part[1] >= RESTS_NS):
+            moving[k] = part
+    parts = {k: (list[Array](), list[float]()) for k in moving}
+    due_ns, size, k, task = 0, 0, 0, ""
     for frame in episodes.frames(number):
-        while k < len(moving) and frame.stamp_ns >= moving[k][2]:
+        if task and frame.task != task:
             k, due_ns = k + 1, 0
-        if k == len(moving):
-            break
-        begin_ns, done_ns, _ = moving[k]
+        task = frame.task
+        begin_ns, done_ns = moving.get(k, (frame.stamp_ns + 1, 0))
         if frame.stamp_ns < max(due_ns, begin_ns):
             continue
         due_ns = frame.stamp_ns + EVERY_NS
@@ -116,7 +114,7 @@ def look(policy: BundlePolicy, episodes: Episodes, number: int) -> list[Looked]:
             parts[k][1].append(min((frame.stamp_ns - begin_ns) / (done_ns - begin_ns), 1.0))
     return [
         Looked(seen=np.array(rows, np.float32), progress=np.array(progress, np.float32), embedding=size)
-        for rows, progress in parts
+        for rows, progress in parts.values()
         if rows
     ]
 

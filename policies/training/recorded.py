@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -126,16 +126,10 @@ class Recording:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Task:
-    """One of an episode's tasks."""
+    """One of an episode's tasks; frames whose words change have the next one, whatever their stamps."""
 
-    end_ns: int
     hindsight: Hindsight
     ends_at_rest: bool
-
-
-def _of(frame: RecordedFrame, tasks: Sequence[_Task]) -> _Task:
-    """Returns the task of a frame."""
-    return next((task for task in tasks if frame.stamp_ns < task.end_ns), tasks[-1])
 
 
 class RecordedSource:
@@ -212,23 +206,23 @@ class RecordedSource:
 
     def labelled(self, episode: int, rng: np.random.Generator) -> Iterator[Arrays]:
         """Yields the frames of an episode with their labels."""
-        waiting, tasks = deque[RecordedFrame](), self._tasks(episode)
+        waiting, tasks = deque[RecordedFrame](), deque(self._tasks(episode))
         for frame in self._episodes.frames(episode):
             if waiting and frame.task != waiting[0].task:
-                yield from self._rest(waiting, tasks, rng)
+                yield from self._rest(waiting, tasks[0], rng)
+                if len(tasks) > 1:
+                    tasks.popleft()
             waiting.append(frame)
             while frame.stamp_ns - waiting[0].stamp_ns >= self._ahead_ns:
-                yield from self._label(waiting, _of(waiting[0], tasks).hindsight, rng, ends=False)
+                yield from self._label(waiting, tasks[0].hindsight, rng, ends=False)
                 waiting.popleft()
-        yield from self._rest(waiting, tasks, rng, last=True)
+        if waiting:
+            yield from self._rest(waiting, replace(tasks[0], ends_at_rest=True), rng)
 
-    def _rest(
-        self, waiting: deque[RecordedFrame], tasks: Sequence[_Task], rng: np.random.Generator, last: bool = False
-    ) -> Iterator[Arrays]:
+    def _rest(self, waiting: deque[RecordedFrame], task: _Task, rng: np.random.Generator) -> Iterator[Arrays]:
         """Labels the last frames of a task; what was on its way to another one when that was told teaches neither."""
         while waiting:
-            task = _of(waiting[0], tasks)
-            if last or task.ends_at_rest:
+            if task.ends_at_rest:
                 yield from self._label(waiting, task.hindsight, rng, ends=True)
             waiting.popleft()
 
@@ -240,7 +234,6 @@ class RecordedSource:
             late = actions[mine & (stamps >= end_ns - IDLE_ROWS * self._manifest.action.step_ns)]
             found.append(
                 _Task(
-                    end_ns=end_ns,
                     hindsight=Hindsight(stamps[mine], states[mine], actions[mine], self._profile),
                     ends_at_rest=not len(late) or bool(np.ptp(late, axis=0).max() < IDLE),
                 )

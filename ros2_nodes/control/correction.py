@@ -81,8 +81,9 @@ class Correction:
     """Loads a residual, attaches features to the chunks it corrects, and keeps its gate.
 
     An episode lasts from arming, or from an outcome, to the next outcome; `Since.doubt` says which outcomes count.
-    Whether the residual acts is drawn after an outcome, and arming again changes nothing of it: else one could arm
-    until it acts. Outcomes and parameters come in the thread of the executor, all else in that of the control loop.
+    Whether the residual acts is drawn after an outcome that counts, and arming again changes nothing of it: else one
+    could arm until it acts. Outcomes and parameters come in the thread of the executor, all else in that of the control
+    loop.
 
     Args:
         node: the control node.
@@ -193,8 +194,8 @@ class Correction:
             doubt = self._since.doubt(self._acts, bool(request.data))
             if not doubt:
                 self._gate.take(self._acts, bool(request.data))
-            if self._since.moved:
                 self._acts = self._gate.draw()
+            if self._since.moved:
                 self._begin()
         if doubt:
             response.message = f"not counted: {doubt}"

@@ -48,11 +48,15 @@ class Gathered:
     error: BaseException | None = None
 
     @property
-    def episodes(self) -> list[Episode]:
-        """By seed; after an early end those before the first that is missing: one that fails ends later than others."""
+    def counted(self) -> list[tuple[Job, Episode]]:
+        """Those before the first that is missing after an early end: one that fails ends later than others."""
         ended = dict(self.runs)
-        first = itertools.takewhile(ended.__contains__, self.jobs)
-        return sorted((ended[job] for job in first), key=lambda episode: episode.seed)
+        return [(job, ended[job]) for job in itertools.takewhile(ended.__contains__, self.jobs)]
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """Of these, by seed."""
+        return sorted((episode for _, episode in self.counted), key=lambda episode: episode.seed)
 
     def raise_error(self) -> None:
         """Raises what ended it early, if anything did."""

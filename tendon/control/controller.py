@@ -145,7 +145,7 @@ class Controller:
         When the policy leads again, a chunk counts that was asked for when the robot had come to rest.
         """
         if leaves:
-            self._strayed_ns = self._feedback.now_ns or 0
+            self._strays, self._strayed_ns = True, self._feedback.now_ns or 0
         led = self._source is Source.POLICY
         self._executor.clear(max(self._settling.until_ns, self._strayed_ns) if led else None)
 

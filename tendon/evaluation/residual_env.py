@@ -70,9 +70,9 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         setting: how the base and the robot share time.
         simulator: see `tendon.sim.simulators`.
         oracle: the simulator tells what is done.
-        switches: in two thirds of the episodes the task is a second one, see `usual_switch`: the base has had another
-            before it, done or on the way. Else a residual meets such a robot first where it is deployed, and leads it
-            astray.
+        switches: in up to two thirds of the episodes the task is a second one, see `usual_switch`: the base has had
+            another before it, done or on the way. Else a residual meets such a robot first where it is deployed, and
+            leads it astray.
 
     Raises:
         ConfigError: there is no oracle, and the base has no progress estimator.
@@ -128,6 +128,8 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
             rollout.tick()
         if not rollout.switched:  # the base did not come so far
             self._rollout = rollout = self._begin(number, None)
+        while not self._oracle and rollout.estimate is None and not rollout.over:
+            rollout.tick()  # what was estimated last was of the task before
         self._actor.observation, self._estimates = None, []
         observation = self._play()
         self._estimates.append(rollout.estimate or 0.0)

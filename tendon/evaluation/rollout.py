@@ -214,7 +214,7 @@ class Rollout:
         switching.ask(self.scene)
         self._session.follow("" if self._setting.blank else self.scene.instruction)
         self._inference.replan_now()
-        self._switch = None
+        self._plan.estimate, self._switch = None, None
 
     def _start(self, heard: Callable[[ActionChunk], None]) -> tuple[PolicySession[TimedPolicy], SteppedInference]:
         """Returns a session that may move the robot, and what computes its inferences in simulated time."""

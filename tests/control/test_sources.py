@@ -189,14 +189,16 @@ def test_after_a_hold_a_chunk_leads_on_that_saw_the_robot_at_rest() -> None:
 
 
 @pytest.mark.parametrize("source", [Source.HOLD, Source.TELEOP])
-def test_the_policy_leads_again_from_where_the_robot_came_to_rest(source: Source) -> None:
+@pytest.mark.parametrize("ticks", [0, 1])
+def test_the_policy_leads_again_from_where_the_robot_came_to_rest(source: Source, ticks: int) -> None:
     """Given back while it brakes, a chunk asked for in motion would lead it back to where it was seen."""
     robot = armed()
     robot.controller.submit(to(0, 40.0, robot.now_ns), robot.now_ns)
     for _ in range(60):
         robot.tick()
     robot.controller.select(source)
-    robot.tick()
+    for _ in range(ticks):
+        robot.tick()
     robot.controller.select(Source.POLICY)
     refused = 0
     while robot.controller.submit(to(1, 0.3, robot.now_ns), robot.now_ns) is not Placement.ACCEPTED:

@@ -90,13 +90,10 @@ def command(
         for job in replace(asked, perturbations=((name, strength),) if name else ()).jobs(contender):
             jobs.setdefault(job, []).append((name, strength))
     found: dict[Cell, dict[int, Episode]] = {cell: {} for cell in cells}
-
-    def take(job: Job, episode: Episode) -> bool:
+    gathered = gather("axes", list(jobs), workers, engine)
+    for job, episode in gathered.counted:
         for cell in jobs[job]:
             found[cell][job.seed] = episode
-        return False
-
-    gathered = gather("axes", list(jobs), workers, engine, take)
     if not found[NOMINAL]:
         gathered.raise_error()
     nominal, table = _measured(found)

@@ -112,7 +112,7 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
     if recording.fault and not options.bad:
         raise InvalidDataError(f"{path} is bad: {recording.fault}: leave it out, or take it as it is with --bad")
     writer = writer_for(shape_for(recording, profile, options))
-    if source_of(recording) in writer.sources:
+    if {source_of(recording), path.name} & set(writer.sources):  # datasets of before have names alone
         return Converted(episode=None)
     appender = writer.begin()
     count = gaps = 0

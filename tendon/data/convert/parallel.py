@@ -75,7 +75,7 @@ def _converted_by_others(
                 file = waiting.popleft()
                 part = Path(name) / f"{len(waiting)}"
                 source = _source(file)
-                future = None if source in known else pool.submit(_converted, file, part, options)
+                future = None if {source, file.name} & known else pool.submit(_converted, file, part, options)
                 known.add(source)
                 encoding.append((file, part, future))
             file, part, future = encoding.popleft()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +48,21 @@ def write_recording(dataset: LeRobotDataset, episode: int, profile: RobotProfile
     row = dataset.episodes[episode]
     outcome = row.get("outcome") or Outcome.UNKNOWN.value
     roles = roles_of(profile, [camera.name for camera in dataset.shape.cameras])
-    begin = EpisodeBegin(robot=profile.name, started_ns=0, simulated=True, roles=roles, instruction=row["tasks"][0])
+    frames = dataset.frames(episode)
+    first = next(frames, None)
+    begin = EpisodeBegin(
+        robot=profile.name,
+        started_ns=0 if first is None else first.stamp_ns,
+        simulated=True,
+        roles=roles,
+        instruction=row["tasks"][0],
+    )
     writer = EpisodeWriter(path, begin)
     messages = _Messages(writer, profile, roles)
     held: Frame | None = None
     count = 0
     try:
-        for frame in dataset.frames(episode):
+        for frame in chain(() if first is None else (first,), frames):
             if held is not None:
                 messages.write(held, frame.stamp_ns)
             held, count = frame, count + 1

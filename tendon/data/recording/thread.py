@@ -194,7 +194,7 @@ class WriterThread:
             return
         try:
             writer.tend()
-        except OSError as error:
+        except Exception as error:  # as in `_do`
             self._fail(error)
             return
         self._note(replace(self._progress, messages=writer.messages, bytes=writer.bytes))
@@ -211,7 +211,7 @@ class WriterThread:
         try:
             problem = "; ".join(filter(None, (end.problem, self._progress.problem)))
             self._note(replace(self._progress, finished=writer.finish(replace(end, problem=problem))))
-        except OSError:
+        except Exception:
             self._writer = writer  # `_fail` leaves its file
             raise
         return writer.path

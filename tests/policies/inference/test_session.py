@@ -243,7 +243,8 @@ class TestTask:
         assert [(each.instruction, each.prefix_rows) for each in it.policies[0].asked] == [("left", 0), ("right", 1)]
 
     @pytest.mark.parametrize(
-        "word", [*INTERRUPTIONS, " Stop ", "Stop!", "stop.", "STOP now", "wait, please", "stop it"]
+        "word",
+        [*INTERRUPTIONS, " Stop ", "Stop!", "stop.", "STOP now", "wait, please", "stop it", "no, stop!", "hold still"],
     )
     def test_an_interruption_drops_task_and_plan_and_stays_armed(self, word: str) -> None:
         it = Rig()
@@ -259,7 +260,7 @@ class TestTask:
         """As speech recognition says of silence: a policy that reads any text would be given the blank instruction."""
         it = Rig(WordyPolicy(words=("left", words)))
         it.begin()
-        it.session.instruct(words)
+        assert it.session.instruct(words) is (Heard.REFUSED if words else Heard.TASK)
         asked = len(it.policies[0].asked)
         it.run(4)
         assert it.session.instruction == "" and len(it.policies[0].asked) == asked
