@@ -22,12 +22,14 @@ from tendon.policies.bundle.files import (
     SIGNATURE_FILE,
     check_content,
     inside,
-    read_file,
     read_text_file,
+    read_verified,
 )
 from tendon.policies.bundle.signature import Signer
 from tendon.policies.bundle.signer import read_signer
 from tendon.policies.spec.manifest import Manifest, manifest_mapping, parse_manifest
+
+CHANGED = f"was changed: SHA-256 is {{found}}, {MANIFEST_FILE} says {{expected}}; fetch or export the bundle again"
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +96,7 @@ def load_bundle(
     manifest = parse(folder, raw)
     for name in manifest.files:
         inside(folder, name)
-    content = {name: read_verified(folder, name, digest) for name, digest in manifest.files.items()}
+    content = {name: read_verified(folder, name, digest, CHANGED) for name, digest in manifest.files.items()}
     present = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()}
     unlisted = tuple(sorted(present - {MANIFEST_FILE, SIGNATURE_FILE, *manifest.files}))
     if unlisted:
@@ -129,19 +131,6 @@ def parse(folder: Path, raw: bytes) -> Manifest:
     return manifest
 
 
-def read_verified(folder: Path, name: str, expected: str) -> bytes:
-    """Returns the bytes of a listed file whose hash and type are right; see `load_bundle` for what it raises."""
-    data = read_file(folder, name)
-    found = hashlib.sha256(data).hexdigest()
-    if found != expected:
-        raise IntegrityError(
-            f"{folder / name} was changed: SHA-256 is {found}, {MANIFEST_FILE} says {expected}; "
-            "fetch or export the bundle again"
-        )
-    check_content(folder / name, data)
-    return data
-
-
 def sign_bundle(folder: str | Path, key: Path) -> Bundle:
     """Signs a bundle with a private key file, once its files are verified, and reads it back.
 
@@ -152,7 +141,7 @@ def sign_bundle(folder: str | Path, key: Path) -> Bundle:
     folder = Path(folder)
     raw = read_manifest(folder)
     for name, digest in parse(folder, raw).files.items():
-        read_verified(folder, name, digest)
+        read_verified(folder, name, digest, CHANGED)
     replace_file(folder / SIGNATURE_FILE, signature.sign(raw, key))
     return load_bundle(folder, require_signature=True, trusted={key.stem: signature.public_of(key)})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
@@ -49,6 +50,26 @@ def read_file(folder: Path, name: str) -> bytes:
     """
     inside(folder, name)
     return _read(folder, name)
+
+
+def read_verified(folder: Path, name: str, expected: str, changed: str) -> bytes:
+    """Returns the bytes of a listed file whose SHA-256 and type are right.
+
+    Args:
+        folder: of the bundle or residual.
+        name: of the file in it.
+        expected: SHA-256 in hexadecimal digits.
+        changed: what is said of another hash, after the path; `{found}` and `{expected}` are filled in.
+
+    Raises:
+        IntegrityError: the hash is another; or see `read_file` and `check_content`.
+    """
+    data = read_file(folder, name)
+    found = hashlib.sha256(data).hexdigest()
+    if found != expected:
+        raise IntegrityError(f"{folder / name} {changed.format(found=found, expected=expected)}")
+    check_content(folder / name, data)
+    return data
 
 
 def read_text_file(folder: Path, name: str) -> bytes:

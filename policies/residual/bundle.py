@@ -25,7 +25,7 @@ from tendon.core.fields import Range, check_fields
 from tendon.core.files import replace_file
 from tendon.core.yaml_text import parse_yaml
 from tendon.policies.bundle import signature
-from tendon.policies.bundle.files import check_content, read_file, read_text_file
+from tendon.policies.bundle.files import read_text_file, read_verified
 from tendon.policies.bundle.signer import read_signer
 from tendon.policies.detector.file import DETECTOR_FILE, NUMBERS_FILE
 from tendon.policies.residual.graph import GRAPH_FILE, ResidualGraph
@@ -34,6 +34,7 @@ from tendon.robots.profile import RobotProfile
 RESIDUAL_FILE, SIGNATURE_FILE = "residual.yaml", "residual.sig"
 DETECTOR_FILES = (DETECTOR_FILE, NUMBERS_FILE)
 FORMAT = 1
+CHANGED = f"has SHA-256 {{found}}, {RESIDUAL_FILE} says {{expected}}: copy all of the folder again"
 NO_EVIDENCE = Evidence()
 BESIDE = ("digest", "files", "evidence", "training")
 """What is no part of what a residual does."""
@@ -139,24 +140,13 @@ def load_residual(folder: Path, *, require_signature: bool | None = None) -> Res
     manifest = build(ResidualManifest, RESIDUAL_FILE, values := parse_yaml(raw, RESIDUAL_FILE))
     if not (isinstance(values, dict) and values.get("digest")):
         raise IntegrityError(f"{folder / RESIDUAL_FILE} has no digest: fetch it again, or train it again")
-    graph = _read(folder, GRAPH_FILE, manifest.graph)
-    check_content(folder / GRAPH_FILE, graph)
+    graph = read_verified(folder, GRAPH_FILE, manifest.graph, CHANGED)
     if unknown := [name for name in manifest.files if name not in DETECTOR_FILES]:
         raise IntegrityError(
             f"{folder / RESIDUAL_FILE} names {unknown[0]}: only {', '.join(DETECTOR_FILES)} may be there"
         )
-    content = {name: _read(folder, name, said) for name, said in manifest.files.items()}
+    content = {name: read_verified(folder, name, said, CHANGED) for name, said in manifest.files.items()}
     return ResidualBundle(folder=folder, manifest=manifest, graph=graph, content=content)
-
-
-def _read(folder: Path, name: str, said: str) -> bytes:
-    data = read_file(folder, name)
-    found = hashlib.sha256(data).hexdigest()
-    if found != said:
-        raise IntegrityError(
-            f"{folder / name} has SHA-256 {found}, {RESIDUAL_FILE} says {said}: copy all of the folder again"
-        )
-    return data
 
 
 def write_residual(

@@ -126,9 +126,8 @@ class ResidualEnv(gymnasium.Env[Array, Array]):
         self._rollout = rollout = self._begin(number, switch)
         while not rollout.switched and not rollout.over:
             rollout.tick()
-        known = (
-            rollout.scene.task.family in self._suite.families
-        )  # a suite of some families is of a base that knows these
+        # a suite of some families is of a base that knows these
+        known = rollout.scene.task.family in self._suite.families
         if not (rollout.switched and known):  # or the base did not come so far
             self._rollout = rollout = self._begin(number, None)
         while not self._oracle and rollout.estimate is None and not rollout.over:

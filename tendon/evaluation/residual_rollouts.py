@@ -64,7 +64,7 @@ class Task:
     Attributes:
         suites: each has its share of episodes; the scene of a seed is of the same one each time.
         kept: those of them in which the base is to be left as it is.
-        switches: two thirds of the episodes are of a second task, see `ResidualEnv`.
+        switches: up to two thirds of the episodes are of a second task, see `ResidualEnv`.
         reward: one of `REWARDS`: the simulator says what is done, or the base's own estimate of its progress does.
     """
 

@@ -36,7 +36,8 @@ def command(
     from rich.table import Table
 
     from tendon.policies.bundle import signature
-    from tendon.policies.bundle.bundle import load_bundle, parse, read_manifest, read_verified
+    from tendon.policies.bundle.bundle import CHANGED, load_bundle, parse, read_manifest
+    from tendon.policies.bundle.files import read_verified
     from tendon.policies.bundle.places import find_bundle
     from tendon.policies.bundle.signer import read_signer
 
@@ -50,7 +51,7 @@ def command(
         table.add_column(column, overflow="fold", justify="right" if column == "bytes" else "left")
     for name, digest in manifest.files.items():
         try:
-            size, verdict = f"{len(read_verified(folder, name, digest)):,}", "[green]ok[/]"
+            size, verdict = f"{len(read_verified(folder, name, digest, CHANGED)):,}", "[green]ok[/]"
         except IntegrityError:
             size, verdict = "", "[red]refused[/]"
         table.add_row(verdict, name, size, digest)
