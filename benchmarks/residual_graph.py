@@ -55,12 +55,17 @@ def main() -> None:
     shutil.copytree(args.residual, trusted, dirs_exist_ok=True)
     write_evidence(load_residual(trusted), SHOWN)
     bundle = load_bundle(find_bundle(args.bundle))
-    both = load_residual(trusted).content.get(DETECTOR_FILE)
+    own = bundle.content.get(DETECTOR_FILE)
     suite = f"suite:={args.suite}"
-    ways = {"policy alone": (suite,), "policy and residual": (suite, f"residual:={trusted}")}
-    detectors = {"policy alone": None, "policy and residual": both}
+    ways = {
+        "policy alone": ((suite,), own),
+        "policy and residual": (
+            (suite, f"residual:={trusted}"),
+            load_residual(trusted).content.get(DETECTOR_FILE) or own,
+        ),
+    }
     base: list[bool] = []
-    for way, more in ways.items():
+    for way, (more, detector) in ways.items():
         file = args.folder / f"{way.replace(' ', '-')}.jsonl"
         episodes = play(seeds, args.bundle, delay_ms, 0.0, file, more=more)
         found = [bool(row["success"]) for row in episodes]
@@ -68,7 +73,6 @@ def main() -> None:
         base = base or found
         stops = Counter(str(row["stop"]) for row in episodes if row["stop"])
         values["stops"] = Number(sum(stops.values()))
-        detector = detectors[way] or bundle.content.get(DETECTOR_FILE)
         watched = "none" if detector is None else f"of {read_record(detector).scenes}"
         note = ", ".join(f"{count} {cause}" for cause, count in stops.most_common())
         bench.add({"suite": args.suite, "detector": watched, "policy": way}, values, note=note)

@@ -12,6 +12,7 @@ Examples:
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,7 +57,7 @@ def command(
     from tendon.core.files import set_aside
     from tendon.robots.profile import load_profile, profile_file
     from tendon.robots.profile_edit import name_response
-    from tendon.robots.servo_response import JointResponse, ServoResponse, write_response
+    from tendon.robots.servo_response import ServoResponse, write_response
     from tendon.sim.replay import replay
 
     log, named = _read(recording, robot, simulator)
@@ -73,8 +74,7 @@ def command(
     if not known:
         print("nothing was written: it tells of no joint; record a motion in which all of them move throughout")
         return 1
-    old = load_profile(file).response
-    kept = ServoResponse([JointResponse()] * len(found)) if old is None else _old(old, profile)
+    kept = _kept(load_profile(file).response, profile)
     response = ServoResponse([each.response if each.known else kept.joints[k] for k, each in enumerate(found)])
     aligned = replay(profile, log.times_s, log.commanded, response, simulator)
     before, after = log.held_out_error(log.simulated), log.held_out_error(aligned)
@@ -145,15 +145,15 @@ def _read(recording: Path, robot: str, simulator: str) -> tuple[Log, str]:
     return log, named
 
 
-def _old(file: Path, profile: RobotProfile) -> ServoResponse:
-    """Returns the response that a profile has; one that cannot be read is no reason not to find another."""
+def _kept(file: Path | None, profile: RobotProfile) -> ServoResponse:
+    """Returns the response that a profile has, ideal where it has none, or one that cannot be read."""
     from tendon.core.errors import ConfigError
     from tendon.robots.servo_response import JointResponse, ServoResponse, read_response
 
-    try:
-        return read_response(file, profile.name, profile.joint_names)
-    except ConfigError:
-        return ServoResponse([JointResponse()] * len(profile.joint_names))
+    with contextlib.suppress(ConfigError):
+        if file is not None:
+            return read_response(file, profile.name, profile.joint_names)
+    return ServoResponse([JointResponse()] * len(profile.joint_names))
 
 
 def _table(names: Sequence[str], found: Sequence[Found], before: Array, after: Array) -> Table:

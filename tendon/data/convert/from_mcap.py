@@ -112,7 +112,8 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
     if recording.fault and not options.bad:
         raise InvalidDataError(f"{path} is bad: {recording.fault}: leave it out, or take it as it is with --bad")
     writer = writer_for(shape_for(recording, profile, options))
-    if {source_of(recording), path.name} & set(writer.sources):  # datasets of before have names alone
+    source = source_of(recording)
+    if {source, path.name} & set(writer.sources):  # datasets of before have names alone
         return Converted(episode=None)
     appender = writer.begin()
     count = gaps = 0
@@ -124,7 +125,7 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
             before_ns = frame.stamp_ns
             appender.add(frame)
             count += 1
-        number = appender.finish(source_of(recording), "" if end is None else end.outcome.value)
+        number = appender.finish(source, "" if end is None else end.outcome.value)
     except BaseException:
         appender.abandon()
         raise

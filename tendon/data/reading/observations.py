@@ -189,13 +189,14 @@ def observations(recording: McapRecording, profile: RobotProfile) -> Iterator[Se
     feed, tasks = ObservationFeed(profile, tuple(roles.cameras), simulated=True), Tasks(recording, begin)
     dropped, count = "", 0
     for sample in recording.samples([*cameras, roles.joint_states]):
-        frame = reader.read(sample) if sample.topic in cameras else None
-        message = None if sample.topic in cameras else decode(sample)
+        # what cannot be read at all ends it, what the feed does not take is dropped
+        is_frame = sample.topic in cameras
+        read = reader.read(sample) if is_frame else decode(sample)
         try:
-            if frame is not None:
-                feed.add_frame(cameras[sample.topic], frame, frame.stamp_ns)
-            elif message is not None:
-                feed.add_joints(message, stamp_ns(message))
+            if is_frame and read is not None:
+                feed.add_frame(cameras[sample.topic], read, read.stamp_ns)
+            elif not is_frame:
+                feed.add_joints(read, stamp_ns(read))
         except InvalidDataError as error:
             dropped = dropped or str(error)
         while (seen := feed.observation(tasks.at(sample.log_ns))) is not None:
