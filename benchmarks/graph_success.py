@@ -3,10 +3,12 @@
 Starts `tendon run` once in simulated time, with detector, safety monitor and filter. For each seed it loads the scene,
 resets and arms, says the instruction, and asks the simulator whether the task is done, as `tendon eval` does. A stop
 that nobody asked for ends the episode and is counted by its cause. Episodes are kept in a file: an interrupted run
-goes on.
+goes on. With `--used` two thirds of the episodes have a second task, which counts: when the first is done, or on the
+way there.
 
 Examples:
   python benchmarks/graph_success.py --seeds 200000:200480
+  python benchmarks/graph_success.py --used --seeds 200000:200240
   python benchmarks/graph_success.py --seeds 200000:200003 --busy --rows /tmp/rows --kept /tmp/graph.jsonl
 """
 
@@ -31,11 +33,13 @@ from harness.apart import keep_apart
 from harness.kept import kept_rows
 from harness.pages import value_text
 from harness.progress import progress_bar
+from harness.second_tasks import SeenTable, drawn_switch
 
 from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import StoppedError
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import ControlStatus, SimulationStatus
+from tendon.evaluation.episode import Switch
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.statistics import paired_difference, wilson
 from tendon.policies.bundle.bundle import load_bundle
@@ -93,6 +97,7 @@ class Graph:
         self.operator = Operator("graph_success", simulated_time=True)
         node = self.operator.node
         node.create_subscription(DiagnosticArray, wire.TASK.name, self._judged, qos.EACH)
+        self._table = SeenTable(node)
         self._set = node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
         names = ("sim_node", "camera_node", "control_node", "safety_monitor", "policy_node")
         self._wait(lambda: all(self.operator.reports.status(name) for name in names), "all nodes")
@@ -113,19 +118,25 @@ class Graph:
     def _monitor(self) -> MonitorState | None:
         return self.operator.reports.newest(MonitorState)
 
-    def episode(self, seed: int) -> dict[str, object]:
-        """Plays one episode and returns what came of it."""
+    def episode(self, seed: int, switch: Switch | None = None) -> dict[str, object]:
+        """Plays one episode, whose last task counts, and returns what came of it."""
         scene = sample_scene(seed)
         self._load(seed, f"{scene.task.family}/{seed}")
         self._arm()
         self._pass(ARMED_NS, "time to settle")
-        begin_ns, done = self.operator.time.now_ns(), 0
+        start_ns = begin_ns = self.operator.time.now_ns()
         self.operator.say(scene.instruction)
-        seen, stop, slow_ns, last_ns = self._seen, None, 0, begin_ns
+        seen, stop, done, slow_ns, last_ns, tasks = self._seen, None, 0, 0, begin_ns, 1
         restrictions: set[str] = set()
-        while done < HOLD_CHECKS and stop is None:
+        while stop is None:
             now_ns = self.operator.time.now_ns()
-            if now_ns - begin_ns > LIMIT_S * 1e9:
+            if switch is not None and (
+                done >= HOLD_CHECKS if switch.at_ns is None else now_ns - start_ns >= switch.at_ns
+            ):
+                scene, switch, tasks = self._table.another_task(scene), None, 2
+                self.operator.say(scene.instruction)
+                seen, begin_ns, done = self._seen, now_ns, 0
+            if done >= HOLD_CHECKS or now_ns - begin_ns > LIMIT_S * 1e9:
                 break
             if self._seen > seen:
                 seen = self._seen
@@ -143,6 +154,7 @@ class Graph:
         duration_s = (self.operator.time.now_ns() - begin_ns) * 1e-9
         return {
             "seed": seed,
+            "tasks": tasks,
             "success": done >= HOLD_CHECKS,
             "stop": "" if stop is None else stop.cause.value,
             "stop_text": "" if stop is None else stop.text,
@@ -225,15 +237,17 @@ def play(
     kept: Path,
     robot: str = "panda",
     more: Sequence[str] = (),
+    used: bool = False,
 ) -> list[dict[str, object]]:
-    """Plays what is missing in the file of kept episodes; returns all, by seed.
+    """Plays what is missing in the file of kept episodes, with second tasks if it is as used; returns all, by seed.
 
     Raises:
         SystemExit: the file is of another policy, setting or commit.
     """
     digest = load_bundle(find_bundle(bundle)).digest
     told = " ".join(_with_digest(each) for each in more)
-    rows: list[dict[str, object]] = kept_rows(kept, bundle=digest, robot=robot, delay_ms=f"{delay_ms:g}", more=told)
+    about = {"bundle": digest, "robot": robot, "delay_ms": f"{delay_ms:g}", "more": told, "used": str(used)}
+    rows: list[dict[str, object]] = kept_rows(kept, **about)
     known = {row["seed"] for row in rows}
     missing = [seed for seed in seeds if seed not in known]
     if missing:
@@ -245,7 +259,7 @@ def play(
                 graph = started()
             with kept.open("a") as file, _bar(len(missing)) as advance:
                 for seed in missing:
-                    rows.append(graph.episode(seed))
+                    rows.append(graph.episode(seed, drawn_switch(seed) if used else None))
                     file.write(json.dumps(rows[-1]) + "\n")
                     file.flush()
                     advance(f"real-time factor {graph.factor():.2f}")
@@ -267,12 +281,15 @@ def _bar(total: int) -> Iterator[Callable[[str], None]]:
         yield lambda text: bar.update(task, advance=1, description=text)
 
 
-def without_ros(seeds: range, bundle: str, delay_ns: int) -> dict[int, bool]:
-    """Returns the success of `tendon eval` by seed, with the delay that the graph has."""
+def without_ros(seeds: range, bundle: str, delay_ns: int, used: bool) -> dict[int, bool]:
+    """Returns the success of the loop by seed, with the delay and the tasks that the graph has."""
     from tendon.evaluation.detection.tracing import TraceJob, run_traces
 
     folder = find_bundle(bundle)
-    jobs = [TraceJob(bundle=folder, robot="panda", seed=seed, delay_ns=delay_ns) for seed in seeds]
+    switches = {seed: drawn_switch(seed) if used else None for seed in seeds}
+    jobs = [
+        TraceJob(bundle=folder, robot="panda", seed=seed, delay_ns=delay_ns, switch=switches[seed]) for seed in seeds
+    ]
     return {one.job.seed: one.episode.success for one in run_traces(jobs, os.cpu_count() or 1)}
 
 
@@ -283,14 +300,15 @@ def main() -> None:
     parser.add_argument("--seeds", default="200000:200480", help="first:last+1 (%(default)s)")
     parser.add_argument("--delay-ms", type=float, default=DELAY_MS, help="of an inference (%(default)s)")
     parser.add_argument("--speed", type=float, default=0.0, help="of simulated time; 0 is as fast as it goes")
+    parser.add_argument("--used", action="store_true", help="with second tasks, of which the last one counts")
     parser.add_argument("--kept", type=Path, default=Path("outputs/graph-success.jsonl"), help="(%(default)s)")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "success/graph")
+    bench = harness.begin(args, "success/used" if args.used else "success/graph")
     keep_apart()
     seeds = parse_seeds(args.seeds, FIRST_SEED, END_SEED)
-    episodes = play(seeds, args.bundle, args.delay_ms, args.speed, args.kept)
-    alone = without_ros(seeds, args.bundle, round(args.delay_ms * 1e6) + IMAGE_NS)
+    episodes = play(seeds, args.bundle, args.delay_ms, args.speed, args.kept, used=args.used)
+    alone = without_ros(seeds, args.bundle, round(args.delay_ms * 1e6) + IMAGE_NS, args.used)
     graph = [bool(row["success"]) for row in episodes]
     stops = Counter(str(row["stop"]) for row in episodes if row["stop"])
 

@@ -24,11 +24,11 @@ from pathlib import Path
 import harness
 import numpy as np
 from harness.kept import kept_rows
+from harness.second_tasks import drawn_switch
 from residual import random_graph
 
 from tendon.cli.seeds import parse_seeds
 from tendon.control.residual.space import ResidualSpace
-from tendon.evaluation.episode import usual_switch
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
@@ -79,7 +79,7 @@ class Scenes:
     def corrected(self, residual: Path | None, seeds: list[int]) -> Outcomes:
         """Runs it with a residual."""
         setting = usual_setting(self.suite)
-        drawn = {seed: usual_switch(np.random.default_rng([seed, 45])) if self.used else None for seed in seeds}
+        drawn = {seed: drawn_switch(seed) if self.used else None for seed in seeds}
         jobs = [
             Job(
                 bundle=self.bundle.folder,

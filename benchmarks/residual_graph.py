@@ -8,6 +8,7 @@ Last come the same scenes in the loop without ROS, which has none.
 Examples:
   python benchmarks/residual_graph.py bundles/residuals/tabletop --folder outputs/residual-graph
   python benchmarks/residual_graph.py bundles/residuals/tabletop --folder /tmp/gain --seeds 200000:200060 --busy
+  python benchmarks/residual_graph.py bundles/residuals/tabletop --used --seeds 200000:200060
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ def main() -> None:
     parser.add_argument("--suite", default="tabletop_hard", help="(%(default)s)")
     parser.add_argument("--seeds", default="200000:200120", help="first:last+1 (%(default)s)")
     parser.add_argument("--folder", type=Path, default=Path("outputs/residual-graph"), help="of episodes (%(default)s)")
+    parser.add_argument("--used", action="store_true", help="with second tasks, of which the last one counts")
     harness.add_arguments(parser)
     args = parser.parse_args()
-    bench = harness.begin(args, "residual/graph")
+    bench = harness.begin(args, "residual/graph-used" if args.used else "residual/graph")
     keep_apart()
     seeds, delay_ms = parse_seeds(args.seeds, FIRST_SEED, END_SEED), 1e3 * load_suite(args.suite).difficulty.delay_s
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +69,7 @@ def main() -> None:
     base: list[bool] = []
     for way, (more, detector) in ways.items():
         file = args.folder / f"{way.replace(' ', '-')}.jsonl"
-        episodes = play(seeds, args.bundle, delay_ms, 0.0, file, more=more)
+        episodes = play(seeds, args.bundle, delay_ms, 0.0, file, more=more, used=args.used)
         found = [bool(row["success"]) for row in episodes]
         values = success_and_change(base, found, "gain")
         base = base or found
@@ -77,7 +79,7 @@ def main() -> None:
         note = ", ".join(f"{count} {cause}" for cause, count in stops.most_common())
         bench.add({"suite": args.suite, "detector": watched, "policy": way}, values, note=note)
         print(way, values["success"], note, flush=True)
-    scenes = Scenes(bundle=bundle, robot="panda", suite=args.suite, workers=2)
+    scenes = Scenes(bundle=bundle, robot="panda", suite=args.suite, workers=2, used=args.used)
     base = []
     for way, residual in zip(ways, (None, args.residual), strict=True):
         about = "" if residual is None else load_residual(residual).manifest.digest

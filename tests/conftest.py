@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from collections import Counter
 
@@ -19,6 +20,11 @@ domain, claim = claim_domain()
 os.environ["ROS_DOMAIN_ID"] = str(domain)
 os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")
 atexit.register(shutil.rmtree, os.environ["TENDON_STATE"], ignore_errors=True)
+
+# Under `nohup`, or in the background of a script, signals are ignored that processes of the tests are to end by.
+for each in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(each) is signal.SIG_IGN:
+        signal.signal(each, signal.default_int_handler if each is signal.SIGINT else signal.SIG_DFL)
 
 # No law fails because a machine is slow.
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

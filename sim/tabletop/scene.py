@@ -8,11 +8,13 @@ Frame: the robot base; x away from the robot, y to its left, z up; the table top
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tendon.core.errors import ConfigError
+from tendon.core.types import Array
 from tendon.sim.tabletop.items import (
     COLOURS,
     CONTAINERS,
@@ -179,3 +181,21 @@ def sample_scene(seed: int, family: str | None = None, layout: Layout | None = N
         f"no scene of family {family} found room in {TRIES} tries: the layout's area_x and area_y in "
         "suites/tabletop.yaml leave too little; give them more, or the layout fewer families"
     )
+
+
+def another_task(scene: Scene, positions: Mapping[int, Array], opening: float, held: int | None) -> Scene | None:
+    """Returns a scene with another task, drawn by its seed, that can be done as things are now, or `None`.
+
+    Args:
+        scene: with the task that is asked for now.
+        positions: of the items, (3,) [m] each.
+        opening: of the drawer [m].
+        held: item between the fingers, if any.
+    """
+    possible = feasible_tasks(scene.items, scene.layout, positions, opening, held)
+    others = [task for task in possible if task != scene.task]
+    if not others:
+        return None
+    rng = np.random.default_rng([scene.seed, 17])
+    task = others[int(rng.integers(len(others)))]
+    return replace(scene, task=task, instruction=phrase(scene.items, task, rng))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 
@@ -17,9 +15,8 @@ from tendon.sim.simulators import AUTO, open_engine
 from tendon.sim.tabletop.bodies import body_of, table
 from tendon.sim.tabletop.items import HANDLE_STANDOFF, MOVABLE, Item
 from tendon.sim.tabletop.layout import FAMILIES
-from tendon.sim.tabletop.phrases import phrase
-from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.tasks import destination, feasible_tasks
+from tendon.sim.tabletop.scene import Scene, another_task
+from tendon.sim.tabletop.tasks import destination
 
 
 def item_place(item: Item, pose: Pose, opening: float) -> Array:
@@ -131,11 +128,4 @@ class World(EngineWorld):
 
     def another_task(self) -> Scene | None:
         """Returns this scene with another task, drawn by its seed, that can be done from here on, or `None`."""
-        scene = self.scene
-        possible = feasible_tasks(scene.items, scene.layout, self.item_positions(), self.opening(), self.held())
-        others = [task for task in possible if task != scene.task]
-        if not others:
-            return None
-        rng = np.random.default_rng([scene.seed, 17])
-        task = others[int(rng.integers(len(others)))]
-        return replace(scene, task=task, instruction=phrase(scene.items, task, rng))
+        return another_task(self.scene, self.item_positions(), self.opening(), self.held())

@@ -45,7 +45,9 @@ def gone(folder: Path) -> bool:
 
 def test_a_process_that_is_left_would_be_found(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "60"], env={**os.environ, "TENDON_STATE": str(tmp_path / "state")}) as process:
-        assert any("sleep" in command for command in left(tmp_path))
+        while not any("sleep" in command for command in left(tmp_path)):  # /proc does not tell of it at once
+            assert process.poll() is None
+            time.sleep(0.01)
         process.kill()
     assert gone(tmp_path)
 

@@ -17,7 +17,7 @@ from tendon.data.recording.scan import BROKEN as TORN
 from tendon.data.recording.schemas import typestore
 from tendon.data.recording.writer import Sample
 
-BROKEN = (*TORN, KeyError, AssertionError, IndexError)
+BROKEN = (*TORN, KeyError, AssertionError, IndexError, OSError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,22 +46,20 @@ class McapRecording:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            with path.open("rb") as file:
-                if file.read(len(MCAP0_MAGIC)) != MCAP0_MAGIC:
-                    what = "does not begin with its magic bytes" if file.tell() else "is empty"
-                    raise InvalidDataError(f"{path} is no MCAP file: it {what}")
-                file.seek(0)
+        with path.open("rb") as file:
+            if file.read(len(MCAP0_MAGIC)) != MCAP0_MAGIC:
+                what = "does not begin with its magic bytes" if file.tell() else "is empty"
+                raise InvalidDataError(f"{path} is no MCAP file: it {what}")
+            file.seek(0)
+            try:
                 reader = make_reader(file)
                 header, summary = reader.get_header(), reader.get_summary()
                 metadata = {each.name: each.metadata for each in self._metadata(reader)}
-        except InvalidDataError:
-            raise
-        except BROKEN as error:
-            raise InvalidDataError(
-                f"{path} is no whole MCAP file ({str(error) or type(error).__name__}): `tendon data recover` gives "
-                "back what is whole"
-            ) from error
+            except BROKEN as error:
+                raise InvalidDataError(
+                    f"{path} is no whole MCAP file ({str(error) or type(error).__name__}): `tendon data recover` gives "
+                    "back what is whole"
+                ) from error
         if header.profile != "ros2":
             raise InvalidDataError(f"{path} has profile {header.profile!r}, must be ros2")
         if summary is None or summary.statistics is None:
@@ -110,8 +108,8 @@ class McapRecording:
         """
         if topics is not None and not topics:
             return
-        try:
-            with self.path.open("rb") as file:
+        with self.path.open("rb") as file:
+            try:
                 for schema, channel, message in make_reader(file, validate_crcs=True).iter_messages(topics):
                     yield Sample(
                         topic=channel.topic,
@@ -121,11 +119,11 @@ class McapRecording:
                         number=message.sequence,
                         data=message.data,
                     )
-        except BROKEN as error:
-            raise InvalidDataError(
-                f"{self.path} cannot be read: {str(error) or type(error).__name__}: `tendon data recover` gives back "
-                "what is whole"
-            ) from error
+            except BROKEN as error:
+                raise InvalidDataError(
+                    f"{self.path} cannot be read: {str(error) or type(error).__name__}: `tendon data recover` gives "
+                    "back what is whole"
+                ) from error
 
     def messages(self, topics: Collection[str] | None = None) -> Iterator[tuple[Sample, Any]]:
         """Yields each message with what it says, an object with the fields of its type.
