@@ -155,6 +155,7 @@ class Graph:
         return {
             "seed": seed,
             "tasks": tasks,
+            "instruction": scene.instruction,
             "success": done >= HOLD_CHECKS,
             "stop": "" if stop is None else stop.cause.value,
             "stop_text": "" if stop is None else stop.text,

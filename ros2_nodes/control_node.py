@@ -122,7 +122,7 @@ class ControlNode(NodeShell):
         self._overruns = 0
         self._ticks = 0
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
-        self._ready_meter = self.meter("ready")
+        self._ready_meter, self._metered = self.meter("ready"), self._controller.source
         self._commands = {}
         for controller in self.profile.controllers:
             topic = topics.commands(controller)
@@ -270,6 +270,9 @@ class ControlNode(NodeShell):
             self._correction.tell(now_ns, tick)
         for data in wire.filter_input_bytes(now_ns, self.profile.joint_names, tick.inputs):
             self._inputs.publish(data)
+        if self._controller.source is not self._metered:  # how slow the one before was says nothing of this one
+            self._metered = self._controller.source
+            self._chunk_meter.forget()
         for stamp_ns in self._placed:  # from here on the command follows that observation
             self._chunk_meter.add(self.time.now_ns() - stamp_ns)
         self._placed.clear()

@@ -39,6 +39,11 @@ class Meter:
         with self._lock:
             self.drops += 1
 
+    def forget(self) -> None:
+        """Begins anew: what comes from now on is of something else."""
+        with self._lock:
+            self._events.clear()
+
     def report(self) -> MeterReport:
         """Returns rate and latencies over the window, and drops since the start."""
         with self._lock:

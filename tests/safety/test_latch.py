@@ -355,6 +355,18 @@ def test_latency_over_its_budget_slows_and_far_over_it_holds() -> None:
     assert not list(watch.findings(10**10))
 
 
+def test_what_was_reported_of_one_source_is_not_held_against_another() -> None:
+    """A hand that took over from a slow policy was held for seven seconds."""
+    watch = LatencyWatch(PROFILE.safety)
+    watch.report("observation to command", HOLD_NS + MS, MS)
+    watch.led_by(Source.POLICY)
+    assert list(watch.findings(2 * MS)), "it led before"
+    watch.led_by(Source.TELEOP)
+    assert not list(watch.findings(2 * MS))
+    watch.report("observation to command", HOLD_NS + MS, 3 * MS)
+    assert list(watch.findings(4 * MS))
+
+
 @pytest.mark.parametrize(("slow", "quick"), [(Source.POLICY, Source.TELEOP), (Source.TELEOP, Source.POLICY)])
 def test_a_quick_source_does_not_hide_a_slow_one_that_leads(slow: Source, quick: Source) -> None:
     """The median was over the chunks of both: ten quick ones to each slow one hid a latency of any length."""

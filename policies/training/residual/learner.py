@@ -60,7 +60,7 @@ class Settings:
     delay: int = 2
     doubt: float = 1.0
     small: float = 0.05
-    keep: float = 1.0
+    keep: float = 3.0
     lowest: float = 0.0
 
 
