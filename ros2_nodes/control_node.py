@@ -287,13 +287,14 @@ class ControlNode(NodeShell):
             self._await_state(now_ns, STATE_WAIT_S)
         # After a late wake-up what has arrived meanwhile is taken first, then ages are judged.
         elif not self.time.simulated and late_ns >= NOTICED_TICKS * self._period_ns:
-            self._await_state(now_ns - max(self._period_ns, STATES_NS), DRAIN_SHARE * self._late_ns * 1e-9)
+            left_ns = DRAIN_SHARE * self._late_ns - (self.time.now_ns() - now_ns)
+            self._await_state(now_ns - max(self._period_ns, STATES_NS), 1e-9 * left_ns)
         return self._observation
 
     def _await_state(self, stamp_ns: int, longest_s: float) -> None:
         end_s, look_s = time.monotonic() + longest_s, LOOK_S
-        while self._state_ns < stamp_ns and time.monotonic() < end_s:
-            time.sleep(look_s)
+        while self._state_ns < stamp_ns and (left_s := end_s - time.monotonic()) > 0.0:
+            time.sleep(min(look_s, left_s))
             self.take_messages()
             look_s = min(2 * look_s, LONGEST_LOOK_S)
 
@@ -336,6 +337,8 @@ class ControlNode(NodeShell):
         if placement is Placement.ACCEPTED:
             self._refusal = ""
             self._placed.append(chunk.observation_stamp_ns)
+            if self._correction is not None and source is Source.POLICY:
+                self._correction.follow(chunk)
         elif placement is not Placement.IDLE:
             self._drop_chunk(placement.value)
 

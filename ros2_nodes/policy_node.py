@@ -71,8 +71,10 @@ from tendon.safety.reports import ControlState, ResponseRequest
 from tendon.safety.response import Response
 
 RESPONSE_PERIOD_S = 0.1
-HANGS_NS, HANGS_DELAYS = 2_000_000_000, 10
-"""An inference that takes longer, and so many times as long as usual, hangs."""
+HANGS_NS, HANGS_TIMES = 2_000_000_000, 10
+"""An inference that takes longer, and so many times as long as the last one, hangs."""
+OLD_WORDS_S = 5.0
+"""After the start: words that are heard by then may have been said to the process before, and are kept for this one."""
 GraphPolicy = LoadedPolicy | ExpertPolicy
 MEASURED = -1.0
 """Value of `inference_delay_ms` for what the warm-up has measured."""
@@ -129,6 +131,8 @@ class PolicyNode(NodeShell):
         self._permission: Permission | None = None
         self._led = True
         self._source, self._interrupted = "", False
+        self._leader: Source | None = None
+        self._knows_s = math.inf
         self._sources = self.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
         overhear(self, topics.CONTROL_SOURCE, self._hear_source)
         Announcements(self, topics.SELECT, self._select)
@@ -153,6 +157,7 @@ class PolicyNode(NodeShell):
             each.stated_ns = self._stated_ns(each.expected_ns)
         self._session.start(self._inference)
         self._inference.start()
+        self._knows_s = time.monotonic() + OLD_WORDS_S
         if first := self.setting("instruction", ""):
             self._instructions.publish(String(data=first))
 
@@ -181,8 +186,9 @@ class PolicyNode(NodeShell):
         asked = session.armed and bool(session.instruction)
         if error := self._permission_error or session.refusal or (self._outage.text if asked else ""):
             return Level.ERROR, error
-        inference = self._inference.status()
-        if inference.running_ns > max(HANGS_NS, HANGS_DELAYS * (inference.delay_ns or 0)):
+        inference, last = self._inference.status(), session.active.policy.last
+        usual_ns = session.active.expected_ns if last is None else last.total_ns
+        if inference.running_ns > max(HANGS_NS, HANGS_TIMES * usual_ns):
             seconds = inference.running_ns / wire.SECOND_NS
             return Level.ERROR, f"an inference has not ended for {seconds:.0f} s: end the graph and start it again"
         if session.assessment and (response := session.response) is not Response.FULL:
@@ -244,7 +250,8 @@ class PolicyNode(NodeShell):
         elif heard is Heard.TASK:
             self._followed.publish(String(data=text))
             self.get_logger().info(f"instruction: {beginning(text)!r}")
-            if self._interrupted or self._source == Source.HOLD.value:  # or by somebody who wants the policy to go on
+            new = time.monotonic() > self._knows_s  # what was said before ends no hold that a person gave since
+            if new and (self._interrupted or self._source == Source.HOLD.value):
                 self._interrupted = False
                 self._sources.publish(String(data=Source.POLICY.value))
 
@@ -261,7 +268,9 @@ class PolicyNode(NodeShell):
             state = wire.STATE.decode_bytes(data)
             if isinstance(state, ControlState):
                 self._plan.confirm(state.looked_at_ns, state.plan_ns)
-                self._source = self._source or state.source.value  # it may hold since before this process began
+                if state.source is not self._leader:  # whoever said so, and before this process began too
+                    self._leader = state.source
+                    self._hear_source(state.source.value)
                 self._led = state.source is Source.POLICY and state.mode.moving and state.settled
                 self._permit_session()
 

@@ -190,6 +190,8 @@ class AsyncInference:
         with self._changed:
             self._prefix = (prefix.frozen, prefix.capped)
         chunk = policy.infer(observation, prefix.rows, prefix.frozen)
+        with self._changed:
+            self._began_ns = None  # simulated time may stand still from here on
         if self._promised_ns is not None:
             self._clock.sleep_until_ns(self._promised_ns)
         if self._closing:

@@ -93,7 +93,7 @@ class PolicySession(Generic[P]):
         self._led, self._held_ns = True, 0
         self._task: str | None = None
         self._refusal = ""
-        self._assessment: Assessment | None = None
+        self._assessed: tuple[Loaded[P], Assessment] | None = None
         self._watching, self._slowed_ns = False, -SLOWED_NS
 
     @property
@@ -118,13 +118,15 @@ class PolicySession(Generic[P]):
 
     @property
     def assessment(self) -> Assessment | None:
-        """What the detector made of the last inference of this run."""
-        return self._assessment
+        """What the detector made of the last inference of this run, by the policy that is asked."""
+        maker, assessment = self._assessed or (None, None)
+        return assessment if maker is self._active else None
 
     @property
     def response(self) -> Response:
         """What the detector asks for; without an assessment of this run, nothing is held against the policy."""
-        return self._assessment.response if self._assessment and self._armed else Response.FULL
+        assessment = self.assessment
+        return assessment.response if assessment and self._armed else Response.FULL
 
     def start(self, scheduler: Scheduler) -> None:
         """Has a scheduler compute the inferences from now on."""
@@ -165,7 +167,7 @@ class PolicySession(Generic[P]):
         if held and not self._held and armed and self._scheduler is not None:
             self._scheduler.replan_now()
         if (armed, led) != (self._armed, self._led):
-            self._assessment, self._watching = None, False  # what was held against it before does not count now
+            self._assessed, self._watching = None, False  # what was held against it before does not count now
         self._armed, self._led = armed, led
         if not armed:
             self._plan.clear()
@@ -214,7 +216,7 @@ class PolicySession(Generic[P]):
             wanted.policy.check_instruction(self._task)
         if wanted is self._active:
             return False
-        self._active, self._watching, self._assessment = wanted, False, None
+        self._active, self._watching, self._assessed = wanted, False, None
         if self._scheduler is not None:
             self._use_active(self._scheduler)
         return True
@@ -276,7 +278,7 @@ class PolicySession(Generic[P]):
             slowed=self._now_ns() - self._slowed_ns < SLOWED_NS,
         )
         took_ns = time.perf_counter_ns() - begin_ns
-        before, self._assessment = self._assessment, assessment
+        before, self._assessed = self.assessment, (maker, assessment)
         if assessment.response is not (before.response if before else Response.FULL):
             self._on_response()
         return took_ns

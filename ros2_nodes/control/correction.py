@@ -37,6 +37,7 @@ from tendon.safety.latch import state_folder
 
 REMEMBERED = 8
 """Observations whose features are kept: their chunks come within a tick or two."""
+PARTLY = "the residual has not acted at its whole authority"
 ROW_NS = 1
 """Between the points of a message about a tick, of which no two may be due at once."""
 
@@ -69,7 +70,7 @@ class Since:
         if self.foreign:
             return "the robot was moved by another policy, or by one whose features were lost"
         if acts and not self.whole:
-            return "the residual has not acted at its whole authority"
+            return PARTLY
         if acts and self.limited and success:
             return "the residual was limited meanwhile"
         if self.other and success:
@@ -81,9 +82,9 @@ class Correction:
     """Loads a residual, attaches features to the chunks it corrects, and keeps its gate.
 
     An episode lasts from arming, or from an outcome, to the next outcome; `Since.doubt` says which outcomes count.
-    Whether the residual acts is drawn after an outcome that counts, and arming again changes nothing of it: else one
-    could arm until it acts. Outcomes and parameters come in the thread of the executor, all else in that of the control
-    loop.
+    Whether the residual acts is drawn after an outcome that counts, and after one of a residual that acted in part,
+    which nothing is learned of; arming again changes nothing of it: else one could arm until it acts. Outcomes and
+    parameters come in the thread of the executor, all else in that of the control loop.
 
     Args:
         node: the control node.
@@ -134,9 +135,11 @@ class Correction:
 
     def attach(self, chunk: ActionChunk) -> ActionChunk:
         """Returns a chunk with the features of its observation; without them no residual corrects it."""
-        features = self._features.get(chunk.observation_stamp_ns)
-        self._fits = features is not None and features.policy == self._base
-        return replace(chunk, features=features)
+        return replace(chunk, features=self._features.get(chunk.observation_stamp_ns))
+
+    def follow(self, chunk: ActionChunk) -> None:
+        """Takes which chunk of a policy the robot follows from now on."""
+        self._fits = chunk.features is not None and chunk.features.policy == self._base
 
     def tell(self, now_ns: int, tick: Tick) -> None:
         """Publishes what a tick asked for without and with the residual, and what the filter made of it."""
@@ -194,6 +197,7 @@ class Correction:
             doubt = self._since.doubt(self._acts, bool(request.data))
             if not doubt:
                 self._gate.take(self._acts, bool(request.data))
+            if doubt in ("", PARTLY):
                 self._acts = self._gate.draw()
             if self._since.moved:
                 self._begin()

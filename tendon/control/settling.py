@@ -14,9 +14,9 @@ from tendon.robots.profile import RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 
 SENT_TIMES, SENT_SHARE = 5, 0.5
-"""The point where the robot settles is sent this often, in this part of `arm_settle_s`: a message may be lost, and the
-robot side may hear of the arming later. And no more: a robot side that joins a trajectory from its measured state would
-hurry there anew each time, in less and less time."""
+"""The point where the robot settles is sent this often at most, in this part of `arm_settle_s`: a message may be lost,
+and the robot side may hear of the arming later. And no more: a robot side that joins a trajectory from its measured
+state would hurry there anew each time, in less and less time."""
 STAYED = 0.05
 """Part of its range within which a gripper that is found again holds what it held."""
 
@@ -93,7 +93,7 @@ class Settling:
 
     def wait(self, now_ns: int, until_ns: int) -> None:
         """Waits for a robot side that plays, from now on, what it has been sent."""
-        self._began_ns, self.until_ns, self._way = now_ns, until_ns, None
+        self._began_ns, self.until_ns, self._way, self.sent = now_ns, until_ns, None, SENT_TIMES
 
     def overslept(self, now_ns: int) -> bool:
         """Returns whether it begins anew, at `now_ns`: too late was anything sent for the time that it has."""
@@ -104,7 +104,9 @@ class Settling:
 
     def send(self, now_ns: int) -> bool:
         """Returns whether the robot side is sent at a tick where it settles; takes note of it."""
-        if self.sent >= SENT_TIMES or (self.sent and now_ns < self._next_ns):
+        if self.sent and not self._next_ns <= now_ns <= self._began_ns + self._sent_ns:
+            return False
+        if self.sent >= SENT_TIMES:
             return False
         self.sent, self._next_ns = self.sent + 1, now_ns + self._sent_ns // SENT_TIMES
         return True

@@ -26,11 +26,12 @@ def ordered(
     if len(place) != len(names):
         raise InvalidDataError(f"joint state names a joint twice: {said_briefly(names)}")
     order = [place[name] for name in wanted]
-    return JointSample(
-        stamp_ns=at_ns,
-        position=freeze("joint state position", position, (len(names),))[order],
-        velocity=freeze("joint state velocity", velocity, (len(names),))[order],
-    )
+    columns = []
+    for name, values in (("joint state position", position), ("joint state velocity", velocity)):
+        if len(values) != len(names):
+            raise InvalidDataError(f"{name} has {len(values)} numbers for {len(names)} joints")
+        columns.append(freeze(name, [values[i] for i in order], (len(order),)))  # what others say is nobody's concern
+    return JointSample(stamp_ns=at_ns, position=columns[0], velocity=columns[1])
 
 
 def joint_sample(wanted: Sequence[str], message: Any) -> JointSample:

@@ -438,6 +438,19 @@ class TestClose:
             rig().inference.start()
 
 
+def test_simulated_time_that_stands_still_is_no_inference_that_hangs(rig: MakeRig) -> None:
+    """A graph that a debugger had stopped was to be ended, says its status."""
+    it = rig(stated_ns=50_000_000)
+    promised, waits = threading.Event(), threading.Event()
+    it.clock.sleep_until_ns = lambda _: (promised.set(), waits.wait(WAIT_S))  # type: ignore[method-assign, assignment]
+    it.inference.offer(observation(it.clock.now_ns()))
+    it.policy.go.release()
+    assert promised.wait(WAIT_S)
+    assert it.inference.status().running_ns == 0
+    waits.set()
+    assert it.done.acquire(timeout=WAIT_S)
+
+
 def test_an_inference_that_does_not_end_is_seen(rig: MakeRig) -> None:
     """A driver that hangs raises nothing: the node said that all was well, for ever."""
     it = rig()

@@ -386,6 +386,20 @@ class TestDetector:
         it.run(2)
         assert it.session.response is Response.FULL and it.answers[-1].policy is it.policies[1]
 
+    def test_a_verdict_that_is_out_only_after_the_switch_is_not_held_against_the_next(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        it, update = self.rig(), Detector.update
+
+        def late(*one: object, **of: object) -> object:
+            found = update(*one, **of)  # type: ignore[arg-type]
+            it.session.select("p1")
+            return found
+
+        monkeypatch.setattr(Detector, "update", late)
+        it.begin()
+        assert it.session.response is Response.FULL and it.session.assessment is None
+
     @pytest.mark.parametrize("end", ["disarmed", "another leads", "another policy"])
     def test_nothing_is_held_against_the_next_run(self, end: str) -> None:
         it = self.rig()

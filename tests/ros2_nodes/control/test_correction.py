@@ -80,7 +80,7 @@ def lead(correction: Correction, authority: float = 1.0, by_policy: bool = True)
     """Has the policy move the robot for a tick, or somebody else."""
     chunk = ActionChunk(actions=np.array([ROW, ROW]), observation_stamp_ns=1, start_ns=1, step_ns=10**8)
     correction._features[1] = Features(policy=BASE, embedding=np.zeros(0), points=np.zeros((0, 3)))
-    correction.attach(chunk)
+    correction.follow(correction.attach(chunk))
     correction.residual.authority.now = authority
     base = ROW if by_policy else None
     tick = Tick(mode=Mode.RUNNING, reference=ROW, acceleration=ROW, target=ROW, base=base, committed=ROW)
@@ -131,6 +131,28 @@ def test_a_residual_that_never_had_its_whole_authority_is_not_judged(place: Path
     lead(correction, authority=0.3)  # the detector slowed the robot, as it does where things go wrong
     assert outcome(correction, False) == ""
     assert kept(correction)[1] == Tally(successes=0, total=1)
+
+
+def test_a_residual_that_acts_in_part_is_left_out_of_its_share_too(place: Path) -> None:
+    """With `limit 0.5` it was drawn once, acted in 294 of 300 failures, and no outcome counted any more."""
+    correction = begun(place, authority=0.5)
+    left_out = 0
+    for _ in range(300):
+        lead(correction, authority=0.5)
+        left_out += "left out" in correction.state
+        outcome(correction, False)
+    assert left_out > 0 and kept(correction)[0].total == left_out
+    assert kept(correction)[1] == Tally(), "nothing is learned of a part of it"
+
+
+def test_a_chunk_that_is_not_followed_says_nothing_of_the_plan(place: Path) -> None:
+    correction = begun(place)
+    lead(correction)
+    late = ActionChunk(actions=np.array([ROW, ROW]), observation_stamp_ns=7, start_ns=1, step_ns=10**8)
+    correction.attach(late)  # of a policy whose features were lost; the executor finds it too old
+    tick = Tick(mode=Mode.RUNNING, reference=ROW, acceleration=ROW, target=ROW, base=ROW, committed=ROW)
+    correction.tell(2, tick)
+    assert outcome(correction, True) == ""
 
 
 def test_who_takes_the_residual_back_does_not_hide_its_failure(place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,12 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from std_msgs.msg import String
 
 from tendon.cli import main
-from tendon.core.modes import Mode, PermissionState
+from tendon.core.modes import Mode, PermissionState, Source
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.spec.manifest import InstructionInput
+from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.clients.witness import Witness
+from tendon.ros2_nodes.policy_node import OLD_WORDS_S
+from tendon.safety.reports import ControlState
 from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
 
@@ -97,3 +102,45 @@ def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(gra
     graph.operator.say("right")
     graph.wait(lambda: moves(graph), "motion again, without being armed again")
     assert largest_acceleration(witness) <= 1.0 + TOLERANCE
+
+
+def test_after_an_interruption_a_hand_that_leads_is_not_interrupted_by_a_task(graph: RunningGraph) -> None:
+    """It was given the lead by `ros2 topic pub --once`, which a node that only overhears does not hear."""
+    graph.arm()
+    graph.operator.say("stop")
+    control = lambda: graph.operator.reports.newest(ControlState)  # noqa: E731
+    graph.wait(lambda: control() is not None and control().source is Source.HOLD, "hold")
+    source = graph.operator.node.create_publisher(String, "control/source", qos.EACH)
+    graph.wait(lambda: source.get_subscription_count() > 0, "the control node")
+    source.publish(String(data="teleop"))
+    graph.wait(lambda: control().source is Source.TELEOP, "teleop")
+    time.sleep(0.3)
+    graph.operator.say("left")
+    graph.wait(lambda: graph.policy().instruction == "left", "the task")
+    time.sleep(0.5)
+    assert control().source is Source.TELEOP
+    source.publish(String(data="hold"))
+    graph.wait(lambda: control().source is Source.HOLD, "hold again")
+    time.sleep(0.3)
+    graph.operator.say("right")
+    graph.wait(lambda: control().source is Source.POLICY, "the policy: who holds the robot may go on by a task")
+
+
+def test_a_policy_node_that_is_restarted_ends_no_hold_by_its_first_instruction(graph: RunningGraph) -> None:
+    """Nobody said anything, and the robot moved as soon as it was armed."""
+    graph.arm()
+    source = graph.operator.node.create_publisher(String, "control/source", qos.LATCHED)
+    source.publish(String(data="hold"))
+    control = lambda: graph.operator.reports.newest(ControlState)  # noqa: E731
+    graph.wait(lambda: control() is not None and control().source is Source.HOLD, "hold")
+    pid = graph.pid("policy_node")
+    graph.signal("policy_node", signal.SIGKILL)
+    graph.wait(lambda: graph.pid("policy_node") not in (None, pid), "the restart")
+    graph.wait(lambda: graph.state() is PermissionState.LATCHED, "a latch")
+    graph.arm()
+    graph.wait(lambda: graph.policy().instruction != "", "what was said last, or its own first instruction")
+    time.sleep(1.0)
+    assert control().source is Source.HOLD and graph.operator.at_rest()
+    time.sleep(OLD_WORDS_S)
+    graph.operator.say("left")
+    graph.wait(lambda: control().source is Source.POLICY, "the policy: a person said so")
