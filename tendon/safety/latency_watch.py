@@ -35,7 +35,7 @@ class LatencyWatch:
     def led_by(self, source: Source) -> None:
         """Takes whose chunks are followed; what nodes report is of that one, and of the one before no more."""
         if source is not self._leader:
-            self._reported.clear()
+            self._reported = {}
         self._leader = source
 
     def chunk(self, source: Source, age_ns: int, now_ns: int) -> None:
