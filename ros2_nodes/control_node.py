@@ -69,6 +69,8 @@ STATES_NS, DRAIN_SHARE = 10_000_000, 0.8
 part of the time by which a command may be late."""
 LOOK_S, LONGEST_LOOK_S = 3e-4, 4e-3
 """Between two looks for a joint state on its way: each is twice as long as the one before, up to the second."""
+RESET_NS = 200_000_000
+"""The monitor lets it be reset once it has heard that the cause is gone; so late may this node hear that."""
 SHOWN = 40
 """Characters of a word that nobody knows."""
 LISTENERS = 2
@@ -116,6 +118,7 @@ class ControlNode(NodeShell):
         self._chunks: deque[tuple[Source, bytes]] = deque(maxlen=4)
         self._wishes: deque[Callable[[int], None]] = deque(maxlen=8)
         self._placed: list[int] = []
+        self._reset_until_ns = 0
         self._rejections: deque[str] = deque(maxlen=4)
         self._tick: Tick | None = None
         self._reported: tuple[Mode, int, Source, bool, int, bool] | None = None
@@ -251,7 +254,7 @@ class ControlNode(NodeShell):
         observation = self._newest_observation(now_ns, late_ns)
         if self._zone is not None:
             self._zone.pass_time(now_ns)
-        self._follow()
+        self._follow(now_ns)
         while self._wishes:
             self._wishes.popleft()(now_ns)
         if self._chunks:  # one a tick, as each costs time; those that wait are as good in the next
@@ -298,19 +301,22 @@ class ControlNode(NodeShell):
             self.take_messages()
             look_s = min(2 * look_s, LONGEST_LOOK_S)
 
-    def _follow(self) -> None:
+    def _follow(self, now_ns: int) -> None:
         demand = self._permissions.demand()
         self._event = demand.event
         self._controller.set_speed_scale(demand.speed)
         stop = self._leaving or demand.stop
         if demand.lapsed and self._controller.mode is Mode.STANDBY:
             stop = self._leaving
+        if stop is not None or demand.arm:
+            self._reset_until_ns = 0
+        elif demand.reset:
+            self._reset_until_ns = now_ns + RESET_NS
         try:
             if stop is not None:
                 self._controller.stop(stop)
-            elif demand.reset:
-                self._controller.reset()
-                self._refusal = ""
+            elif self._reset_until_ns:
+                self._reset(now_ns)
             elif demand.arm:
                 self._controller.arm()
                 if self._correction is not None:
@@ -318,6 +324,21 @@ class ControlNode(NodeShell):
                 self._refusal = ""
         except StoppedError as error:
             self._refuse(str(error))
+
+    def _reset(self, now_ns: int) -> None:
+        """Leaves a stop, or tries again in the next tick.
+
+        Raises:
+            StoppedError: it is too late for that.
+        """
+        try:
+            self._controller.reset()
+        except StoppedError:
+            if now_ns < self._reset_until_ns:
+                return
+            self._reset_until_ns = 0
+            raise
+        self._reset_until_ns, self._refusal = 0, ""
 
     def _submit(self, source: Source, data: bytes, now_ns: int) -> None:
         try:

@@ -148,8 +148,10 @@ def _early_reset(random: Random, folder: Path) -> Trial:
         if not graph.operator.wait(lambda: graph.mode() is Mode.STANDBY, 5.0):
             problem = f"after the reset it is {graph.mode()}"
         time.sleep(0.3)
-        if not graph.operator.at_rest() or graph.mode() is not Mode.STANDBY:
-            problem = "the reset moved or armed it"
+        if not graph.operator.at_rest():
+            problem = "the reset moved it"
+        elif graph.mode() is not Mode.STANDBY:
+            problem = f"after the reset it is {graph.mode()}"
         return Trial(reaction_s=took_s, sign="latched, reset refused", problem=problem)
     finally:
         graph.end()
