@@ -81,6 +81,7 @@ class Graph:
         from tendon.ros2_nodes import wire
         from tendon.ros2_nodes.base import qos
         from tendon.ros2_nodes.clients.operator import Operator
+        from tendon.ros2_nodes.policy_node import OLD_WORDS_S
 
         arguments = [f"policy:={bundle}", f"robot:={robot}", f"inference_delay_ms:={delay_ms:g}", f"speed:={speed:g}"]
         self._corrected = any(each.startswith("residual:=") for each in more)
@@ -101,6 +102,7 @@ class Graph:
         self._set = node.create_client(SetParametersAtomically, "sim_node/set_parameters_atomically")
         names = ("sim_node", "camera_node", "control_node", "safety_monitor", "policy_node")
         self._wait(lambda: all(self.operator.reports.status(name) for name in names), "all nodes")
+        time.sleep(OLD_WORDS_S)  # until then a task is not taken for a new one
 
     def _judged(self, message: object) -> None:
         self._task = self._decode(message)  # type: ignore[arg-type]

@@ -303,7 +303,6 @@ class ControlNode(NodeShell):
 
     def _follow(self, now_ns: int) -> None:
         demand = self._permissions.demand()
-        self._event = demand.event
         self._controller.set_speed_scale(demand.speed)
         stop = self._leaving or demand.stop
         if demand.lapsed and self._controller.mode is Mode.STANDBY:
@@ -324,6 +323,8 @@ class ControlNode(NodeShell):
                 self._refusal = ""
         except StoppedError as error:
             self._refuse(str(error))
+        if not self._reset_until_ns:  # else the monitor would take it for an answer, and latch again
+            self._event = demand.event
 
     def _reset(self, now_ns: int) -> None:
         """Leaves a stop, or tries again in the next tick.

@@ -251,9 +251,13 @@ class PolicyNode(NodeShell):
             self._followed.publish(String(data=text))
             self.get_logger().info(f"instruction: {beginning(text)!r}")
             new = time.monotonic() > self._knows_s  # what was said before ends no hold that a person gave since
-            if new and (self._interrupted or self._source == Source.HOLD.value):
-                self._interrupted = False
-                self._sources.publish(String(data=Source.POLICY.value))
+            if not (self._interrupted or self._source == Source.HOLD.value):
+                return
+            if not new:
+                self.get_logger().warning("the robot is held: say the task again, or `policy` on control/source")
+                return
+            self._interrupted = False
+            self._sources.publish(String(data=Source.POLICY.value))
 
     def _hear_source(self, source: str) -> None:
         self._source = source
@@ -268,7 +272,8 @@ class PolicyNode(NodeShell):
             state = wire.STATE.decode_bytes(data)
             if isinstance(state, ControlState):
                 self._plan.confirm(state.looked_at_ns, state.plan_ns)
-                if state.source is not self._leader:  # whoever said so, and before this process began too
+                # whoever said so, and before this process began too; a task may end the way home
+                if state.source not in (self._leader, Source.HOME):
                     self._leader = state.source
                     self._hear_source(state.source.value)
                 self._led = state.source is Source.POLICY and state.mode.moving and state.settled

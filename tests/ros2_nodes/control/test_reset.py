@@ -42,6 +42,7 @@ def test_joint_states_may_come_back_here_a_little_later(tmp_path: Path, late: in
         reset = control.now_ns()
         ticks(control, late, PermissionState.STANDBY, reset, joints=False)
         assert control.node._controller.mode is Mode.LATCHED
+        assert (control.node._event == reset) is (after is Mode.LATCHED), "no answer while it may still come to it"
         ticks(control, 20, PermissionState.STANDBY, reset, joints=True)
         assert control.node._controller.mode is after
         assert ("refused while its cause is there" in control.node._refusal) is (after is Mode.LATCHED)
