@@ -117,6 +117,10 @@ def _choose_transport(images: bool) -> None:
     os.environ[TRANSPORT_VARIABLE] = str(folder / name)
 
 
+GONE_S = 10
+"""So long after its node was closed, and its robot stopped, a process ends at the latest."""
+
+
 def prefer_this_process(urgency: Urgency) -> None:
     """Asks for the scheduling of all threads started from here on; where it is not allowed, nothing changes."""
     if os.environ.get(PRIORITY_VARIABLE) == "normal":
@@ -198,6 +202,9 @@ def _spin(make: Callable[[], NodeShell], stopping: Callable[[], bool]) -> int:
             node.finish(turn)
         finally:
             node.close()
+            # Fast DDS may wait for ever for a callback of a participant that goes, and holds Python's lock meanwhile.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(GONE_S)
     finally:
         for number in END_REQUESTS:  # a second one, while Python ends, is no other end
             signal.signal(number, signal.SIG_IGN)
