@@ -262,7 +262,7 @@ def play(
                 graph = started()
             with kept.open("a") as file, _bar(len(missing)) as advance:
                 for seed in missing:
-                    rows.append(graph.episode(seed, drawn_switch(seed) if used else None))
+                    rows.append(graph.episode(seed, drawn_switch(seed, used)))
                     file.write(json.dumps(rows[-1]) + "\n")
                     file.flush()
                     advance(f"real-time factor {graph.factor():.2f}")
@@ -289,9 +289,9 @@ def without_ros(seeds: range, bundle: str, delay_ns: int, used: bool) -> dict[in
     from tendon.evaluation.detection.tracing import TraceJob, run_traces
 
     folder = find_bundle(bundle)
-    switches = {seed: drawn_switch(seed) if used else None for seed in seeds}
     jobs = [
-        TraceJob(bundle=folder, robot="panda", seed=seed, delay_ns=delay_ns, switch=switches[seed]) for seed in seeds
+        TraceJob(bundle=folder, robot="panda", seed=seed, delay_ns=delay_ns, switch=drawn_switch(seed, used))
+        for seed in seeds
     ]
     return {one.job.seed: one.episode.success for one in run_traces(jobs, os.cpu_count() or 1)}
 

@@ -79,13 +79,12 @@ class Scenes:
     def corrected(self, residual: Path | None, seeds: list[int]) -> Outcomes:
         """Runs it with a residual."""
         setting = usual_setting(self.suite)
-        drawn = {seed: drawn_switch(seed) if self.used else None for seed in seeds}
         jobs = [
             Job(
                 bundle=self.bundle.folder,
                 robot=self.robot,
                 seed=seed,
-                setting=replace(setting, switch=drawn[seed]),
+                setting=replace(setting, switch=drawn_switch(seed, self.used)),
                 suite=self.suite,
                 residual=residual,
             )

@@ -9,12 +9,17 @@ import numpy as np
 from tendon.evaluation.episode import Switch, usual_switch
 from tendon.graph import topics
 from tendon.sim.tabletop.scene import Scene, another_task
-from tendon.sim.tabletop.world import item_place
+from tendon.sim.tabletop.world import table_of
 
 
-def drawn_switch(seed: int) -> Switch | None:
-    """Returns when the episode of a scene has a second task, if it has one, see `usual_switch`."""
-    return usual_switch(np.random.default_rng([seed, 45]))
+def drawn_switch(seed: int, used: bool) -> Switch | None:
+    """Returns when the episode of a scene has a second task, if it has one; see `usual_switch`.
+
+    Args:
+        seed: of the scene.
+        used: whether episodes have second tasks at all.
+    """
+    return usual_switch(np.random.default_rng([seed, 45])) if used else None
 
 
 class SeenTable:
@@ -40,9 +45,4 @@ class SeenTable:
         from tendon.ros2_nodes.wire.world_state import world_state
 
         _, _, state = world_state(self._newest)
-        opening, held = next(iter(state.openings), 0.0), state.held[0]
-        places = {
-            i: item_place(item, pose, opening)
-            for i, (item, pose) in enumerate(zip(scene.items, state.poses, strict=True))
-        }
-        return another_task(scene, places, opening, None if held < 0 else held) or scene
+        return another_task(scene, *table_of(scene, state)) or scene

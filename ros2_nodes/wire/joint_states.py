@@ -11,7 +11,8 @@ from sensor_msgs.msg import JointState
 
 from tendon.core.errors import InvalidDataError, MismatchError
 from tendon.core.phrases import said_briefly
-from tendon.core.types import Array, freeze
+from tendon.core.types import Array
+from tendon.observation.joints import columns_of
 from tendon.robots.profile import RobotProfile
 from tendon.ros2_nodes.wire.cdr import STAMP_END, WORD, deserialize, gap, strings, strings_pattern
 from tendon.ros2_nodes.wire.times import ENCAPSULATION, read_stamp_ns, time_message, time_ns
@@ -62,14 +63,9 @@ class JointStateReader:
         if message.name != self._seen:
             self._columns = np.array(order_of(self._wanted, message.name, "joint state"), dtype=np.intp)
             self._seen, self._form = list(message.name), None
-        return stamp_ns, self._wanted_of("position", message), self._wanted_of("velocity", message)
-
-    def _wanted_of(self, field: str, message: JointState) -> Array:
-        """Returns the columns that are wanted: what others say, a passive joint's NaN too, is nobody's concern."""
-        name, values, count = f"joint state {field}", np.asarray(getattr(message, field)), len(message.name)
-        if len(values) != count:
-            raise InvalidDataError(f"{name} has {len(values)} numbers for {count} joints")
-        return freeze(name, values[self._columns], (len(self._wanted),))
+        count, order = len(message.name), self._columns
+        position = columns_of("joint state position", message.position, count, order)
+        return stamp_ns, position, columns_of("joint state velocity", message.velocity, count, order)
 
     def read_bytes(self, data: bytes) -> tuple[int, Array, Array]:
         """Returns the same for a serialized message; one in the form of the last two costs a tenth of `read`.

@@ -17,6 +17,7 @@ from tendon.sim.tabletop.items import HANDLE_STANDOFF, MOVABLE, Item
 from tendon.sim.tabletop.layout import FAMILIES
 from tendon.sim.tabletop.scene import Scene, another_task
 from tendon.sim.tabletop.tasks import destination
+from tendon.sim.world_state import WorldState
 
 
 def item_place(item: Item, pose: Pose, opening: float) -> Array:
@@ -27,6 +28,14 @@ def item_place(item: Item, pose: Pose, opening: float) -> Array:
     if item.kind in ("bowl", "bin"):
         return np.array([pose[0], pose[1], item.height / 2])
     return np.array(pose[:3])
+
+
+def table_of(scene: Scene, state: WorldState) -> tuple[dict[int, Array], float, int | None]:
+    """Returns the centre (3,) [m] of each item, how far the drawer is open [m], and the item between the fingers."""
+    opening, held = next(iter(state.openings), 0.0), state.held[0]
+    poses = enumerate(zip(scene.items, state.poses, strict=True))
+    places = {i: item_place(item, pose, opening) for i, (item, pose) in poses}
+    return places, opening, None if held < 0 else held
 
 
 class World(EngineWorld):

@@ -104,9 +104,8 @@ class Settling:
 
     def send(self, now_ns: int) -> bool:
         """Returns whether the robot side is sent at a tick where it settles; takes note of it."""
-        if self.sent and not self._next_ns <= now_ns <= self._began_ns + self._sent_ns:
-            return False
-        if self.sent >= SENT_TIMES:
+        due = self._next_ns <= now_ns <= self._began_ns + self._sent_ns
+        if self.sent >= SENT_TIMES or (self.sent and not due):
             return False
         self.sent, self._next_ns = self.sent + 1, now_ns + self._sent_ns // SENT_TIMES
         return True

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from tendon.core.errors import InvalidDataError
 from tendon.core.phrases import said_briefly
-from tendon.core.types import freeze
+from tendon.core.types import Array, freeze
 from tendon.observation.assembly import JointSample
 from tendon.observation.messages import stamp_ns
 
@@ -26,12 +29,28 @@ def ordered(
     if len(place) != len(names):
         raise InvalidDataError(f"joint state names a joint twice: {said_briefly(names)}")
     order = [place[name] for name in wanted]
-    columns = []
-    for name, values in (("joint state position", position), ("joint state velocity", velocity)):
-        if len(values) != len(names):
-            raise InvalidDataError(f"{name} has {len(values)} numbers for {len(names)} joints")
-        columns.append(freeze(name, [values[i] for i in order], (len(order),)))  # what others say is nobody's concern
-    return JointSample(stamp_ns=at_ns, position=columns[0], velocity=columns[1])
+    return JointSample(
+        stamp_ns=at_ns,
+        position=columns_of("joint state position", position, len(names), order),
+        velocity=columns_of("joint state velocity", velocity, len(names), order),
+    )
+
+
+def columns_of(name: str, values: Sequence[float], count: int, order: Sequence[int] | npt.NDArray[np.intp]) -> Array:
+    """Returns the numbers (k,) of wanted joints; what others say, a passive joint's NaN too, is nobody's concern.
+
+    Args:
+        name: of the field, for errors.
+        values: one for each joint of the message, if it is right.
+        count: joints of the message.
+        order: k places of wanted joints among them.
+
+    Raises:
+        InvalidDataError: a value is missing, or one of a wanted joint not finite.
+    """
+    if len(values) != count:
+        raise InvalidDataError(f"{name} has {len(values)} numbers for {count} joints")
+    return freeze(name, np.asarray(values)[order], (len(order),))
 
 
 def joint_sample(wanted: Sequence[str], message: Any) -> JointSample:

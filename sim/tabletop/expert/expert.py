@@ -11,7 +11,7 @@ from tendon.sim.tabletop.expert.decide import ExpertState, to_vector
 from tendon.sim.tabletop.expert.pilot import ExpertPilot
 from tendon.sim.tabletop.expert.rollout import rollout
 from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.world import item_place
+from tendon.sim.tabletop.world import table_of
 from tendon.sim.world_state import WorldState
 
 
@@ -32,14 +32,13 @@ class TabletopExpert:
         """See `tendon.sim.suite.Expert`."""
         position = joints.joint_position
         tool, _ = self._kinematics.tool_pose(position)
-        opening = state.openings[0] if state.openings else 0.0
-        places = zip(scene.items, state.poses, strict=True)
+        places, opening, held = table_of(scene, state)
         seen = ExpertState(
             tool=to_vector(tool),
             velocity=to_vector(self._kinematics.tool_velocity(position, joints.joint_velocity)),
             finger=self._half_width(float(position[self._finger])),
-            items={i: to_vector(item_place(item, pose, opening)) for i, (item, pose) in enumerate(places)},
-            held=state.held[0] if state.held[0] >= 0 else None,
+            items={i: to_vector(place) for i, place in places.items()},
+            held=held,
             opening=opening,
         )
         planned, last = np.empty((rows, len(position))), position

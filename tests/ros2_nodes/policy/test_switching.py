@@ -54,6 +54,12 @@ def moves(graph: RunningGraph) -> bool:
     return bool(np.abs(graph.states[-1][2][:7]).max() > 0.05)
 
 
+def leader(graph: RunningGraph) -> Source | None:
+    """Returns whom the control node follows; `None` before it was heard."""
+    state = graph.operator.reports.newest(ControlState)
+    return None if state is None else state.source
+
+
 def largest_acceleration(witness: Witness) -> float:
     """Returns the largest commanded acceleration, as a part of its limit."""
     motion = witness.motion()
@@ -108,22 +114,21 @@ def test_after_an_interruption_a_hand_that_leads_is_not_interrupted_by_a_task(gr
     """It was given the lead by `ros2 topic pub --once`, which a node that only overhears does not hear."""
     graph.arm()
     graph.operator.say("stop")
-    control = lambda: graph.operator.reports.newest(ControlState)  # noqa: E731
-    graph.wait(lambda: control() is not None and control().source is Source.HOLD, "hold")
+    graph.wait(lambda: leader(graph) is Source.HOLD, "hold")
     source = graph.operator.node.create_publisher(String, "control/source", qos.EACH)
     graph.wait(lambda: source.get_subscription_count() > 0, "the control node")
     source.publish(String(data="teleop"))
-    graph.wait(lambda: control().source is Source.TELEOP, "teleop")
+    graph.wait(lambda: leader(graph) is Source.TELEOP, "teleop")
     time.sleep(0.3)
     graph.operator.say("left")
     graph.wait(lambda: graph.policy().instruction == "left", "the task")
     time.sleep(0.5)
-    assert control().source is Source.TELEOP
+    assert leader(graph) is Source.TELEOP
     source.publish(String(data="hold"))
-    graph.wait(lambda: control().source is Source.HOLD, "hold again")
+    graph.wait(lambda: leader(graph) is Source.HOLD, "hold again")
     time.sleep(0.3)
     graph.operator.say("right")
-    graph.wait(lambda: control().source is Source.POLICY, "the policy: who holds the robot may go on by a task")
+    graph.wait(lambda: leader(graph) is Source.POLICY, "the policy: who holds the robot may go on by a task")
 
 
 def test_a_policy_node_that_is_restarted_ends_no_hold_by_its_first_instruction(graph: RunningGraph) -> None:
@@ -131,8 +136,7 @@ def test_a_policy_node_that_is_restarted_ends_no_hold_by_its_first_instruction(g
     graph.arm()
     source = graph.operator.node.create_publisher(String, "control/source", qos.LATCHED)
     source.publish(String(data="hold"))
-    control = lambda: graph.operator.reports.newest(ControlState)  # noqa: E731
-    graph.wait(lambda: control() is not None and control().source is Source.HOLD, "hold")
+    graph.wait(lambda: leader(graph) is Source.HOLD, "hold")
     pid = graph.pid("policy_node")
     graph.signal("policy_node", signal.SIGKILL)
     graph.wait(lambda: graph.pid("policy_node") not in (None, pid), "the restart")
@@ -140,7 +144,7 @@ def test_a_policy_node_that_is_restarted_ends_no_hold_by_its_first_instruction(g
     graph.arm()
     graph.wait(lambda: graph.policy().instruction != "", "what was said last, or its own first instruction")
     time.sleep(1.0)
-    assert control().source is Source.HOLD and graph.operator.at_rest()
+    assert leader(graph) is Source.HOLD and graph.operator.at_rest()
     time.sleep(OLD_WORDS_S)
     graph.operator.say("left")
-    graph.wait(lambda: control().source is Source.POLICY, "the policy: a person said so")
+    graph.wait(lambda: leader(graph) is Source.POLICY, "the policy: a person said so")
