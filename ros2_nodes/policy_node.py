@@ -61,7 +61,7 @@ from tendon.robots.rest import Rest
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
-from tendon.ros2_nodes.base.announcements import Announcements, overhear
+from tendon.ros2_nodes.base.announcements import Announcements
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.policy.held_time import HeldTime
@@ -130,11 +130,10 @@ class PolicyNode(NodeShell):
         self._followed = self.create_publisher(String, topics.FOLLOWED_INSTRUCTION, qos.LATCHED)
         self._permission: Permission | None = None
         self._led = True
-        self._source, self._interrupted = "", False
         self._leader: Source | None = None
+        self._interrupted = False
         self._knows_s = math.inf
         self._sources = self.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
-        overhear(self, topics.CONTROL_SOURCE, self._hear_source)
         Announcements(self, topics.SELECT, self._select)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self._detector_meter = self.meter("detector")
@@ -251,18 +250,13 @@ class PolicyNode(NodeShell):
             self._followed.publish(String(data=text))
             self.get_logger().info(f"instruction: {beginning(text)!r}")
             new = time.monotonic() > self._knows_s  # what was said before ends no hold that a person gave since
-            if not (self._interrupted or self._source == Source.HOLD.value):
+            if not (self._interrupted or self._leader is Source.HOLD):
                 return
             if not new:
                 self.get_logger().warning("the robot is held: say the task again, or `policy` on control/source")
                 return
             self._interrupted = False
             self._sources.publish(String(data=Source.POLICY.value))
-
-    def _hear_source(self, source: str) -> None:
-        self._source = source
-        if source != Source.HOLD.value:  # somebody else leads since
-            self._interrupted = False
 
     def _hear_state(self, data: bytes) -> None:
         """Takes what the control node says: whom it follows, and which plan. The monitor minds what is broken in it."""
@@ -272,10 +266,9 @@ class PolicyNode(NodeShell):
             state = wire.STATE.decode_bytes(data)
             if isinstance(state, ControlState):
                 self._plan.confirm(state.looked_at_ns, state.plan_ns)
-                # whoever said so, and before this process began too; a task may end the way home
-                if state.source not in (self._leader, Source.HOME):
+                if state.source not in (self._leader, Source.HOME):  # a task may end the way home
                     self._leader = state.source
-                    self._hear_source(state.source.value)
+                    self._interrupted &= state.source is Source.HOLD  # else somebody leads since
                 self._led = state.source is Source.POLICY and state.mode.moving and state.settled
                 self._permit_session()
 
