@@ -70,7 +70,7 @@ part of the time by which a command may be late."""
 LOOK_S, LONGEST_LOOK_S = 3e-4, 4e-3
 """Between two looks for a joint state on its way: each is twice as long as the one before, up to the second."""
 RESET_NS = 200_000_000
-"""The monitor lets it be reset once it has heard that the cause is gone; so late may this node hear that."""
+"""The monitor permits a reset once it has heard that the cause is gone; this node may hear that by so much later."""
 SHOWN = 40
 """Characters of a word that nobody knows."""
 LISTENERS = 2

@@ -74,7 +74,7 @@ RESPONSE_PERIOD_S = 0.1
 HANGS_NS, HANGS_TIMES = 2_000_000_000, 10
 """An inference that takes longer, and so many times as long as the last one, hangs."""
 OLD_WORDS_S = 5.0
-"""After the start: words that are heard by then may have been said to the process before, and are kept for this one."""
+"""Words that are heard within this time after the start may have been said to an earlier process."""
 GraphPolicy = LoadedPolicy | ExpertPolicy
 MEASURED = -1.0
 """Value of `inference_delay_ms` for what the warm-up has measured."""

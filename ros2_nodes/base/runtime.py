@@ -118,7 +118,7 @@ def _choose_transport(images: bool) -> None:
 
 
 GONE_S = 10
-"""So long after its node was closed, and its robot stopped, a process ends at the latest."""
+"""A process ends at most this long after its node was closed; its robot was stopped before."""
 
 
 def prefer_this_process(urgency: Urgency) -> None:

@@ -82,8 +82,8 @@ class Correction:
     """Loads a residual, attaches features to the chunks it corrects, and keeps its gate.
 
     An episode lasts from arming, or from an outcome, to the next outcome; `Since.doubt` says which outcomes count.
-    Whether the residual acts is drawn after an outcome that counts, and after one of a residual that acted in part,
-    which nothing is learned of; arming again changes nothing of it: else one could arm until it acts. Outcomes and
+    Whether the residual acts is drawn after an outcome that counts, and after one that does not count because the
+    residual acted in part. It is not drawn when the robot is armed: else one could arm until it acts. Outcomes and
     parameters come in the thread of the executor, all else in that of the control loop.
 
     Args:

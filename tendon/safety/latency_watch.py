@@ -33,7 +33,7 @@ class LatencyWatch:
         self._reported: dict[str, tuple[int, int]] = {}
 
     def led_by(self, source: Source) -> None:
-        """Takes whose chunks are followed; what nodes report is of that one, and of the one before no more."""
+        """Takes whose chunks are followed, and forgets what nodes reported of another source."""
         if source is not self._leader:
             self._reported = {}
         self._leader = source
