@@ -76,7 +76,7 @@ def print_areas(
         pair = [[one.largest(name) for one in group] for group in (bad, fine)]
         early = [[one.largest(name, EARLY_S) for one in group] for group in (bad, fine)]
         curves[name] = roc(*pair)
-        low, high = area_interval(*pair)
+        low, high = area_interval(pair[0], pair[1])
         area, soon = curves[name][2], roc(*early)[2]
         print(f"  {name:12s} AUC {area:.3f} [{low:.3f}, {high:.3f}]   first 4 s only {soon:.3f}")
         bench.add(
@@ -136,7 +136,11 @@ def tell(bench: harness.Bench, measure: str, value: harness.Value) -> None:
 def report(bench: harness.Bench, traced: Sequence[Traced], calibration: Calibration, alpha: float, out: Path) -> None:
     """Prints all tables and draws both pictures."""
     cases = {
-        name: [judge(one, calibration) for one in traced if one.job.perturbation.name == name]
+        name: [
+            judge(one, calibration)
+            for one in traced
+            if one.job.perturbation is not None and one.job.perturbation.name == name
+        ]
         for name in (p.name for p in (NOMINAL, *PERTURBATIONS))
     }
     cases = {name: judged for name, judged in cases.items() if judged}

@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import daqp
 import harness
@@ -105,6 +106,17 @@ def targets(profile: RobotProfile, steps: int, wide: float) -> Array:
     return np.asarray(np.repeat(home + wide * (goals - home), HOLD_STEPS, axis=0)[:steps])
 
 
+def looked_at(clearance: Clearance, q: Array) -> Array:
+    """Asks for all distances of a configuration, and returns it."""
+    clearance.distances(q)
+    return q
+
+
+def stepped(safety_filter: SafetyFilter, goal: Array) -> Array:
+    """Returns the position after a step of the filter."""
+    return safety_filter.step(goal).position
+
+
 def timed(step: Callable[[Array], Array], goals: Array) -> tuple[Array, Array]:
     """Returns (steps,) microseconds and (steps, n) positions."""
     times, positions = np.zeros(len(goals)), np.zeros_like(goals)
@@ -148,7 +160,7 @@ def main() -> int:
         clearance = Clearance(profile, environment)
         period_s = 1.0 / profile.control_hz
         print(f"\n{robot}, {len(profile.joints)} joints, {len(clearance.names)} clearances")
-        times, _ = timed(lambda q, c=clearance: (c.distances(q), q)[1], targets(profile, arguments.steps, 1.0))
+        times, _ = timed(partial(looked_at, clearance), targets(profile, arguments.steps, 1.0))
         bench.add(
             {"robot": robot, "clearances": str(len(clearance.names))},
             {"mean": Number(float(times.mean()), "us"), **harness.spread_of(times, "us")},
@@ -163,8 +175,8 @@ def main() -> int:
             steps: dict[str, tuple[Callable[[Array], Array], Clearance | None]] = {
                 "plain clamping": (clamp.step, clearance),
                 "program alone": (QuadraticProgram(profile, period_s, clearance).step, clearance),
-                "filter, limits": (lambda goal, f=plain: f.step(goal).position, None),
-                "filter, limits and clearances": (lambda goal, f=checked: f.step(goal).position, clearance),
+                "filter, limits": (partial(stepped, plain), None),
+                "filter, limits and clearances": (partial(stepped, checked), clearance),
             }
             base = 0.0
             for name, (step, watched) in steps.items():

@@ -140,7 +140,8 @@ def fuzz_one(name: str, args: argparse.Namespace, bench: harness.Bench, bar: Pro
                 f"{name}: {ticks} ticks of its loop beside, p50 {p50:.0f}, p99 {p99:.0f}, max {most:.0f} us"
             )
         else:
-            bad += report(name, *what, bench, bar)
+            topic, row = what
+            bad += report(name, topic, row, bench, bar)
     process.join()
     bar.remove_task(task)
     return bad

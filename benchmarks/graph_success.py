@@ -105,7 +105,7 @@ class Graph:
         time.sleep(OLD_WORDS_S)  # until then a task is not taken for a new one
 
     def _judged(self, message: object) -> None:
-        self._task = self._decode(message)  # type: ignore[arg-type]
+        self._task = self._decode(message)
         self._seen += 1
 
     def _wait(self, condition: Callable[[], object], what: str) -> None:
@@ -268,7 +268,7 @@ def play(
                     advance(f"real-time factor {graph.factor():.2f}")
         finally:
             graph.end()
-    return sorted((row for row in rows if row["seed"] in seeds), key=lambda row: row["seed"])
+    return sorted((row for row in rows if row["seed"] in seeds), key=lambda row: int(str(row["seed"])))
 
 
 def _with_digest(argument: str) -> str:

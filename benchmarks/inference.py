@@ -31,6 +31,7 @@ from tendon.policies.engines.ort_graph import provider_options
 from tendon.policies.inference.asynchronous import AsyncInference
 from tendon.policies.inference.delay import DelayEstimator
 from tendon.policies.inference.policy import BundlePolicy
+from tendon.policies.spec.manifest import InstructionInput
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.robots.rest import Rest
 
@@ -56,7 +57,8 @@ def timed(call: Callable[[], object]) -> int:
 
 def observe(policy: BundlePolicy, profile: RobotProfile, stamp_ns: int) -> Observation:
     """Returns noise seen from home under an instruction of the policy's own words."""
-    rng = np.random.default_rng(stamp_ns)
+    rng, words = np.random.default_rng(stamp_ns), policy.manifest.instruction
+    assert isinstance(words, InstructionInput)
     images = {
         camera.name: Image(
             stamp_ns=stamp_ns, pixels=rng.integers(0, 256, (camera.height, camera.width, 3), dtype=np.uint8)
@@ -68,7 +70,7 @@ def observe(policy: BundlePolicy, profile: RobotProfile, stamp_ns: int) -> Obser
         joint_position=profile.vector("home"),
         joint_velocity=np.zeros(len(profile.joints)),
         images=images,
-        instruction=" ".join(policy.manifest.instruction.vocabulary[2:8]),
+        instruction=" ".join(words.vocabulary[2:8]),
     )
 
 

@@ -154,11 +154,13 @@ def _overruns(operator: Operator) -> int:
 
 def measure_simulation(bench: harness.Bench, scene: int) -> None:
     """Prints and adds how fast physics and rendering go when nothing waits for them."""
+    from tendon.sim.suites import load_suite
+
     from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
     from tendon.sim.engine import PHYSICS_HZ
-    from tendon.sim.tabletop.scene import sample_scene
 
-    robot = SimulatedRobot(load_profile("panda"), sample_scene(scene))
+    profile, suite = load_profile("panda"), load_suite("tabletop").for_graph()
+    robot = SimulatedRobot(profile, suite, suite.scene(profile, scene))
     begin, steps = time.perf_counter(), 3000
     for k in range(steps):
         robot.step(k * 1_000_000_000 // PHYSICS_HZ)

@@ -87,7 +87,7 @@ class Terminal:
             self._graph = None
 
     def _start(self, line: str, output: object) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+        return subprocess.Popen(  # type: ignore[call-overload]
             ["bash", "-c", f"exec {line}"],
             cwd=self._folder,
             env=self._environment,

@@ -165,8 +165,16 @@ RECORDERS: dict[str, tuple[str, float, Callable[[Soak, float, Path], Values]]] =
     "raw": ("Tendon, raw", 60.0, lambda robot, seconds, folder: tendon(robot, seconds, folder, "raw")),
     "jpeg": ("Tendon, JPEG", 600.0, lambda robot, seconds, folder: tendon(robot, seconds, folder, "jpeg")),
     "h264": ("Tendon, H.264", 60.0, lambda robot, seconds, folder: tendon(robot, seconds, folder, "h264")),
-    "files": ("LeRobot 0.4.4, PNG, then AV1", 30.0, lambda *given: lerobot(*given, "files")),
-    "streaming": ("LeRobot 0.4.4, AV1 at once", 60.0, lambda *given: lerobot(*given, "streaming")),
+    "files": (
+        "LeRobot 0.4.4, PNG, then AV1",
+        30.0,
+        lambda robot, seconds, folder: lerobot(robot, seconds, folder, "files"),
+    ),
+    "streaming": (
+        "LeRobot 0.4.4, AV1 at once",
+        60.0,
+        lambda robot, seconds, folder: lerobot(robot, seconds, folder, "streaming"),
+    ),
 }
 """By name: what it is called in the table, for how long [s], and what runs it."""
 

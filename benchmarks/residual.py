@@ -13,6 +13,7 @@ import argparse
 import itertools
 import time
 from dataclasses import replace
+from functools import partial
 
 import harness
 import numpy as np
@@ -67,6 +68,11 @@ def random_graph(space: ResidualSpace, rng: np.random.Generator, weights: float 
     return bytes(
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString()
     )
+
+
+def first_rows(chunk: ActionChunk, start_ns: int, step_ns: int, rows: int) -> ActionChunk:
+    """Returns what an executor makes of a chunk for a residual: here its first rows."""
+    return replace(chunk, actions=chunk.actions[:rows])
 
 
 def play_gate(base: float, both: float, known: Evidence, seed: int) -> tuple[int | None, float, float]:
@@ -138,7 +144,7 @@ def main() -> None:
             position=position,
             velocity=np.zeros_like(home),
             chunk=chunk,
-            window=lambda start_ns, step_ns, rows, chunk=chunk: replace(chunk, actions=chunk.actions[:rows]),
+            window=partial(first_rows, chunk),
         )
         begin_ns = time.perf_counter_ns()
         corrected, _ = residual.correct(observation, motion)

@@ -14,6 +14,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import harness
@@ -21,6 +22,7 @@ import numpy as np
 import pybullet_data
 from harness import Number
 
+from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.sim.demonstrations import STEP_S
 from tendon.sim.engine import PHYSICS_HZ
@@ -77,6 +79,12 @@ def timed(call: Callable[[], object]) -> int:
     return Stopwatch.now_ns() - begin_ns
 
 
+def advance(world: World, row: Array, velocity: Array) -> None:
+    """Sets the target and steps."""
+    world.set_target(row, velocity)
+    world.step()
+
+
 def physics(bench: harness.Bench, world: World, seconds: float) -> None:
     """Steps the scene of each family while its expert moves things, and times the steps alone."""
     pilot = ExpertPilot(world.profile)
@@ -88,7 +96,7 @@ def physics(bench: harness.Bench, world: World, seconds: float) -> None:
             row = pilot.row(world, row)
             velocity = np.zeros(len(row))
             for _ in range(round(STEP_S * PHYSICS_HZ)):
-                times_ns.append(timed(lambda r=row, v=velocity: (world.set_target(r, v), world.step())))  # type: ignore[misc]
+                times_ns.append(timed(partial(advance, world, row, velocity)))
         rate_hz = len(times_ns) / sum(times_ns) * 1e9
         percentiles(bench, f"physics step, {family}", times_ns, times_real_time=rate_hz / PHYSICS_HZ)
 
@@ -104,8 +112,8 @@ def rendering(bench: harness.Bench, world: World, stock: World, views: int) -> N
         for each in worlds.values():
             each.render("scene")  # The first view of a scene also uploads its meshes.
         for _ in range(max(1, views // len(FAMILIES))):
-            for (name, camera), spent in times.items():
-                spent.append(timed(lambda n=name, c=camera: worlds[n].render(c)))  # type: ignore[misc]
+            for (name, shown), spent in times.items():
+                spent.append(timed(partial(worlds[name].render, shown)))
     for camera in cameras:
         view = f"{camera.name} {camera.width}x{camera.height}"
         ours, theirs = (percentiles(bench, f"{view}, {name}", times[name, camera.name]) for name in worlds)

@@ -67,7 +67,7 @@ def main() -> None:
     finally:
         graph.end()
     good_s = sorted(each for each, success in zip(taken_s, done, strict=True) if success)
-    values = {
+    values: dict[str, harness.Value] = {
         "success": wilson(sum(done), len(done)),
         **({"time, p50": Number(good_s[len(good_s) // 2], "s")} if good_s else {}),
         "presses, p50": Number(sorted(presses)[len(presses) // 2]),

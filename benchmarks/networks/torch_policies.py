@@ -53,7 +53,10 @@ def torch_policy(name: str, bundle: Bundle, source: Path | None, device: str) ->
 
 def own_modules(bundle: Bundle) -> tuple[Any, dict[str, Any]]:
     """Returns our own network with the weights of a bundle, and inputs."""
-    from tendon.policies.export.bundle import Deployed, _example, load_run
+    import torch
+
+    from tendon.policies.export.bundle import load_run, random_cases
+    from tendon.policies.export.networks.one_graph import policy_graph
     from tendon.policies.training.recover import recover_run
     from tendon.robots.profile import load_profile
     from tendon.sim.viewpoints import labelled_viewpoints
@@ -61,7 +64,9 @@ def own_modules(bundle: Bundle) -> tuple[Any, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as scratch:
         recover_run(bundle, Path(scratch), labelled_viewpoints(load_profile("panda")))
         model, record = load_run(Path(scratch))
-    return Deployed(model, record["statistics"], bundle.manifest.action).eval(), _example(model.shape, 0)
+    graph = policy_graph(model, record["statistics"], bundle.manifest.action)
+    case = random_cases(model.shape, bundle.manifest.cameras)[0]
+    return graph.module, {name: torch.from_numpy(np.asarray(case[name])) for name in graph.inputs}
 
 
 def act_modules(source: Path) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -51,7 +51,7 @@ def serve_lerobot(said: Connection) -> None:
     servers: Any = lerobot_module("async_inference.policy_server")
     network: list[float] = []
 
-    class Timed(servers.PolicyServer):  # type: ignore[misc]
+    class Timed(servers.PolicyServer):
         def _get_action_chunk(self, observation: Any) -> Any:
             begin_ns = time.perf_counter_ns()
             chunk = super()._get_action_chunk(observation)
@@ -104,7 +104,7 @@ def drive_lerobot(said: Connection, port: int, source: Path, seconds: float) -> 
             arrivals.append(time.perf_counter_ns() / 1e6)
             return action
 
-    class Timed(clients.RobotClient):  # type: ignore[misc]
+    class Timed(clients.RobotClient):
         def _aggregate_action_queues(self, incoming: list[Any], aggregate: Any = None) -> None:
             super()._aggregate_action_queues(incoming, aggregate)
             whole.append(1e3 * (time.time() - incoming[0].get_timestamp()))

@@ -26,7 +26,7 @@ def main() -> None:
         found[method] = []
         for poses in trials:
             hands, boards = (np.array(poses[key]).reshape(-1, 4, 4) for key in ("hand_in_base", "board_in_camera"))
-            turn, shift = cv2.calibrateHandEye(
+            turn, shift = cv2.calibrateHandEye(  # type: ignore[attr-defined]  # that of OpenCV 4
                 hands[:, :3, :3],
                 hands[:, :3, 3],
                 boards[:, :3, :3],

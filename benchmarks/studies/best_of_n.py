@@ -86,7 +86,8 @@ class Chooser(AroundGraph):
         """
         self._answers, self._verifier = answers, verifier
         self._rng = np.random.default_rng([seed, 53])
-        self._noise = self._rng.standard_normal(self.graph.inputs["noise"].shape).astype(np.float32)
+        shape: Any = self.graph.inputs["noise"].shape
+        self._noise = self._rng.standard_normal(shape).astype(np.float32)
         self.seen, self.answered = list[Array](), list[Array]()
         self.embedding = 0
 
@@ -171,7 +172,10 @@ def run(job: Try) -> tuple[Try, bool]:
     chooser.begin(job.seed, job.answers, None if job.verifier is None else load_verifier(job.verifier))
     success = tools.run(job.seed, setting).success
     if job.keep is not None:
-        rows = {"seen": np.array(chooser.seen, np.float32), "actions": np.array(chooser.answered, np.float32)}
+        rows: dict[str, Any] = {
+            "seen": np.array(chooser.seen, np.float32),
+            "actions": np.array(chooser.answered, np.float32),
+        }
         part = job.keep.with_name(f".{job.seed}.npz")
         np.savez(part, success=success, embedding=chooser.embedding, **rows)
         part.rename(job.keep)

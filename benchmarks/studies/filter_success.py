@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
@@ -45,9 +46,10 @@ class Unfiltered(SafetyFilter):
     def step(self, target: object, target_velocity: Array | None = None) -> Verdict:
         """Returns the target itself."""
         still = np.zeros_like(self._position)
-        moving = isinstance(target, np.ndarray)
-        position = np.clip(target, self._limit_lower, self._limit_upper) if moving else self._position
-        velocity = target_velocity if moving and target_velocity is not None else still
+        position, velocity = self._position, still
+        if isinstance(target, np.ndarray):
+            position = np.clip(target, self._limit_lower, self._limit_upper)
+            velocity = still if target_velocity is None else target_velocity
         change = (position - self._position) / self.period_s
         acceleration, self._rate = (change - getattr(self, "_rate", still)) / self.period_s, change
         self._position, self._velocity = position, velocity
@@ -76,7 +78,7 @@ def prepare(variant: str, bundle: str) -> None:
     if variant == "plain clamping":
         controller.SafetyFilter = Unfiltered  # type: ignore[misc]
     policy = BundlePolicy(load_bundle(Path(bundle)), profile, threads=1)
-    backend = SimBackend(World(sample_scene(100_000), profile))
+    backend: SimBackend[Any] = SimBackend(World(sample_scene(100_000), profile))
     if variant == VARIANTS[0]:
         _runner = Runner(backend, policy, load_environment("tabletop"))
     else:

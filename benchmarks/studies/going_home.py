@@ -134,7 +134,7 @@ def measure(bench: harness.Bench, profile: RobotProfile, place: Path | None, kin
             f"planning, {key}": value for key, value in spread_of(found.planning_ms, "ms").items() if key != "p99"
         }
         travel = {f"on its way, {key}": value for key, value in spread_of(found.travel_s, "s").items() if key != "p99"}
-        values = {
+        values: dict[str, harness.Value] = {
             "reached home": wilson(found.home, count),
             "no way found": Number(found.none),
             "stuck": Number(count - found.home - found.none),

@@ -105,7 +105,7 @@ def run(engine: str, repeats: int, folder: Path) -> None:
     begin = time.perf_counter(), time.process_time()
     bundle = load_bundle(folder / "bundle")
     policy = BundlePolicy(bundle, load_profile(folder / "robot" / "profile.yaml"), Engine.parse(engine))
-    found = {"bundle loaded": _tell("bundle loaded", begin)}
+    found: dict[str, tuple[float, float | None]] = {"bundle loaded": _tell("bundle loaded", begin)}
     begin = time.perf_counter(), time.process_time()
     policy.warm_up(1)
     found["first inference"] = _tell("first inference", begin)

@@ -36,7 +36,7 @@ from tendon.robots.profile import RobotProfile
 from tendon.sim.simulators import AUTO, SIMULATORS
 from tendon.sim.tabletop.layout import FAMILIES
 from tendon.sim.tabletop.scene import Scene
-from tendon.sim.tabletop.suite import ANY_SEED, TABLETOP
+from tendon.sim.tabletop.suite import ANY_SEED, TABLETOP, scene_of
 from tendon.sim.tabletop.world import World
 
 CELLS, EFFECTS = "simulation/apart", "simulation/effects"
@@ -74,7 +74,7 @@ class DrawnElsewhere(World):
 
 def open_drawn(profile: RobotProfile, simulator: str = AUTO, gui: bool = False, *, drawn_in: str) -> DrawnElsewhere:
     """Returns a world of the tabletop with pictures of a simulator."""
-    return DrawnElsewhere(TABLETOP.scene(profile, ANY_SEED), profile, simulator, drawn_in)
+    return DrawnElsewhere(scene_of(profile, ANY_SEED), profile, simulator, drawn_in)
 
 
 pybullet, mujoco = (replace(TABLETOP, world=partial(open_drawn, drawn_in=name)) for name in SIMULATORS)

@@ -317,7 +317,11 @@ def closed_loop(bench: harness.Bench, bundle: Path, network: Network, scenes: in
     done = wilson(sum(e.success for e in episodes), scenes)
     jump, jerk = (float(np.mean([getattr(e, name) for e in episodes])) for name in ("peak_jump", "rms_jerk"))
     print(f"Jacobian in closed loop at 200 ms: {done}, jump {1e3 * jump:.1f} mrad, rms jerk {jerk:.0f}")
-    values = {"success": done, "jump": Number(1e3 * jump, "mrad"), "rms jerk": Number(jerk, "rad/s^3")}
+    values: dict[str, harness.Value] = {
+        "success": done,
+        "jump": Number(1e3 * jump, "mrad"),
+        "rms jerk": Number(jerk, "rad/s^3"),
+    }
     bench.add({"method": "Jacobian", "delay": "200 ms"}, values, claim="in-painting/closed-loop")
 
 

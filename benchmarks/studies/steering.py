@@ -19,6 +19,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks
 
@@ -66,19 +67,19 @@ class Result:
     stop: str
 
 
-class CommandedBackend(SimBackend[World]):
+class CommandedBackend(SimBackend[Any]):
     """Keeps what is commanded."""
 
-    commanded: list[Array]
+    due: list[Array]
 
     def reset(self, scene: Scene) -> None:
         """Starts anew."""
-        self.commanded = []
+        self.due = []
         super().reset(scene)
 
     def apply(self, command: Command) -> Command:
         """Keeps the point that is due now."""
-        self.commanded.append(command.trajectory.position[0])
+        self.due.append(command.trajectory.position[0])
         return super().apply(command)
 
 
@@ -97,7 +98,7 @@ def run_episode(job: tuple[Path, str, str, int, float]) -> Result:
     runner, backend, policy, kinematics = tools(bundle, robot)
     policy.steer(name, value)
     episode = runner.run(sample_scene(seed), Setting(delay_ns=DELAY_NS))
-    tool = np.array([kinematics.tool_pose(position)[0] for position in backend.commanded])
+    tool = np.array([kinematics.tool_pose(position)[0] for position in backend.due])
     speed = np.linalg.norm(np.diff(tool, axis=0), axis=1) * load_profile(robot).control_hz
     transport = speed[tool[1:, 2] > TRANSPORT_Z]
     return Result(
@@ -146,7 +147,7 @@ def report(bench: harness.Bench, results: Sequence[Result], name: str) -> Mappin
     )
     for value, group in groups.items():
         done = [one.duration_s for one in group if one.success]
-        values_of = {
+        values_of: dict[str, harness.Value] = {
             "success": wilson(len(done), len(group)),
             **({"median time to success": Number(float(np.median(done)), "s")} if done else {}),
             "mean speed in transport": Number(float(np.mean([one.mean_speed for one in group])), "m/s"),

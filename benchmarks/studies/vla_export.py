@@ -211,7 +211,8 @@ def make(policy: str, size: str, cameras: int, layers: int, repeats: int, folder
         if repeats:
             wanted["chunk"] = context.chunk(observed, x).numpy()
             found["eager chunk"] = clock.lap("eager chunk")
-        np.savez(folder / INPUTS, **{name: case[name] for name in (*context.inputs, "x", "time")})
+        given: dict[str, Any] = {name: case[name] for name in (*context.inputs, "x", "time")}
+        np.savez(folder / INPUTS, **given)
         np.savez(folder / SOURCE, steps=context.steps, **wanted)
     found["eager peak_gib"] = peak_gib()
     clock.lap("kept")

@@ -113,7 +113,9 @@ def main() -> None:
     while time.perf_counter() - begin_s < seconds:
         loop_s = time.perf_counter()
         numbers = {name: source.newest for name, source in cameras.items()}
-        frame = {f"observation.images.{name}": pictures[name][k % PICTURES] for name, k in numbers.items()}
+        frame: dict[str, Any] = {
+            f"observation.images.{name}": pictures[name][k % PICTURES] for name, k in numbers.items()
+        }
         frame["observation.number"] = np.array([*numbers.values(), joints.newest], dtype=np.float32)
         frame |= {"observation.state": home, "action": home, "task": "load"}
         dataset.add_frame(frame)

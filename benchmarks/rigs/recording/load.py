@@ -108,5 +108,6 @@ def main() -> None:
 
     at_rate(JOINT_HZ if what == "joints" else CAMERA_HZ, seconds, send)
     time.sleep(SETTLE_S)
-    np.savez(file, **{topic: np.array(stamps) for topic, stamps in sent.items()})
+    rows: dict[str, Any] = {topic: np.array(stamps) for topic, stamps in sent.items()}
+    np.savez(file, **rows)
     print("done", flush=True)

@@ -32,7 +32,7 @@ class PolicyGraph(nn.Module):
         """Inputs and outputs as in `tendon.policies.adapter.matching`."""
         *observation, prefix, prefix_rows, noise = inputs
         context, points, embedding = observe(self.model, *observation)
-        given = (torch.arange(self.model.shape.rows) < prefix_rows[:, None]).float()
+        given = (torch.arange(self.model.shape.rows, device=prefix_rows.device) < prefix_rows[:, None]).float()
         chunk = self.model.sample(context, prefix * self.scale + self.shift, given, noise)
         return (chunk - self.shift) / self.scale, points, embedding
 
