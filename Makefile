@@ -76,7 +76,7 @@ lint: $(DEVELOPING)  ## style, formatting, and who may import whom
 
 types: $(DEVELOPING)  ## mypy, strict on what motion and its check are made of
 	$(BIN)/mypy -p tendon
-	MYPYPATH=benchmarks:. $(BIN)/mypy --explicit-package-bases --follow-imports=silent benchmarks
+	MYPYPATH=benchmarks:. $(BIN)/mypy --explicit-package-bases --follow-imports=silent benchmarks recipes
 	$(BIN)/mypy --strict --follow-imports=silent -p tendon.core -p tendon.robots -p tendon.control -p tendon.safety
 
 docs: $(DOCS) $(DEVELOPING)  ## build the documentation as a site in outputs/site; a broken link or a page outside its menu fails

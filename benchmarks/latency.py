@@ -154,8 +154,7 @@ def _overruns(operator: Operator) -> int:
 
 def measure_simulation(bench: harness.Bench, scene: int) -> None:
     """Prints and adds how fast physics and rendering go when nothing waits for them."""
-    from tendon.sim.suites import load_suite
-
+    from tendon.evaluation.suites import load_suite
     from tendon.ros2_nodes.stand_ins.simulated_robot import SimulatedRobot
     from tendon.sim.engine import PHYSICS_HZ
 
