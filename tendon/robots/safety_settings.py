@@ -26,9 +26,10 @@ class SafetySettings:
     """
 
     # Ages of what the controller and the monitor live by.
-    permission_age_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.1))
-    """Oldest permission of the monitor to move on. It sends one every 20 ms, so five in a row are lost or it is dead;
-    that a dead monitor stops the robot within this time is a claim of docs/concepts/safety.md."""
+    permission_age_s: float = field(default=0.085, metadata=bounds("s", tightest=0.05, loosest=0.085))
+    """Oldest permission of the monitor to move on. It sends one every 20 ms, so four in a row are lost or it is dead. A
+    tick of the control loop and its way are added: that a dead monitor stops the robot within 100 ms is a claim of
+    docs/concepts/safety.md."""
     joint_state_age_s: float = field(default=0.04, metadata=bounds("s", tightest=0.02, loosest=0.1))
     """Oldest joint state that the controller moves on. Four periods at 100 Hz. May be loosened for a bus that is read
     more slowly: a tracking error is then found later by as much."""
@@ -39,9 +40,10 @@ class SafetySettings:
     heartbeat_age_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.1))
     """Oldest heartbeat of a node that motion needs. One comes every 20 ms; a machine on which five in a row are late
     is no machine to move a robot with (ADR 4)."""
-    heartbeat_silent_s: float = field(default=0.07, metadata=bounds("s", tightest=0.05, loosest=0.07))
-    """Age of a heartbeat from which a node is said to be silent, and a reset is refused. Below `heartbeat_age_s`, so
-    that nobody resets what latches again at once."""
+    heartbeat_silent_s: float = field(default=0.06, metadata=bounds("s", tightest=0.05, loosest=0.06))
+    """Age of a heartbeat from which a node is said to be silent, and a reset is refused. Heartbeats are read, and this
+    is looked at, every 20 ms, so it is said within 100 ms. Below `heartbeat_age_s`, so that nobody resets what latches
+    again at once."""
     follow_s: float = field(default=0.5, metadata=bounds("s", tightest=0.2, loosest=0.5))
     """Time in which a controller must report that it does what it was permitted to. It reports a change at once; the
     rest is for a busy network."""
