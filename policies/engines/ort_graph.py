@@ -46,7 +46,7 @@ class OrtGraph:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # what goes wrong is raised; in a control loop its lines would come every tick
         locations = listed_locations(content, name)
         if locations:
             buffers = [content[location] for location in locations]

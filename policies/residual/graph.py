@@ -49,8 +49,8 @@ class ResidualGraph:
             period_s: of the control loop, which waits for its answer.
 
         Raises:
-            MismatchError: it takes or answers other shapes than those of `space`, no finite numbers, or takes more than
-                half a period.
+            MismatchError: it takes or answers other shapes than those of `space`, other types, no finite numbers, or
+                takes more than half a period.
         """
         try:
             answer = self.act(np.zeros(space.observations))
@@ -78,10 +78,13 @@ class ResidualGraph:
         """Returns (A,) the action for (O,) an observation.
 
         Raises:
-            InvalidDataError: the answer is not finite.
+            MismatchError: the answer has another form.
+            InvalidDataError: it is not finite.
         """
         answer = np.asarray(self._graph.run({OBSERVATION: observation[None].astype(np.float32)})[ACTION])
-        return freeze("action (of the residual's answer)", answer[0] if answer.ndim == 2 else answer, (None,))
+        if answer.dtype != np.float32 or answer.ndim != 2 or len(answer) != 1:
+            raise MismatchError(f"its {ACTION} is {answer.dtype} of shape {answer.shape}, must be float32 (1, A)")
+        return freeze("action (of the residual's answer)", answer[0], (None,))
 
     def ask(self, observation: Array) -> None:
         """Takes what there is to see; the tick that gathered it has done enough."""

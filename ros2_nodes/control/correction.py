@@ -6,7 +6,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from tendon.control.residual.gate import Record, ResidualGate
 from tendon.control.tick import Tick
 from tendon.core.checks import check_number
 from tendon.core.config import build
-from tendon.core.errors import TendonError
+from tendon.core.errors import ConfigError, TendonError
 from tendon.core.files import replace_file
 from tendon.core.modes import Mode
 from tendon.core.types import ActionChunk, Features, SentTrajectory
@@ -50,29 +50,32 @@ class Since:
         moved: the policy has moved the robot.
         foreign: another policy has, or one whose features were lost.
         other: somebody else has since, a person or the way home.
-        whole: the residual acted with all of its authority.
-        limited: a person left it less.
+        acted: the residual did, with some of its authority,
+        whole: with all that a person left it.
+        limited: a person changed that meanwhile.
     """
 
     moved: bool = False
     foreign: bool = False
     other: bool = False
+    acted: bool = False
     whole: bool = False
     limited: bool = False
 
     def doubt(self, acts: bool, success: bool) -> str:
         """Returns why an outcome does not count; empty when it does.
 
-        A failure counts even if a person then took over, or took the residual back: who does that has seen it.
+        A failure counts even if a person then took over, or took the residual back, as who does that has seen it; and
+        even if the residual acted in part, as what it does may be why it came no further.
         """
         if not self.moved:
             return "the policy has not moved the robot since the last outcome"
         if self.foreign:
             return "the robot was moved by another policy, or by one whose features were lost"
-        if acts and not self.whole:
+        if acts and not (self.whole if success else self.acted):
             return PARTLY
         if acts and self.limited and success:
-            return "the residual was limited meanwhile"
+            return "the limit of the residual was changed meanwhile"
         if self.other and success:
             return "somebody else moved the robot after the policy: tell an outcome before"
         return ""
@@ -106,6 +109,8 @@ class Correction:
         self.residual = bundle.open(node.profile, bundle.manifest.base_digest)
         self._file = record_file(node, bundle.manifest.digest)
         self._gate = ResidualGate(read_record(self._file), bundle.manifest.evidence)
+        if withdrawn := self._gate.record.withdrawn:
+            node.get_logger().warning(f"the residual is withdrawn: {withdrawn}; delete {self._file} to try it again")
         self._features: OrderedDict[int, Features] = OrderedDict()
         self._acts, self._problem, self._deciding = self._gate.draw(), "", threading.Lock()
         self._wanted = min(authority, self._gate.record.limit)
@@ -130,7 +135,7 @@ class Correction:
             self._begin()
 
     def _begin(self) -> None:
-        self._since = Since(limited=self._wanted < 1.0)
+        self._since = Since()
         self._allow()
 
     def attach(self, chunk: ActionChunk) -> ActionChunk:
@@ -151,7 +156,8 @@ class Correction:
             return
         since.moved, since.other = True, False
         since.foreign |= not self._fits
-        since.whole |= self.residual.authority.now == 1.0 and not self.residual.problems
+        since.acted |= self.residual.authority.now > 0.0
+        since.whole |= self.residual.authority.now == self._wanted > 0.0 and not self.residual.problems
         rows = np.array([tick.base, tick.target, tick.committed])
         sent = SentTrajectory(
             stamp_ns=now_ns,
@@ -194,7 +200,7 @@ class Correction:
     def _ended(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         """Takes what came of an episode; the answer says what becomes of the residual in the next one."""
         with self._deciding:
-            doubt = self._since.doubt(self._acts, bool(request.data))
+            doubt, before = self._since.doubt(self._acts, bool(request.data)), self._gate.record.withdrawn
             if not doubt:
                 self._gate.take(self._acts, bool(request.data))
             if doubt in ("", PARTLY):
@@ -205,6 +211,8 @@ class Correction:
             response.message = f"not counted: {doubt}"
             return response
         self._keep()  # without the lock, which the control loop takes when it arms: a disk may be slow
+        if self._gate.record.withdrawn != before:
+            self._node.get_logger().warning(f"the residual is withdrawn: {self._gate.record.withdrawn}")
         response.success, response.message = True, self.state
         return response
 
@@ -221,7 +229,8 @@ class Correction:
                 reason = f"{RESIDUAL_AUTHORITY} is {value!r}, must be 0.0 (off) to 1.0"
                 return SetParametersResult(successful=False, reason=reason)
             with self._deciding:
-                self._wanted, self._since.limited = value, self._since.limited or value < 1.0
+                self._since.limited |= value != self._wanted
+                self._wanted = value
                 self._gate.limit(value)
                 self._allow()
             self._keep()
@@ -245,8 +254,15 @@ def read_record(file: Path) -> Record:
     """Returns what was kept; nothing where there is no file.
 
     Raises:
-        ConfigError: it is damaged.
+        ConfigError: it is damaged, or cannot be read.
     """
-    if not file.is_file():
-        return Record()
-    return build(Record, str(file), parse_yaml(file.read_bytes(), str(file)))
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and not file.is_symlink():
+            return Record()
+        raise ConfigError(f"{file}: what came of the residual cannot be read: {error.strerror or error}") from error
+    values = parse_yaml(content, str(file))
+    if isinstance(values, dict) and (missing := [each.name for each in fields(Record) if each.name not in values]):
+        raise ConfigError(f"{file} lacks {', '.join(missing)}: delete it to begin without outcomes")
+    return build(Record, str(file), values)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tendon.core.node_status import Level, NodeStatus
+from tendon.core.node_status import ControlStatus, Level, NodeStatus
 from tendon.graph.domain import domain_id
 from tendon.graph.running.state import Adviser, another_terminal, command_here
 
@@ -135,6 +135,9 @@ def _print(survey: Survey, problems: Sequence[Problem]) -> None:
             Text(*LEVELS[None if status is None else status.level]), node, Text("" if status is None else status.text)
         )
     console.print(nodes)
+    for status in state.statuses.values():
+        if isinstance(status, ControlStatus) and status.residual:
+            console.print(Text(f"residual: {status.residual}"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("topic", overflow="fold")
     table.add_column("rate", justify="right", no_wrap=True)

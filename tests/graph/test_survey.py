@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tendon.cli.survey import as_values, report
-from tendon.core.node_status import Level, NodeStatus
+from tendon.core.node_status import ControlStatus, Level, NodeStatus
 from tendon.graph.description import describe
 from tendon.graph.expectations import expected_nodes, expected_topics
 from tendon.graph.running.state import RunState
@@ -50,6 +50,14 @@ def survey(nodes: tuple[str, ...] = SIMULATED, **changes: Seen) -> Survey:
 def change(topic: str, nodes: tuple[str, ...] = SIMULATED, **values: object) -> Survey:
     well = survey(nodes)
     return replace(well, seen={**well.seen, topic: replace(well.seen[topic], **values)})
+
+
+def test_what_becomes_of_the_residual_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    well = survey()
+    control = ControlStatus(node="control_node", level=Level.OK, text="running", residual="withdrawn: 0 of 50 [bad]")
+    statuses = {**well.state.statuses, "control_node": control}
+    report(replace(well, state=replace(well.state, statuses=statuses)), as_json=False)
+    assert "residual: withdrawn: 0 of 50 [bad]" in capsys.readouterr().out
 
 
 SCENE, JOINTS, ARM = "camera/scene/image_raw", "joint_states", "panda_arm_controller/joint_trajectory"

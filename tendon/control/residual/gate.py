@@ -5,7 +5,7 @@ all of them together are expected to lose at most a margin of the base's success
 single run may lose more by luck, and one with evidence from elsewhere that does not hold here does.) The share grows
 with what is known for it. What is known are confidence sequences, which hold at all times at once: the mixture
 likelihood ratio of a Bernoulli rate under a uniform prior exceeds 1 / alpha with a probability of at most alpha (Ville
-1939; Robbins 1970).
+1939; Robbins 1970). Old episodes are forgotten (`REMEMBERED`), since robots and scenes change.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from tendon.core.errors import InvalidDataError
+from tendon.core.errors import ConfigError
 from tendon.core.fields import Range, check_fields
 
 MARGIN, ALPHA = 0.1, 0.05
@@ -24,6 +24,10 @@ MOST_SHARE = 0.9
 PRIOR_EPISODES = 20
 """How many episodes on the robot an evaluation elsewhere counts as, at most: the robot may be different."""
 HALVINGS = 40
+REMEMBERED = 200
+"""Episodes of one kind from which on half are forgotten: a residual that was good for years and turns bad is withdrawn
+about as soon as one that was good for a week."""
+MOST_EPISODES = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,21 +39,21 @@ class Tally:
         total: of how many.
 
     Raises:
-        ConfigError: one is no whole number of at least 0.
-        InvalidDataError: more succeeded than there were.
+        ConfigError: one is no whole number of at least 0, or more succeeded than there were.
     """
 
     successes: Annotated[int, Range(least=0)] = 0
-    total: Annotated[int, Range(least=0)] = 0
+    total: Annotated[int, Range(least=0, most=MOST_EPISODES)] = 0
 
     def __post_init__(self) -> None:
         check_fields(self)
         if self.successes > self.total:
-            raise InvalidDataError(f"{self.successes} of {self.total} episodes succeeded: need 0 <= successes <= total")
+            raise ConfigError(f"successes is {self.successes}, must be at most total, {self.total}")
 
     def and_one(self, success: bool) -> Tally:
-        """Returns it with one more episode."""
-        return Tally(successes=self.successes + bool(success), total=self.total + 1)
+        """Returns it with one more episode; half of many are forgotten."""
+        part = 1.0 if self.total < REMEMBERED else 0.5
+        return Tally(successes=round(part * self.successes) + bool(success), total=round(part * self.total) + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +61,12 @@ class Record:
     """What is known of a residual; `evidence` comes with it, the rest is of this robot.
 
     Attributes:
-        base, residual: outcomes here without it and with it.
+        base, residual: outcomes here without it and with it, of late.
         withdrawn: why it acts no more; empty while it may.
         limit: most authority that a person left it, 0 (off) to 1.
 
     Raises:
-        ConfigError: the limit is out of range.
+        ConfigError: the limit is out of range, or the reason no text.
     """
 
     base: Tally = field(default_factory=Tally)
@@ -72,6 +76,8 @@ class Record:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if not isinstance(self.withdrawn, str):
+            raise ConfigError(f"withdrawn is {self.withdrawn!r}, must be a text, empty while the residual may act")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +118,9 @@ class ResidualGate:
         return min(MOST_SHARE, self._margin / max(self._margin, base[1] - residual[0]))
 
     def limit(self, most: float) -> None:
-        """Takes note of the most authority that a person leaves it."""
-        self.record = replace(self.record, limit=most)
+        """Takes note of the most authority that a person leaves it; what came of less says nothing of more."""
+        residual = Tally() if most > self.record.limit else self.record.residual
+        self.record = replace(self.record, limit=most, residual=residual)
 
     def draw(self) -> bool:
         """Returns whether it acts in the next episode."""

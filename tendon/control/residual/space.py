@@ -22,7 +22,7 @@ class ResidualSpace:
     Attributes:
         step_s: between two actions; by default the time between two answers of a base policy.
         tool_m: how far an action of 1 leads the tool from where the base policy has it, along each axis [m]; the joints
-            that lead it there are those of a small motion, so that it may be a third more along one.
+            that lead it there are those of a small motion, so that it may be more along one, up to `tool_bound`.
         arm_bound: largest change of a joint of an arm [rad or m], whatever the tool does.
         grip_share: of a gripper's travel that an action of 1 opens it more.
         rows: of the running plan that it sees, perhaps none,

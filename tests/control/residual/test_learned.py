@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tendon.control.residual.authority import Authority
+from tendon.control.residual.bounded import BoundedResidual
 from tendon.control.residual.learned import LearnedResidual
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.base_motion import BaseMotion
@@ -59,6 +61,25 @@ def test_it_asks_once_a_step_and_shows_as_many_numbers_as_its_space_says() -> No
     assert np.allclose(first[11 + 16 : 11 + 19], FEATURES.points[0] - here)
     assert first[11 + 19] == pytest.approx(0.01)
     assert (first[-5:] == FEATURES.embedding).all()
+
+
+def test_after_an_answer_that_failed_it_asks_anew_at_the_next_step() -> None:
+    """It asked the same again at each tick, 999 times in 10 s, also when what there was to see was right again."""
+    actor, tries = Answers([0, 0, 1, 0]), 0
+
+    def answer() -> Array:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise ValueError("not this one")
+        return actor.action
+
+    actor.answer = answer  # type: ignore[method-assign]
+    authority = Authority(10_000_000, 800_000_000)
+    residual = BoundedResidual(LearnedResidual(PROFILE, SPACE, actor, BASE), PROFILE, np.ones(8), 1.0, authority)
+    moved = [residual.correct(OBSERVATION, base(10_000_000 * tick))[0] for tick in range(1, 101)]
+    assert len(actor.asked) == 10 and tries == 10
+    assert not residual.problems and np.abs(moved[-1] - HOME).max() > 0
 
 
 def test_one_that_sees_no_plan_asks_for_none() -> None:

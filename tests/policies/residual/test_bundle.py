@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -276,3 +278,21 @@ def test_a_detector_beside_a_residual_watches_the_policy_that_it_corrects(tmp_pa
     (folder / "detector.yaml").unlink()
     with pytest.raises(IntegrityError, match=r"detector\.yaml"):
         load_residual(folder)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        np.zeros((1, 4)),
+        np.zeros(4, np.float32),
+        np.zeros((0, 4), np.float32),
+        np.array([["a"] * 4]),
+        np.zeros((2, 4), np.float32),
+    ],
+    ids=["float64", "flat", "no row", "texts", "two rows"],
+)
+def test_an_answer_of_another_form_is_refused(answer: Any) -> None:
+    graph = ResidualGraph(constant_graph(ResidualSpace(), (0.0, 0.0, 0.0, 0.0)))
+    graph._graph = SimpleNamespace(run=lambda _: {ACTION: answer})  # type: ignore[assignment]
+    with pytest.raises(MismatchError, match=r"gives no answer to .* must be float32 \(1, A\)"):
+        graph.check(ResidualSpace(), 0.01)

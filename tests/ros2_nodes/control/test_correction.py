@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +45,10 @@ class Node:
         self.backend, self.namespace = backend, namespace
         self.set: Callable[[Sequence[Parameter]], SetParametersResult]
         self.parameters: dict[str, object] = {}
+        self.said: list[str] = []
+
+    def get_logger(self) -> Any:
+        return SimpleNamespace(warning=self.said.append)
 
     def get_namespace(self) -> str:
         return self.namespace
@@ -127,22 +133,63 @@ def test_a_residual_that_never_had_its_whole_authority_is_not_judged(place: Path
     lead(correction, authority=0.98)
     assert "not acted at its whole authority" in outcome(correction, True)
     correction = begun(place)
+    lead(correction, authority=0.0)
+    assert "not acted at its whole authority" in outcome(correction, False)
+    correction = begun(place)
     lead(correction)
     lead(correction, authority=0.3)  # the detector slowed the robot, as it does where things go wrong
     assert outcome(correction, False) == ""
     assert kept(correction)[1] == Tally(successes=0, total=1)
 
 
-def test_a_residual_that_acts_in_part_is_left_out_of_its_share_too(place: Path) -> None:
-    """With `limit 0.5` it was drawn once, acted in 294 of 300 failures, and no outcome counted any more."""
-    correction = begun(place, authority=0.5)
-    left_out = 0
+@pytest.mark.parametrize(("limited", "authority"), [(1.0, 0.97), (0.5, 0.5), (0.5, 0.3)])
+def test_a_residual_that_harms_with_a_part_of_its_authority_is_withdrawn(
+    place: Path, limited: float, authority: float
+) -> None:
+    """It was drawn, acted in 904 of 1000 episodes, and none of its failures counted."""
+    node = Node()
+    correction = begun(place, node, authority=limited)
     for _ in range(300):
-        lead(correction, authority=0.5)
-        left_out += "left out" in correction.state
-        outcome(correction, False)
-    assert left_out > 0 and kept(correction)[0].total == left_out
-    assert kept(correction)[1] == Tally(), "nothing is learned of a part of it"
+        acts = "left out" not in correction.state
+        lead(correction, authority=authority)
+        assert outcome(correction, not acts) == ""
+        if correction.state.startswith("withdrawn"):
+            break
+    assert correction.state.startswith("withdrawn") and "withdrawn" in node.said[-1]
+    assert "withdrawn" in Correction(cast(NodeShell, node), place, limited).state and "delete" in node.said[-1]
+
+
+def test_at_its_limit_a_residual_is_judged_and_what_came_of_less_says_nothing_of_more(place: Path) -> None:
+    node = Node()
+    correction = begun(place, node)
+    limit(node, 0.5)
+    correction.begin()
+    lead(correction, authority=0.5)
+    assert outcome(correction, True) == "" and kept(correction)[1] == Tally(successes=1, total=1)
+    limit(node, 1.0)
+    assert kept(correction)[1] == Tally()
+
+
+@pytest.mark.parametrize("content", [None, "folder", "link", "{}", '{"withdrawn": null}', "[]", "1"])
+def test_what_was_kept_is_not_lost_without_a_word(place: Path, content: str | None) -> None:
+    file = begun(place)._file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    whole = {"base": {"successes": 0, "total": 0}, "residual": {"successes": 0, "total": 0}, "limit": 1.0}
+    if content is None:
+        file.write_text(json.dumps({**whole, "withdrawn": "", "more": 1}))
+    elif content == "folder":
+        file.mkdir()
+    elif content == "link":
+        file.symlink_to(place / "nowhere")
+    else:
+        file.write_text(content)
+    with pytest.raises(ConfigError, match=re.escape(str(file))):
+        Correction(cast(NodeShell, Node()), place, 1.0)
+    if file.is_file():
+        for wrong in (None, False, 0):
+            file.write_text(json.dumps({**whole, "withdrawn": wrong}))
+            with pytest.raises(ConfigError, match="withdrawn is"):
+                Correction(cast(NodeShell, Node()), place, 1.0)
 
 
 def test_a_chunk_that_is_not_followed_says_nothing_of_the_plan(place: Path) -> None:
@@ -162,12 +209,12 @@ def test_who_takes_the_residual_back_does_not_hide_its_failure(place: Path) -> N
     limit(node, 0.0)
     assert outcome(correction, False) == ""
     assert kept(correction)[1] == Tally(successes=0, total=1)
-    correction = begun(place, node, acts=True)
     limit(node, 1.0)
+    correction = begun(place, node)
     lead(correction)
     limit(node, 0.5)
     limit(node, 1.0)
-    assert "limited" in outcome(correction, True)
+    assert "limit of the residual was changed" in outcome(correction, True)
 
 
 @pytest.mark.parametrize("acts", [True, False])
