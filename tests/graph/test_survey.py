@@ -54,7 +54,8 @@ def change(topic: str, nodes: tuple[str, ...] = SIMULATED, **values: object) -> 
 
 def test_what_becomes_of_the_residual_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     well = survey()
-    control = ControlStatus(node="control_node", level=Level.OK, text="running", residual="withdrawn: 0 of 50 [bad]")
+    said = {"overruns": 0, "tracking": {}, "residual": "withdrawn: 0 of 50 [bad]"}
+    control = ControlStatus(node="control_node", level=Level.OK, text="running", **said)
     statuses = {**well.state.statuses, "control_node": control}
     report(replace(well, state=replace(well.state, statuses=statuses)), as_json=False)
     assert "residual: withdrawn: 0 of 50 [bad]" in capsys.readouterr().out
