@@ -22,7 +22,7 @@ from tendon.core.yaml_text import parse_yaml
 from tendon.robots.camera_view import CameraView
 
 FORMAT = 1
-"""Of the files that `tendon calibrate` writes, under `format`; a file without one is none of them."""
+"""Of the files that `tendon calibrate` writes, under `format`; a file without it is refused, and never no zeros."""
 ANEW = "take `calibration` out of the profile and calibrate again"
 MAX_ZERO = 0.35
 """Of a joint, rad or m: an arm that is further off is not calibrated but assembled wrongly."""
@@ -76,11 +76,18 @@ def check_made(values: Mapping[str, Any], where: str) -> None:
         raise IntegrityError(f"{where} was changed after it was written: take the backup beside it, or {ANEW}")
 
 
+def check_calibration(file: Path, robot: str, names: Sequence[str]) -> None:
+    """Checks that all of a calibration can be read, see `joint_zeros`, `read_latencies` and `read_cameras`."""
+    joint_zeros(file, robot, names)
+    read_latencies(file, robot)
+    read_cameras(file, robot)
+
+
 def joint_zeros(file: Path, robot: str, names: Sequence[str]) -> list[float]:
     """Returns how much larger each joint is said to be than it is, rad or m: 0 where the calibration says nothing.
 
     Args:
-        file: of the calibration. One that is not of `tendon calibrate` (it has no `format`) says nothing.
+        file: of the calibration.
         robot: name of its profile.
         names: of the joints.
 
@@ -91,8 +98,6 @@ def joint_zeros(file: Path, robot: str, names: Sequence[str]) -> list[float]:
         IntegrityError: it was changed after it was written.
     """
     values, where = read_calibration(file), f"calibration {file}"
-    if "format" not in values:
-        return [0.0] * len(names)
     _check_own(values, where, robot)
     joints = values.get("joints", {})
     if not isinstance(joints, Mapping):
@@ -122,7 +127,7 @@ class Latencies:
 
 
 def read_latencies(file: Path, robot: str) -> Latencies:
-    """Returns what a calibration says of latencies; one that is not of `tendon calibrate` says nothing.
+    """Returns what a calibration says of latencies.
 
     Raises:
         ConfigError: it cannot be read, is of another format, or a latency is no number within `MAX_LATENCY_S`.
@@ -130,8 +135,6 @@ def read_latencies(file: Path, robot: str) -> Latencies:
         IntegrityError: it was changed after it was written.
     """
     values, where = read_calibration(file), f"calibration {file}"
-    if "format" not in values:
-        return Latencies()
     _check_own(values, where, robot)
     cameras = _cameras(values, where)
     found = {name: each["latency_s"] for name, each in cameras.items() if each.get("latency_s") is not None}
@@ -156,7 +159,7 @@ class CalibratedCamera:
 
 
 def read_cameras(file: Path, robot: str) -> dict[str, CalibratedCamera]:
-    """Returns the cameras of a calibration by name; one that is not of `tendon calibrate` has none.
+    """Returns the cameras of a calibration by name.
 
     Raises:
         ConfigError: it cannot be read, is of another format, or what it says of a camera is no view.
@@ -164,8 +167,6 @@ def read_cameras(file: Path, robot: str) -> dict[str, CalibratedCamera]:
         IntegrityError: it was changed after it was written.
     """
     values, where = read_calibration(file), f"calibration {file}"
-    if "format" not in values:
-        return {}
     _check_own(values, where, robot)
     found = {}
     for name, each in _cameras(values, where).items():

@@ -16,7 +16,14 @@ from tendon.core.fields import FileName, Names, Range, RosName, Text, check_fiel
 from tendon.core.paths import share_folder
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
-from tendon.robots.calibration import CalibratedCamera, Latencies, joint_zeros, read_cameras, read_latencies
+from tendon.robots.calibration import (
+    CalibratedCamera,
+    Latencies,
+    check_calibration,
+    joint_zeros,
+    read_cameras,
+    read_latencies,
+)
 from tendon.robots.profile_parts import (
     MAX_HZ,
     MIN_CONTROL_HZ,
@@ -344,7 +351,8 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
         without_collisions: leaves its collision model out, which may not be made yet.
 
     Raises:
-        ConfigError: there is no such profile, or something in it is wrong.
+        ConfigError: there is no such profile, something in it is wrong, or its calibration is not this robot's.
+        IntegrityError: its calibration was changed after it was written.
 
     Examples:
         >>> import tendon
@@ -374,6 +382,8 @@ def load_profile(robot: str | Path, *, without_collisions: bool = False) -> Robo
             "the arm carries"
         )
     _check_followed(path, profile, above)
+    if profile.calibration is not None:
+        check_calibration(profile.calibration, profile.name, profile.joint_names)
     return profile
 
 

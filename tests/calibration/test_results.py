@@ -19,6 +19,7 @@ from tendon.calibration.results.report import faults, write_report
 from tendon.calibration.rig.solve import RigCalibration, solve
 from tendon.calibration.surface import plane_through, write_environment
 from tendon.calibration.verify import verify
+from tendon.cli import main
 from tendon.control.clearance.model import Clearance
 from tendon.core import files
 from tendon.core.errors import CalibrationError, ConfigError, IntegrityError, MismatchError
@@ -142,13 +143,18 @@ def test_the_filters_kinematics_check_the_calibration_as_verify_does(
         Kinematics(load_profile(own_profile))
 
 
-def test_a_calibration_of_ones_own_format_binds_and_says_nothing_of_joints(own_profile: Path) -> None:
-    (own_profile.parent / "calibration.yaml").write_text("my_table_height: 0.71\njoints: 3\n")
-    profile = load_profile(own_profile)
-    np.testing.assert_array_equal(
-        Kinematics(profile).tool_pose(HOME)[0], Kinematics(load_profile("panda")).tool_pose(HOME)[0]
-    )
-    assert "calibration" in robot_digests(profile)
+@pytest.mark.parametrize("text", ["zeros: {panda_joint1: 0.1}\n", "joints: {panda_joint1: {zero: 0.1}}\n", ""])
+def test_a_robot_does_not_load_with_a_file_that_is_no_calibration(
+    text: str, own_profile: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file without `format` was taken for no zeros at all, and the robot was armed with nominal ones."""
+    (own_profile.parent / "calibration.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"calibration .*(format is None, this Tendon reads 1|must hold a mapping)"):
+        load_profile(own_profile)
+    for command in (["robot", "check", str(own_profile)], ["run", f"robot:={own_profile}", "backend:=mock"]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "calibration.yaml" in said and "calibrate again" in said
 
 
 def test_a_write_that_fails_leaves_the_file_and_its_permissions(

@@ -10,6 +10,7 @@ import yaml
 from tendon.core.errors import ConfigError
 from tendon.core.paths import share_folder
 from tendon.robots.profile import RobotProfile, load_profile, profile_file
+from tests.robots.calibrated import calibration_file
 
 # libfranka 0.9.2 and franka_description, joints 1 to 7, then our own limits for the finger.
 LOWER = [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973, 0.0]
@@ -289,7 +290,7 @@ class TestMistakes:
             load(values | {"calibration": "calibration.yaml"}, tmp_path)
 
     def test_a_calibration_counts_from_the_folder_of_the_profile(self, values: dict[str, Any], tmp_path: Path) -> None:
-        (tmp_path / "calibration.yaml").touch()
+        calibration_file(tmp_path)
         assert load(values | {"calibration": "calibration.yaml"}, tmp_path).calibration == tmp_path / "calibration.yaml"
         assert load(values, tmp_path).calibration is None
 

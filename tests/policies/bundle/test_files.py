@@ -26,6 +26,7 @@ from tendon.policies.bundle.files import LARGEST_TEXT, check_content
 from tendon.policies.inference.policy import BundlePolicy
 from tendon.robots.profile import RobotProfile, load_profile
 from tests.laws import law_settings
+from tests.robots.calibrated import calibration_file
 
 Make = Callable[..., Any]
 FIXTURES = [HealthCheck.function_scoped_fixture]
@@ -202,10 +203,14 @@ class TestMadeFor:
     def test_the_calibration_counts_by_its_values(
         self, make_bundle: Make, profile: RobotProfile, tmp_path: Path
     ) -> None:
-        first, same, other = (tmp_path / name for name in ("a.yaml", "b.yaml", "c.yaml"))
-        first.write_text("date: 2026-11-22\nscene: {fx: 100.0, fy: 101.0}\n")
-        same.write_text("# again\nscene:\n  fy: 101\n  fx: 1.0e+2\ndate: 2026-11-22\n")
-        other.write_text("date: 2026-11-22\nscene: {fx: 100.5, fy: 101.0}\n")
+        folders = tmp_path / "first", tmp_path / "other"
+        for folder in folders:
+            folder.mkdir()
+        first, same = calibration_file(folders[0], camera_s=0.01), tmp_path / "same.yaml"
+        values = yaml.safe_load(first.read_text())
+        values["cameras"]["scene"]["width"] = 128.0
+        same.write_text("# again\n" + yaml.safe_dump(values, sort_keys=True, default_flow_style=True))
+        other = calibration_file(folders[1], camera_s=0.02)
         digests = robot_digests(replace(profile, calibration=first))
         manifest = make_bundle(made_for=digests).manifest
         check_profile(manifest, replace(profile, calibration=same))
@@ -225,14 +230,14 @@ class TestMadeFor:
     ) -> None:
         """A key in the profile, `tendon policy pin`, and the policy answers; on another calibration it does not."""
         own = shutil.copytree(profile.urdf.parent, tmp_path / "panda") / "profile.yaml"
-        (own.parent / "calibration.yaml").write_text("maker: bench\nscene: {fx: 100.0}\n")
+        calibration_file(own.parent, camera_s=0.01)
         own.write_text(own.read_text() + "calibration: calibration.yaml\n")
         folder = make_bundle().folder
         assert main(["policy", "pin", str(folder), "--robot", str(own)]) == 0
         bound = load_bundle(folder)
         assert "calibration" in bound.manifest.made_for
         BundlePolicy(bound, load_profile(own))
-        (own.parent / "calibration.yaml").write_text("maker: bench\nscene: {fx: 100.1}\n")
+        calibration_file(own.parent, camera_s=0.02)
         with pytest.raises(MismatchError, match="made_for calibration"):
             BundlePolicy(bound, load_profile(own))
 
