@@ -17,6 +17,7 @@ from tendon.robots.inspection.frames import inspect_frames
 from tendon.robots.inspection.limits import inspect_limits
 from tendon.robots.inspection.workspace import SAMPLES, judge_reach, sample_reach
 from tendon.robots.profile import RobotProfile
+from tendon.robots.servo_response import read_response
 from tendon.robots.unknowns import ADVICE
 
 LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
@@ -29,7 +30,10 @@ def inspect(profile: RobotProfile) -> list[Finding]:
 
     Raises:
         ConfigError: a file of the profile is missing or wrong.
+        MismatchError: one is of another robot.
     """
+    if profile.response is not None:
+        read_response(profile.response, profile.name, profile.joint_names)
     findings = [
         *(
             error("profile", f"unknown: {name}", f"{ADVICE[name]}; then take it out of `unknown`")

@@ -25,6 +25,7 @@ from tendon.policies.residual.bundle import load_residual
 from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
+from tendon.robots.servo_response import read_response
 from tendon.sim.simulators import choose
 
 OF_SIMULATION = ("simulator", "suite", "scene", "family", "gui")
@@ -64,6 +65,8 @@ def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
             raise ConfigError(f"{name}:={values[name]} needs backend:=sim, and backend is {backend}: leave it out")
         return
     suite = load_suite(suite_for(profile, values["suite"])).for_graph()
+    if profile.response is not None:
+        read_response(profile.response, profile.name, profile.joint_names)
     if choose(values["simulator"]) == "mujoco" and values["gui"] == "true":
         raise ConfigError("gui:=true opens PyBullet's window: take simulator:=pybullet, or look with `tendon view`")
     try:

@@ -157,6 +157,11 @@ class RobotProfile:
                 f"calibration {self.calibration} does not exist; put the file there, or take `calibration` out of the "
                 "profile"
             )
+        if self.response is not None and not self.response.is_file():
+            raise ConfigError(
+                f"response {self.response} does not exist; put the file there, or take `response` out of the profile "
+                "and make it with `tendon align`"
+            )
 
     def _check_urdf(self) -> None:
         if not self.urdf.is_file():

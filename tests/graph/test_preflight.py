@@ -130,6 +130,27 @@ def test_a_profile_that_does_not_fit(
         preflight({"robot": str(panda(tmp_path, change)), **given})
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "response.yaml does not exist; put the file there"),
+        ("hello", "is no mapping with `format: 1`; run `tendon align` again"),
+        ("[]", "is no mapping with `format: 1`; run `tendon align` again"),
+        ("{format: 1, robot: panda, joints: 3}", "joints is 3, must be a mapping"),
+    ],
+)
+def test_how_servos_follow_is_read_before_a_simulator_does(
+    text: str | None, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robot = panda(tmp_path, lambda values: values.update(response="response.yaml"))
+    if text is not None:
+        (tmp_path / "response.yaml").write_text(text)
+    for command in (["robot", "check", str(robot)], ["run", f"robot:={robot}", "policy:=none"]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert says in said and said.count("\n") == 1
+
+
 def test_a_collision_model_of_other_links(tmp_path: Path) -> None:
     wrong = write(tmp_path / "collisions.yaml", "bodies: {elbow: [{centre: [0, 0, 0], radius: 0.1}]}")
     robot = panda(tmp_path, lambda v: v.update(collisions=str(wrong)))

@@ -18,6 +18,7 @@ def command(robot: RobotArgument) -> int:
 
     Raises:
         ConfigError: a file is missing, or so wrong that the profile does not load.
+        IntegrityError, MismatchError: one was changed after it was made, or is of another robot.
     """
     from tendon.cli.robot_inspection import inspect, show_findings
     from tendon.robots.profile import load_profile
