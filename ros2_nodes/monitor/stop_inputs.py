@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -11,10 +10,9 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-from tendon.core.checks import closest
 from tendon.core.clock import AwakeClock
-from tendon.core.errors import ConfigError
 from tendon.robots.profile import StopInput
+from tendon.robots.stop_input_type import message_type, type_parts
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.publishers import name_of
 from tendon.ros2_nodes.base.shell import NodeShell
@@ -38,7 +36,7 @@ class StopInputs:
         silent = SubscriptionEventCallbacks(use_default_callbacks=False)
         for watch in self.watches:
             spec = watch.spec
-            kind = _message_type(spec)
+            kind = message_type(spec)
             for queue, quality in enumerate(_qualities(spec)):
                 hear = partial(self._hear, watch, queue, attrgetter(spec.field))
                 node.create_subscription(kind, spec.topic, hear, quality, event_callbacks=silent)
@@ -55,7 +53,7 @@ class StopInputs:
 
     def _problem(self, info: TopicEndpointInfo, spec: StopInput) -> str:
         """Returns why a publisher cannot be heard; empty when it can."""
-        name, wanted = name_of(info, self._node) or "a node without a name", "/msg/".join(_type_parts(spec))
+        name, wanted = name_of(info, self._node) or "a node without a name", "/msg/".join(type_parts(spec))
         if info.topic_type != wanted:
             return f"{name} publishes {info.topic_type}, must be {wanted}"
         answers = (qos_check_compatible(info.qos_profile, quality)[0] for quality in _qualities(spec))
@@ -70,34 +68,3 @@ def _qualities(spec: StopInput) -> tuple[QoSProfile, ...]:
         return (qos.INPUT_STREAM,)
     # Changes only: none may be lost, and what was said before this node began counts too.
     return qos.INPUT, qos.INPUT_LATCHED
-
-
-def _type_parts(spec: StopInput) -> tuple[str, str]:
-    """Returns the package and the name of an input's messages."""
-    package, *_, name = spec.type.split("/")
-    return package, name
-
-
-def _message_type(spec: StopInput) -> Any:
-    """Returns the type of an input's messages; its field is there and can have the values that permit motion."""
-    package, name = _type_parts(spec)
-    try:
-        kind = getattr(importlib.import_module(f"{package}.msg"), name)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(
-            f"stop input {spec.name}: type is {spec.type}, which is not installed ({error}): install its package, or "
-            "source the workspace that has it"
-        ) from error
-    value = kind()
-    for part in spec.field.split("."):
-        known = list(value.get_fields_and_field_types()) if hasattr(value, "get_fields_and_field_types") else []
-        if part not in known:
-            raise ConfigError(f"stop input {spec.name}: {spec.type} has no field {spec.field}{closest(part, known)}")
-        value = getattr(value, part)
-    wanted = type(spec.permits[0])
-    if type(value) is not wanted:
-        raise ConfigError(
-            f"stop input {spec.name}: {spec.field} of {spec.type} is of type {type(value).__name__}, but permits has "
-            f"{spec.permits[0]!r}, of type {wanted.__name__}"
-        )
-    return kind

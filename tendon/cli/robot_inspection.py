@@ -15,6 +15,7 @@ from tendon.robots.inspection.bodies import inspect_bodies
 from tendon.robots.inspection.finding import Finding, Severity, error, note, warning
 from tendon.robots.inspection.frames import inspect_frames
 from tendon.robots.inspection.limits import inspect_limits
+from tendon.robots.inspection.stop_inputs import inspect_stop_inputs
 from tendon.robots.inspection.workspace import SAMPLES, judge_reach, sample_reach
 from tendon.robots.profile import RobotProfile
 from tendon.robots.servo_response import read_response
@@ -43,6 +44,7 @@ def inspect(profile: RobotProfile) -> list[Finding]:
         *inspect_limits(profile),
         *inspect_frames(profile),
         *inspect_bodies(profile),
+        *inspect_stop_inputs(profile),
         *_home(profile),
     ]
     if "arm" in profile.groups:

@@ -26,6 +26,7 @@ from tendon.robots.environment import load_environment
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile, load_profile
 from tendon.robots.servo_response import read_response
+from tendon.robots.stop_input_type import message_type
 from tendon.sim.simulators import choose
 
 OF_SIMULATION = ("simulator", "suite", "scene", "family", "gui")
@@ -79,13 +80,15 @@ def _check_backend(values: Mapping[str, str], profile: RobotProfile) -> None:
 
 
 def _check_robot(values: Mapping[str, str], profile: RobotProfile) -> None:
-    """Builds what control node and monitor will build: the collision model, the environment, the kinematics."""
+    """Builds what control node and monitor will build: collision model, environment, kinematics, stop inputs."""
     place = environment_of(values)
     clearance = Clearance(profile, load_environment(place) if place else None)
     if profile.human is not None:
         HumanZone(clearance, profile.human, profile.base_frame, lead_ns=0, settings=profile.safety)
     if profile.tool_speed is not None:
         Kinematics(profile)
+    for spec in profile.stop_inputs:
+        message_type(spec)
     if values["arm"] == "true" and profile.arming_obstacle:
         raise ConfigError(f"arm:=true cannot be: {profile.arming_obstacle}")
 

@@ -200,12 +200,22 @@ class RobotProfile:
         for gripper in self.grippers:
             if gripper.joint not in self.joint_names:
                 raise ConfigError(f"a gripper names joint {gripper.joint}{closest(gripper.joint, self.joint_names)}")
+            self._check_travel(gripper)
             self.group_indices(gripper.group)
             yield f"frame of gripper {gripper.joint}", gripper.frame
             yield from ((f"finger of gripper {gripper.joint}", link) for link in gripper.fingers)
         for joint in self.simulation.efforts:
             if joint not in self.joint_names:
                 raise ConfigError(f"simulation efforts names joint {joint}{closest(joint, self.joint_names)}")
+
+    def _check_travel(self, gripper: Gripper) -> None:
+        joint = self.joints[self.joint_names.index(gripper.joint)]
+        for key in ("open", "closed"):
+            if not joint.lower <= getattr(gripper, key) <= joint.upper:
+                raise ConfigError(
+                    f"gripper {gripper.joint}: {key} is {getattr(gripper, key):g}, the joint's limits are "
+                    f"{joint.lower:g} and {joint.upper:g}: write a position between them, or correct the limits"
+                )
 
     @property
     def collision_file(self) -> Path | None:

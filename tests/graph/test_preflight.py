@@ -120,6 +120,8 @@ def test_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
         (lambda v: v["cameras"][0].update(width=64), {"backend": "mock"}, "camera scene size is 128x128, expected 64x"),
         (lambda v: v["joints"].reverse(), {"backend": "mock"}, "joint_names is .*joint order"),
         (lambda v: v.update(tool_frame="panda_link7"), {"backend": "mock"}, "tool_frame is panda_hand"),
+        (lambda v: v["grippers"][0].update(open=0.08), {}, "open is 0.08, the joint's limits are 0 and 0.04: write"),
+        (lambda v: v["grippers"][0].update(closed=-0.1), {}, "closed is -0.1, the joint's limits are 0 and 0.04"),
         (lambda v: v.pop("collisions") and v.update(human={"topic": "people"}), {}, "human topic but no collision"),
     ],
 )
@@ -149,6 +151,34 @@ def test_how_servos_follow_is_read_before_a_simulator_does(
         assert main(command) == 2
         said = capsys.readouterr().err
         assert says in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says", "code"),
+    [
+        ({"permits": ["true"]}, "data of std_msgs/Bool is of type bool, but permits has 'true', of type str", 1),
+        ({"type": "std_msgs/Boool"}, "type is std_msgs/Boool: std_msgs has no message Boool; did you mean Bool?", 1),
+        ({"field": "dta"}, "std_msgs/Bool has no field dta; did you mean data?", 1),
+        ({"type": "no_such_msgs/Bool"}, "type is no_such_msgs/Bool, which is not installed", 0),
+    ],
+)
+def test_a_stop_input_that_cannot_be_read(
+    change: dict[str, Any],
+    says: str,
+    code: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The graph is refused; a look through the profile is an error, but where only this machine lacks the package."""
+    monkeypatch.setenv("COLUMNS", "400")
+    door = {"name": "door", "topic": "door/closed", "permits": [True]} | change
+    robot = panda(tmp_path, lambda values: values.update(stop_inputs=[door]))
+    assert main(["run", f"robot:={robot}", "backend:=mock", "policy:=none"]) == 2
+    said = capsys.readouterr().err
+    assert f"stop input door: {says}" in said and said.count("\n") == 1
+    assert main(["robot", "check", str(robot)]) == code
+    assert f"stop input door: {says}" in capsys.readouterr().out
 
 
 def test_a_collision_model_of_other_links(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Look for what is wrong with a robot's profile before it moves; exit code 1 when something has to be mended.
 
 Limits beyond those of the URDF, joints and frames that do not fit together, meshes and masses, what is too close at
-home, how much of the workspace is reached. What is listed as unknown has to be filled in first.
+home, stop inputs that cannot be read, how much of the workspace is reached. What is listed as unknown has to be filled
+in first.
 
 Examples:
   tendon robot check panda
