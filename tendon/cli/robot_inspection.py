@@ -16,7 +16,14 @@ from tendon.robots.inspection.finding import Finding, Severity, error, note, war
 from tendon.robots.inspection.frames import inspect_frames
 from tendon.robots.inspection.limits import inspect_limits
 from tendon.robots.inspection.stop_inputs import inspect_stop_inputs
-from tendon.robots.inspection.workspace import SAMPLES, judge_reach, sample_reach
+from tendon.robots.inspection.workspace import (
+    SAMPLES,
+    fills_space,
+    judge_postures,
+    judge_reach,
+    sample_postures,
+    sample_reach,
+)
 from tendon.robots.profile import RobotProfile
 from tendon.robots.servo_response import read_response
 from tendon.robots.unknowns import ADVICE
@@ -48,8 +55,9 @@ def inspect(profile: RobotProfile) -> list[Finding]:
         *_home(profile),
     ]
     if "arm" in profile.groups:
-        found = list(track(sample_reach(profile), "reaching", total=SAMPLES, transient=True))
-        findings.append(judge_reach(found))
+        sample, judge = (sample_reach, judge_reach) if fills_space(profile) else (sample_postures, judge_postures)
+        found = list(track(sample(profile), "reaching", total=SAMPLES, transient=True))
+        findings.append(judge(found))
     return sorted(findings, key=lambda finding: finding.severity)
 
 

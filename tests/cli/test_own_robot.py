@@ -11,6 +11,7 @@ import yaml
 from tendon.cli import main
 from tendon.core.paths import share_folder
 from tendon.robots.profile import load_profile
+from tests import ROOT
 from tests.robots.small_robots import LIMIT, MASS, MIMIC, SMALL, SRDF, write
 
 SHIPPED = sorted(path.parent.name for path in (share_folder() / "robots").glob("*/profile.yaml"))
@@ -181,4 +182,24 @@ def test_the_profile_is_looked_at(
     small: Path, changes: dict[str, object], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["robot", "check", str(fill_in(small, **changes))])
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("lower", "code", "said"), [(0.0, 0, "is in it in 100% of 200 postures"), (0.65, 1, "is in it in 0% of 200")]
+)
+def test_an_arm_that_fills_no_space_is_judged_by_where_it_goes(
+    lower: float,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The smallest example reaches a surface, so none of 200 random places, and failed the check."""
+    monkeypatch.setenv("COLUMNS", "250")
+    folder = shutil.copytree(ROOT / "docs" / "examples" / "two_joint_arm", tmp_path / "two_joint_arm")
+    profile = folder / "profile.yaml"
+    profile.write_text(profile.read_text().replace("lower: [-0.5, -0.5, 0.0]", f"lower: [-0.5, -0.5, {lower}]"))
+    assert main(["robot", "check", str(folder)]) == code
     assert said in capsys.readouterr().out
