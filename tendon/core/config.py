@@ -30,6 +30,8 @@ def build(kind: type[T], where: str, values: Any) -> T:
     known = tuple(f.name for f in fields(kind))  # type: ignore[arg-type]
     for key in values:
         if key not in known:
+            if type(key) in (int, float):  # {velocity: 2,175} is a velocity of 2, and a key 175
+                raise ConfigError(f"{where}: unknown key {key}, a number: write decimals with a point, such as 2.5")
             raise ConfigError(f"{where}: unknown key {key}{closest(str(key), known)}")
     missing = [
         f.name

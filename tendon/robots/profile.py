@@ -145,8 +145,9 @@ class RobotProfile:
         for unknown in self.unknown:
             if unknown not in ADVICE:
                 raise ConfigError(f"unknown lists {unknown}{closest(unknown, tuple(ADVICE))}")
-        if self.human is not None and self.human.camera:
-            self.camera(self.human.camera)
+        cameras = tuple(camera.name for camera in self.cameras)
+        if self.human is not None and self.human.camera and self.human.camera not in cameras:
+            raise ConfigError(f"human names camera {self.human.camera}{closest(self.human.camera, cameras)}")
         self._check_urdf()
         if self.collision_file is not None and not self.collision_file.is_file():
             raise ConfigError(
@@ -165,7 +166,9 @@ class RobotProfile:
 
     def _check_urdf(self) -> None:
         if not self.urdf.is_file():
-            raise ConfigError(f"URDF {self.urdf} does not exist")
+            beside = tuple(sorted(file.name for file in self.urdf.parent.glob("*.urdf")))
+            meant = closest(self.urdf.name, beside) if beside else "; put it there, or correct the path"
+            raise ConfigError(f"URDF {self.urdf} does not exist{meant}")
         urdf = read_urdf(self.urdf)
         followers = {mimic.joint: mimic.leader for mimic in urdf.mimics}
         movable = [joint.name for joint in urdf.joints.values() if joint.kind in DRIVEN]
@@ -201,7 +204,11 @@ class RobotProfile:
             if gripper.joint not in self.joint_names:
                 raise ConfigError(f"a gripper names joint {gripper.joint}{closest(gripper.joint, self.joint_names)}")
             self._check_travel(gripper)
-            self.group_indices(gripper.group)
+            if gripper.group not in self.groups:
+                raise ConfigError(
+                    f"gripper {gripper.joint} is carried by group {gripper.group}, but the profile has no joint group "
+                    f"{gripper.group}{closest(gripper.group, tuple(self.groups))}"
+                )
             yield f"frame of gripper {gripper.joint}", gripper.frame
             yield from ((f"finger of gripper {gripper.joint}", link) for link in gripper.fingers)
         for joint in self.simulation.efforts:
@@ -347,15 +354,23 @@ def profile_file(robot: str | Path) -> Path:
     Raises:
         ConfigError: there is no such profile.
     """
+    if robot == "":
+        raise ConfigError(f"no robot is named{closest('', _shipped())}, or give the folder of another one")
+    word = str(robot)
     if Path(robot).suffix in (".yaml", ".yml"):
         places = [Path(robot)]
     else:
+        word = Path(robot).name
         places = [Path(folder, robot, "profile.yaml") for folder in (share_folder() / "robots", "robots", "")]
     for place in places:
         if place.is_file():
             return place
-    known = tuple(sorted(p.parent.name for p in (share_folder() / "robots").glob("*/profile.yaml")))
-    raise ConfigError(f"no robot profile at {places[0]}{closest(str(robot), known)}")
+    raise ConfigError(f"no robot profile at {' or '.join(map(str, places))}{closest(word, _shipped())}")
+
+
+def _shipped() -> tuple[str, ...]:
+    """Returns the names of the robots that come with Tendon."""
+    return tuple(sorted(place.parent.name for place in (share_folder() / "robots").glob("*/profile.yaml")))
 
 
 def load_profile(robot: str | Path, *, without_collisions: bool = False) -> RobotProfile:

@@ -54,7 +54,7 @@ def read_srdf(path: Path, urdf: Urdf) -> Srdf:
     Raises:
         ConfigError: it does not exist, is no SRDF, or names what the URDF does not have, as that of another robot does.
     """
-    root = parse_xml(path)
+    root = parse_xml(path, "SRDF")
     if root.find("link") is not None:
         raise ConfigError(f"{path} is a URDF, as it has links: an SRDF has groups and states")
     reader = _Reader(path, urdf, root)

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tendon.core.errors import ConfigError
 
@@ -149,28 +150,28 @@ def read_urdf(path: Path) -> Urdf:
     return urdf
 
 
-def parse_xml(path: Path) -> ElementTree.Element:
-    """Returns the root element of a URDF file.
+def parse_xml(path: Path, kind: Literal["URDF", "SRDF"] = "URDF") -> ElementTree.Element:
+    """Returns the root element of a URDF file, or of an SRDF.
 
     Raises:
-        ConfigError: it does not exist, or is no URDF.
+        ConfigError: it does not exist, or is none.
     """
     try:
         text = path.read_bytes()
     except FileNotFoundError as error:
-        raise ConfigError(f"no URDF at {path}") from error
+        raise ConfigError(f"no {kind} at {path}") from error
     except OSError as error:
-        raise ConfigError(f"URDF {path} cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{kind} {path} cannot be read: {error.strerror}") from error
     if b"<xacro:" in re.sub(b"<!--.*?-->", b"", text, flags=re.DOTALL):  # what xacro wrote may quote it
-        raise ConfigError(f"{path} is xacro: expand it first (`xacro {path.name} > robot.urdf`)")
+        raise ConfigError(f"{path} is xacro: expand it first (`xacro {path.name} > robot.{kind.lower()}`)")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ConfigError(f"URDF {path} is not XML: {error}") from error
+        raise ConfigError(f"{kind} {path} is not XML: {error}") from error
     except (LookupError, ValueError) as error:
-        raise ConfigError(f"URDF {path} is in no encoding that is known here: {error}") from error
+        raise ConfigError(f"{kind} {path} is in no encoding that is known here: {error}") from error
     if root.tag != "robot":
-        raise ConfigError(f"{path} is no URDF: its outermost element is <{root.tag}>, not <robot>")
+        raise ConfigError(f"{path} is no {kind}: its outermost element is <{root.tag}>, not <robot>")
     return root
 
 

@@ -91,6 +91,40 @@ class TestMistakes:
         with pytest.raises(ConfigError, match=r"no robot profile at .*pnda.*did you mean panda\?"):
             load_profile("pnda")
 
+    def test_a_robot_that_is_nowhere_names_each_place_where_it_was_looked_for(self) -> None:
+        places = r"no robot profile at /.*/robots/robots/pnda/profile\.yaml or .* or robots/pnda/profile\.yaml; did you"
+        with pytest.raises(ConfigError, match=rf"{places} mean panda\?"):
+            load_profile("robots/pnda")
+
+    def test_a_robot_without_a_name(self) -> None:
+        with pytest.raises(ConfigError, match=r"no robot is named; known: .*panda.*, or give the folder"):
+            load_profile("")
+
+    @pytest.mark.parametrize(
+        ("change", "says"),
+        [
+            ({"grippers": "hand"}, r"profile panda: gripper panda_finger_joint1 .* no joint group hand; known: arm"),
+            ({"human": "wrst"}, r"profile panda: human names camera wrst; did you mean wrist\?"),
+        ],
+    )
+    def test_the_name_of_the_profile_is_said_once(
+        self, change: dict[str, str], says: str, values: dict[str, Any], tmp_path: Path
+    ) -> None:
+        if "grippers" in change:
+            values["grippers"][0]["group"] = change["grippers"]
+        else:
+            values["human"] = {"topic": "people", "camera": change["human"]}
+        with pytest.raises(ConfigError, match=says) as raised:
+            load(values, tmp_path)
+        assert str(raised.value).count("profile panda") == 1
+
+    def test_a_decimal_comma(self, tmp_path: Path) -> None:
+        text = (share_folder() / "robots" / "panda" / "profile.yaml").read_text(encoding="utf-8")
+        path = tmp_path / "profile.yaml"
+        path.write_text(text.replace("velocity: 2.175", "velocity: 2,175", 1), encoding="utf-8")
+        with pytest.raises(ConfigError, match="unknown key 175, a number: write decimals with a point"):
+            load_profile(path)
+
     def test_an_unknown_key_names_the_closest(self, values: dict[str, Any], tmp_path: Path) -> None:
         values["tool_fram"] = values.pop("tool_frame")
         with pytest.raises(ConfigError, match=r"unknown key tool_fram; did you mean tool_frame\?"):
@@ -298,6 +332,9 @@ class TestMistakes:
         values["urdf"] = "gone.urdf"
         with pytest.raises(ConfigError, match=r"URDF .*gone.urdf does not exist"):
             load(values, tmp_path)
+        (tmp_path / "one.urdf").touch()
+        with pytest.raises(ConfigError, match=r"oen.urdf does not exist; did you mean one\.urdf\?"):
+            load(values | {"urdf": "oen.urdf"}, tmp_path)
 
     @pytest.mark.parametrize("text", ["", "- a list", "just text"])
     def test_a_file_that_holds_no_mapping(self, text: str, tmp_path: Path) -> None:

@@ -85,6 +85,14 @@ def test_what_is_wrong_in_an_srdf_is_named(old: str, new: str, said: str, tmp_pa
     assert said in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"), [("import os", "^SRDF .* is not XML"), ("<sdf/>", "is no SRDF: its outermost element is <sdf>")]
+)
+def test_what_is_no_srdf_is_not_called_a_urdf(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=said):
+        read(tmp_path, text)
+
+
 def test_a_urdf_is_no_srdf(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is a URDF, as it has links"):
         read(tmp_path, SMALL)
