@@ -34,5 +34,7 @@ def call(operator: Operator, service: str) -> str:
     from tendon.graph.running.state import RECORDER_NODE
 
     if not operator.wait(lambda: RECORDER_NODE in operator.nodes(), 3.0):
+        if not operator.graph_nodes():
+            raise StoppedError("the graph has ended: start it with `tendon run record:=manual`")
         raise StoppedError("this graph has no recorder: start it with record:=true or record:=manual")
     return operator.trigger(service)

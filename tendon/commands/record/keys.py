@@ -1,7 +1,7 @@
 """Record with keys: space starts and keeps, s success, f failure, d discards, q leaves.
 
-A line says all the while what is being recorded, how long, and what is missing of it. Leaving ends nothing: an episode
-that is being recorded goes on.
+A line says all the while what is being recorded, how long, and what is missing of it; an episode that no key ended is
+told with what became of it. Leaving ends nothing: an episode that is being recorded goes on.
 
 Example:
   tendon record keys
@@ -13,12 +13,14 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
+from tendon.cli.episode_ends import EpisodeEnds
 from tendon.cli.keys import Keys
 from tendon.cli.operator import ask
 from tendon.cli.recording import call
 from tendon.core.errors import StoppedError
 from tendon.core.node_status import RecorderStatus
 from tendon.graph import topics
+from tendon.graph.running.state import RECORDER_NODE, SILENT_S
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.clients.operator import Operator
@@ -43,29 +45,41 @@ def command() -> int:
 
 def _listen(operator: Operator, keys: Keys) -> None:
     print("space starts and keeps, s success, f failure, d discards, q leaves")
+    ends = EpisodeEnds()
     with keys, contextlib.suppress(KeyboardInterrupt, EOFError):
         while (key := keys.read(LOOK_S)) not in LEAVE:
-            status = operator.reports.newest(RecorderStatus)
+            status, age_s = operator.reports.newest(RecorderStatus), operator.reports.age_s(RECORDER_NODE)
+            silent_s = 0.0 if age_s is None or age_s < SILENT_S else age_s
+            heard = None if silent_s else status
+            if ended := ends.look(heard):
+                _tell(ended)
             if key:
-                _do(operator, key, status)
-            print(f"\r\x1b[K{line_of(status)}", end="", flush=True)
+                _do(operator, key, heard, ends)
+            print(f"\r\x1b[K{line_of(heard, silent_s)}", end="", flush=True)
     print()
 
 
-def _do(operator: Operator, key: str, status: RecorderStatus | None) -> None:
+def _do(operator: Operator, key: str, status: RecorderStatus | None, ends: EpisodeEnds) -> None:
     recording = status is not None and bool(status.episode)
     services = {**KEYS, " ": topics.RECORD_KEEP if recording else topics.RECORD_START}
     if key not in services:
         return
     try:
         said = call(operator, services[key])
+        ends.by_key = services[key] != topics.RECORD_START
     except StoppedError as error:
         said = str(error)
+    _tell(said)
+
+
+def _tell(said: str) -> None:
     print(f"\r\x1b[K{time.strftime('%H:%M:%S')} {said}")
 
 
-def line_of(status: RecorderStatus | None) -> str:
-    """Returns a line about the recorder."""
+def line_of(status: RecorderStatus | None, silent_s: float = 0.0) -> str:
+    """Returns a line about the recorder, which was heard last before `silent_s` where it is silent."""
+    if silent_s:
+        return f"the recorder is silent for {silent_s:.0f} s: `tendon status` says whether the graph still runs"
     if status is None:
         return "waiting for the recorder"
     if not status.episode:
