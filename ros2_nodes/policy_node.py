@@ -46,6 +46,7 @@ from tendon.core.phrases import beginning
 from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.evaluation.suites import DEFAULT_SUITE
 from tendon.graph import topics
+from tendon.graph.leading import UNLED
 from tendon.graph.parameters import STEERED
 from tendon.policies.bundle.places import EXPERT
 from tendon.policies.engines.engine import BEST, Engine, engine_named
@@ -198,6 +199,8 @@ class PolicyNode(NodeShell):
             return Level.WARN, "waiting for an instruction"
         if session.active.policy.prefix_rows and inference.prefix_capped:
             return Level.WARN, "inference is slower than the prefix the policy was trained to continue: chunks may jump"
+        if session.armed and (unled := UNLED.get(self._leader or Source.POLICY)):
+            return Level.WARN, unled
         return Level.OK, "inferring" if session.armed else "ready"
 
     def describe(self, status: NodeStatus) -> NodeStatus:

@@ -13,9 +13,15 @@ import typer
 
 from tendon.cli.operator import ask, wait_for_policy
 from tendon.core.errors import StoppedError
+from tendon.core.modes import Source
+from tendon.graph.leading import UNLED
+from tendon.safety.reports import ControlState
 
 if TYPE_CHECKING:
     from tendon.ros2_nodes.clients.operator import Operator
+
+HAND_OVER_S = 1.0
+"""In which a task that ends a hold has the policy lead."""
 
 
 def command(
@@ -26,7 +32,7 @@ def command(
         ),
     ],
 ) -> int:
-    """Publishes the instruction and waits until the policy has taken or refused it.
+    """Publishes the instruction, waits until the policy has taken or refused it, and says so when it does not lead.
 
     Raises:
         StoppedError: there is no graph, no policy node answers, or the policy does not know a word.
@@ -44,3 +50,12 @@ def _tell(operator: Operator, instruction: str) -> None:
     )
     if policy.refusal:
         raise StoppedError(policy.refusal)
+    if policy.instruction:
+        operator.wait(lambda: _leader(operator) not in UNLED, HAND_OVER_S)
+        if unled := UNLED.get(_leader(operator)):
+            print(f"the task is taken, but {unled}")
+
+
+def _leader(operator: Operator) -> Source:
+    control = operator.reports.newest(ControlState)
+    return Source.POLICY if control is None else control.source

@@ -13,6 +13,7 @@ from pathlib import Path
 from tendon.core.modes import Mode, PermissionState, Source
 from tendon.core.node_status import Level, MeterReport, NodeStatus, PolicyStatus
 from tendon.graph import topics
+from tendon.graph.leading import UNLED, UNLED_WITHOUT_POLICY
 from tendon.graph.namespace import NAMESPACE_VARIABLE
 from tendon.safety.reports import ControlState, MonitorState
 
@@ -159,12 +160,21 @@ class Adviser:
         if not self.policy:
             chunks = map(topics.action_chunk, (Source.POLICY, Source.TELEOP))
             say = ("", f"chunks are taken from {' and '.join(chunks)}")
+        unled = "" if state.control is None else self._unled(state.control)
         if state.control is not None and state.control.mode is Mode.RUNNING:
             told = f"“{task}”" if task else ""
-            reason = "; ".join(filter(None, (told, state.control.reason)))
+            reason = unled or "; ".join(filter(None, (told, state.control.reason)))
             return Advice(word=Word.RUNNING, reason=reason, commands=(say, stop))
         waits = "the robot may move, and waits for a task" if self.policy and not task else "the robot may move"
-        return Advice(word=Word.ARMED, reason=waits, commands=(say, stop))
+        return Advice(word=Word.ARMED, reason=unled or waits, commands=(say, stop))
+
+    def _unled(self, control: ControlState) -> str:
+        """Returns why nobody or another than the policy is followed, and what changes that; empty when it is not so."""
+        if not self.policy:
+            return UNLED_WITHOUT_POLICY if control.source is Source.HOLD else ""
+        unled = UNLED.get(control.source, "")
+        hand = control.reason if control.source is Source.TELEOP else ""
+        return "; ".join(filter(None, (unled, hand)))
 
     def _does(self, words: str, effect: str) -> tuple[str, str]:
         return f"{self.tendon} {words}", effect

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tendon.core.causes import Cause
-from tendon.core.modes import Mode, PermissionState
+from tendon.core.modes import Mode, PermissionState, Source
 from tendon.core.node_status import Level, NodeStatus, PolicyStatus
 from tendon.core.permission import Permission
 from tendon.graph.running.state import Adviser, RunState, Word, another_terminal, command_here
@@ -87,6 +87,18 @@ WITHOUT_POLICY = {node: 0.1 for node in NODES if node != "policy_node"}
             ('say "lift the red cube"', "safety stop"),
         ),
         (
+            replace(WELL, monitor=ARMED, control=replace(RUNNING, source=Source.HOLD), statuses=TOLD),
+            Word.RUNNING,
+            "nobody leads: say a task",
+            ('say "lift the red cube"', "safety stop"),
+        ),
+        (
+            replace(WELL, monitor=ARMED, control=replace(RUNNING, source=Source.TELEOP, reason="released: press")),
+            Word.RUNNING,
+            "teleop leads: end it, then say a task, or publish policy on control/source; released: press",
+            ('say "lift the red cube"', "safety stop"),
+        ),
+        (
             replace(WELL, monitor=permitted(PermissionState.LATCHED, "tracking error")),
             Word.STOPPED,
             "tracking error",
@@ -135,6 +147,8 @@ def test_without_a_policy_it_says_where_chunks_come_from() -> None:
     nodes = ("safety_monitor", "control_node")
     seen = replace(WELL, nodes=nodes, monitor=ARMED)
     assert "policy/action_chunk" in adviser.advise(seen).commands[0][1]
+    left = replace(seen, control=replace(RUNNING, source=Source.HOLD))
+    assert adviser.advise(left).reason.startswith("nobody leads: press in `tendon teleop`")
 
 
 def test_the_command_is_one_that_works_in_this_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

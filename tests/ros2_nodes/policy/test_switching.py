@@ -15,6 +15,7 @@ from std_msgs.msg import String
 
 from tendon.cli import main
 from tendon.core.modes import Mode, PermissionState, Source
+from tendon.graph.leading import UNLED
 from tendon.policies.bundle.bundle import load_bundle, write_bundle
 from tendon.policies.spec.manifest import InstructionInput
 from tendon.ros2_nodes.base import qos
@@ -110,7 +111,9 @@ def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(gra
     assert largest_acceleration(witness) <= 1.0 + TOLERANCE
 
 
-def test_after_an_interruption_a_hand_that_leads_is_not_interrupted_by_a_task(graph: RunningGraph) -> None:
+def test_after_an_interruption_a_hand_that_leads_is_not_interrupted_by_a_task(
+    graph: RunningGraph, capfd: pytest.CaptureFixture[str]
+) -> None:
     """It was given the lead by `ros2 topic pub --once`, which a node that only overhears does not hear."""
     graph.arm()
     graph.operator.say("stop")
@@ -120,13 +123,14 @@ def test_after_an_interruption_a_hand_that_leads_is_not_interrupted_by_a_task(gr
     source.publish(String(data="teleop"))
     graph.wait(lambda: leader(graph) is Source.TELEOP, "teleop")
     time.sleep(0.3)
-    graph.operator.say("left")
+    assert main(["say", "left"]) == 0
+    assert "the task is taken, but teleop leads: end it, then say a task" in capfd.readouterr().out
     graph.wait(lambda: graph.policy().instruction == "left", "the task")
-    time.sleep(0.5)
+    graph.wait(lambda: graph.policy().text == UNLED[Source.TELEOP], "that it waits for the hand")
     assert leader(graph) is Source.TELEOP
     source.publish(String(data="hold"))
     graph.wait(lambda: leader(graph) is Source.HOLD, "hold again")
-    time.sleep(0.3)
+    graph.wait(lambda: graph.policy().text == UNLED[Source.HOLD], "that nobody leads")
     graph.operator.say("right")
     graph.wait(lambda: leader(graph) is Source.POLICY, "the policy: who holds the robot may go on by a task")
 

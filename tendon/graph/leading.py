@@ -1,0 +1,14 @@
+"""What is said to a person while a policy is not followed, as somebody else leads, or nobody does."""
+
+from __future__ import annotations
+
+from tendon.core.modes import Source
+from tendon.graph import topics
+
+PUBLISH = f"or publish policy on {topics.CONTROL_SOURCE}"
+UNLED = {
+    Source.TELEOP: f"teleop leads: end it, then say a task, {PUBLISH}",
+    Source.HOLD: f"nobody leads: say a task, {PUBLISH}",
+}
+"""Source of the control node to why the policy is not followed, and what changes that."""
+UNLED_WITHOUT_POLICY = f"nobody leads: press in `tendon teleop`, or publish a source on {topics.CONTROL_SOURCE}"
