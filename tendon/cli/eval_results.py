@@ -84,6 +84,7 @@ def gather(
 
     Raises:
         ConfigError: there is no such engine.
+        MissingDependencyError: it is not installed.
     """
     from tendon.evaluation import pool
 

@@ -17,6 +17,7 @@ from tendon.core.types import Observation
 from tendon.evaluation.episode import Episode, Setting, Timing
 from tendon.evaluation.expert_policy import ExpertPolicy
 from tendon.evaluation.perturbed_policy import PerturbedPolicy
+from tendon.evaluation.ray_workers import require_ray, run_in_ray
 from tendon.evaluation.rollout import Rollout
 from tendon.evaluation.runner import Runner
 from tendon.evaluation.suites import DEFAULT_SUITE, load_suite
@@ -197,13 +198,16 @@ def run_job(job: Job) -> tuple[Job, Episode]:
 
 
 def check_engine(engine: str) -> None:
-    """Wants one of `ENGINES`.
+    """Wants one of `ENGINES`, and what it needs.
 
     Raises:
         ConfigError: it is none.
+        MissingDependencyError: it is not installed.
     """
     if engine not in ENGINES:
         raise ConfigError(f"engine is {engine!r}{closest(engine, ENGINES)}")
+    if engine == RAY:
+        require_ray()
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, engine: str = PROCESSES) -> Iterator[tuple[Job, Episode]]:
@@ -221,7 +225,5 @@ def run_jobs(jobs: Sequence[Job], workers: int, engine: str = PROCESSES) -> Iter
     """
     check_engine(engine)
     if engine == RAY:
-        from tendon.evaluation.ray_workers import run_in_ray
-
         return run_in_ray(run_job, jobs, workers)
     return run_in_processes(run_job, jobs, workers)

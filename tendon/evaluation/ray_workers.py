@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,16 @@ from tendon.core.errors import MissingDependencyError, WorkerError
 
 J = TypeVar("J")
 R = TypeVar("R")
+
+
+def require_ray() -> None:
+    """Looks for Ray, whose import takes seconds, without importing it.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise MissingDependencyError("engine ray needs Ray: pip install 'tendon-vla[ray]'")
 
 
 def run_in_ray(function: Callable[[J], R], jobs: Sequence[J], workers: int) -> Iterator[R]:
@@ -66,10 +77,9 @@ def _result(ray: Any, reference: Any, job: object) -> Any:
 
 def _start(workers: int) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of every start
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingDependencyError("engine ray needs Ray: pip install 'tendon-vla[ray]'") from error
+    require_ray()
+    import ray
+
     local = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": workers, "include_dashboard": False}
     ray.init(logging_level=logging.ERROR, log_to_driver=False, **local)
     return ray

@@ -108,6 +108,27 @@ def test_an_engine_that_is_none_is_refused_before_the_bar_begins(
     assert "engine is 'rays'; did you mean ray?" in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [["run", "expert"], ["compare", BUNDLE, "expert"], ["axes", "expert"]])
+def test_an_engine_that_is_not_installed_is_told_before_the_bar_begins(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends(monkeypatch, 0, AssertionError("it began"))
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main(["eval", *command, *SEEDS, "--engine", "ray"]) == EXIT_ERROR
+    said = capsys.readouterr()
+    assert "engine ray needs Ray: pip install 'tendon-vla[ray]'" in said.err and not said.out
+
+
+def test_a_search_without_its_library_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "cma", None)
+    assert main(["eval", "redteam", "expert", "--out", str(tmp_path)]) == EXIT_ERROR
+    said = capsys.readouterr()
+    assert "the search needs cma" in said.err and not said.out
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.laws
 def test_ctrl_c_in_a_terminal_ends_it_with_what_there_is(tmp_path: Path) -> None:
     out = tmp_path / "found.json"

@@ -43,6 +43,7 @@ class Search:
     """
 
     def __init__(self, space: Space, like: Job, log: Path, *, size: int, seed: int, said: dict[str, Any]) -> None:
+        self._cma = _library()
         self._space, self._like, self._log, self._size, self._seed = space, like, log, size, seed
         head = {**said, "scenes": list(space.scenes), "axes": list(space.axes), "most": space.most}
         head |= {"size": size, "seed": seed}
@@ -94,10 +95,6 @@ class Search:
                 yield number, attack
 
     def _strategy(self) -> Any:
-        try:
-            import cma
-        except ImportError as error:
-            raise MissingDependencyError("the search needs cma: pip install 'tendon-vla[redteam]'") from error
         last, axes = len(self._space.scenes) - 1, len(self._space.axes)
         options = {
             "bounds": [[0.0] * (1 + axes), [max(last, 1e-9), *[1.0] * axes]],
@@ -108,7 +105,15 @@ class Search:
             "verbose": -9,
             "verb_log": 0,
         }
-        return cma.CMAEvolutionStrategy([last / 2, *[0.5] * axes], 1.0, options)
+        return self._cma.CMAEvolutionStrategy([last / 2, *[0.5] * axes], 1.0, options)
+
+
+def _library() -> Any:
+    try:
+        import cma
+    except ImportError as error:
+        raise MissingDependencyError("the search needs cma: pip install 'tendon-vla[redteam]'") from error
+    return cma
 
 
 def _numbered(task: tuple[int, Job]) -> tuple[int, Job, Any]:
