@@ -37,8 +37,8 @@ def require_file(file: Path, option: str = "--out") -> None:
     require_folder(file.parent, option)
     existed = file.exists()
     try:
-        with file.open("ab"):
-            pass
+        with file.open("ab", buffering=0) as trial:
+            trial.write(b"")  # which a device may refuse, as /dev/full does
     except OSError as error:
         raise ConfigError(f"{option} {file} cannot be written: {error.strerror}; choose another name") from error
     if not existed:

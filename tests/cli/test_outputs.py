@@ -102,6 +102,11 @@ class TestBeforeTheWork:
         with pytest.raises(ConfigError, match="cannot be written: No space left on device"):
             require_folder(full)
 
+    def test_a_device_that_is_full(self) -> None:
+        with pytest.raises(ConfigError, match="--out /dev/full cannot be written: No space left on device; choose"):
+            require_file(Path("/dev/full"))
+        require_file(Path("/dev/null"))
+
     @pytest.mark.parametrize(
         "arguments",
         [
