@@ -1,4 +1,4 @@
-"""Episodes as they end, and what is left of them: also of those before Ctrl-C, a killed worker or another error."""
+"""Episodes as they end, and what is left of them: also of those before Ctrl-C, SIGTERM or an error."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 
 from tendon.cli.outputs import require_file, writing
 from tendon.cli.progress import CountingBar
+from tendon.cli.termination import interrupted_by_sigterm
 from tendon.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def gather(
     found = Gathered(jobs)
     try:
         with (
+            interrupted_by_sigterm(),
             CountingBar(title, len(jobs)) as bar,
             closing(cast("Generator[tuple[Job, Episode]]", pool.run_jobs(jobs, workers, engine))) as runs,
         ):
@@ -102,7 +104,7 @@ def gather(
                 if enough:
                     break
     except (KeyboardInterrupt, Exception) as error:  # raised again when what there is has been written
-        why = "Ctrl-C" if isinstance(error, KeyboardInterrupt) else str(error)
+        why = str(error) or "Ctrl-C" if isinstance(error, KeyboardInterrupt) else str(error)
         found.ended_early, found.error = f"{len(found.runs)} of {len(jobs)} episodes: {why}", error
     if found.runs and found.ended_early:
         print(f"ended early, {found.ended_early}")

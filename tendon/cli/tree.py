@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from tendon.cli.outputs import system_error
 from tendon.cli.terminal import lead_nowhere
+from tendon.cli.termination import EXIT_TERMINATED, TerminationError
 from tendon.core.errors import TendonError
 
 EXIT_ERROR = 2
@@ -38,6 +39,8 @@ class Command(TyperCommand):
         except TendonError as error:
             print(f"{ctx.command_path}: {error}", file=sys.stderr)
             return EXIT_ERROR
+        except TerminationError:
+            return EXIT_TERMINATED
         except BrokenPipeError:  # who read our output, such as `head`, has seen enough
             lead_nowhere(sys.stdout)
             return EXIT_BROKEN_PIPE

@@ -31,13 +31,17 @@ def does(job: Job) -> bool:
     return job.seed % 3 > 0 and dict(job.setting.perturbations).get("dynamics", 0.0) < 0.5
 
 
-def ends(monkeypatch: pytest.MonkeyPatch, after: int | None = None, error: BaseException | None = None) -> None:
-    """Episodes end in any order, of one policy the fifth behind the sixth; after so many an error comes."""
+def ends(
+    monkeypatch: pytest.MonkeyPatch, after: int | None = None, error: BaseException | signal.Signals | None = None
+) -> None:
+    """Episodes end in any order, of one policy the fifth behind the sixth; after so many an error or signal comes."""
 
     def run_jobs(jobs: Sequence[Job], workers: int, engine: str) -> Iterator[tuple[Job, Episode]]:
         one = len({job.bundle for job in jobs}) == 1 and len({job.setting for job in jobs}) == 1
         for number, job in enumerate([*jobs[:4], jobs[5], jobs[4], *jobs[6:]] if one else reversed(jobs)):
-            if number == after and error is not None:
+            if number == after and isinstance(error, signal.Signals):
+                os.kill(os.getpid(), error)
+            elif number == after and error is not None:
                 raise error
             yield job, episode(job, does(job))
 
@@ -67,12 +71,13 @@ def test_a_report_is_one_file_that_needs_nothing_else(
     ("error", "code", "said"),
     [
         (KeyboardInterrupt(), 130, "5 of 12 episodes: Ctrl-C"),
+        (signal.SIGTERM, 143, "5 of 12 episodes: SIGTERM"),
         (WorkerError("a worker process ended (-9)"), 2, "5 of 12 episodes: a worker process ended (-9)"),
         (InvalidDataError("scene 200006: chunk is NaN"), 2, "5 of 12 episodes: scene 200006: chunk is NaN"),
     ],
 )
 def test_what_was_run_before_it_ended_is_kept(
-    error: BaseException,
+    error: BaseException | signal.Signals,
     code: int,
     said: str,
     monkeypatch: pytest.MonkeyPatch,
