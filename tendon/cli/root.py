@@ -13,9 +13,13 @@ from typer.main import get_command
 
 from tendon.cli.mistakes import ParseError, one_line
 from tendon.cli.outputs import system_error
+from tendon.cli.terminal import lead_nowhere
 from tendon.cli.tree import EXIT_ERROR, Group
 from tendon.core.errors import ConfigError
 from tendon.graph.namespace import NAMESPACE_VARIABLE, parse_namespace
+
+EXIT_BROKEN_PIPE = 141
+"""What a shell reports of a program that SIGPIPE ended."""
 
 app = typer.Typer(
     name="tendon",
@@ -65,8 +69,14 @@ def _mend_bash_words() -> None:
         os.environ["COMP_CWORD"] = str(int(at) + 1)
 
 
+def _unread() -> int:
+    """Returns the exit code when who read our output, such as `head`, has seen enough."""
+    lead_nowhere(sys.stdout)
+    return EXIT_BROKEN_PIPE
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command and returns its exit code; what is wrong is one line on stderr and code 2.
+    """Runs a command and returns its exit code; what is wrong is one line on stderr and code 2, a closed pipe code 141.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -77,9 +87,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115, until the process ends
     try:
         result = get_command(app).main(given, prog_name="tendon", standalone_mode=False)
+        sys.stdout.flush()
     except ParseError as error:
         print(one_line(error), file=sys.stderr)
         return EXIT_ERROR
+    except BrokenPipeError:
+        return _unread()
+    except SystemExit as error:  # by which typer and rich answer a broken pipe
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return _unread()
     except OSError as error:  # of --help and --version, which are no command
         print(f"tendon: {system_error(error)}", file=sys.stderr)
         return EXIT_ERROR

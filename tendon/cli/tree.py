@@ -16,13 +16,10 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tendon.cli.outputs import system_error
-from tendon.cli.terminal import lead_nowhere
 from tendon.cli.termination import EXIT_TERMINATED, TerminationError
 from tendon.core.errors import TendonError
 
 EXIT_ERROR = 2
-EXIT_BROKEN_PIPE = 141
-"""What a shell reports of a program that SIGPIPE ended."""
 ROOT = "tendon.commands"
 
 
@@ -41,9 +38,8 @@ class Command(TyperCommand):
             return EXIT_ERROR
         except TerminationError:
             return EXIT_TERMINATED
-        except BrokenPipeError:  # who read our output, such as `head`, has seen enough
-            lead_nowhere(sys.stdout)
-            return EXIT_BROKEN_PIPE
+        except BrokenPipeError:  # see `tendon.cli.root`
+            raise
         except OSError as error:
             print(f"{ctx.command_path}: {system_error(error)}", file=sys.stderr)
             return EXIT_ERROR
