@@ -35,5 +35,5 @@ def check_reach(file: SuiteFile, profile: RobotProfile) -> None:
             except KinematicsError as error:
                 raise MismatchError(
                     f"{profile.name} does not reach all of the suite {file.name} with its tool down: {error}; give it "
-                    f"a stage in suites/{file.name}.yaml, or take suite:=reach"
+                    f"a stage in suites/{file.name}.yaml, or take the suite reach"
                 ) from error

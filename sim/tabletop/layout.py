@@ -77,7 +77,7 @@ def layout_of(profile: RobotProfile) -> Layout:
     """
     if not profile.grippers:
         raise MismatchError(
-            f"the suite tabletop needs a gripper, and profile {profile.name} names none: take suite:=reach"
+            f"the suite tabletop needs a gripper, and profile {profile.name} names none; the suite reach needs none"
         )
     known = layouts()
     layout, gripper = known.get(profile.name, known[DEFAULT]), profile.grippers[0]
@@ -88,6 +88,6 @@ def layout_of(profile: RobotProfile) -> Layout:
         except KinematicsError as error:
             raise MismatchError(
                 f"{profile.name} does not reach all of the tabletop with its tool down: {error}; give it a layout in "
-                "suites/tabletop.yaml, or take suite:=reach"
+                "suites/tabletop.yaml, or take the suite reach"
             ) from error
     return layout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Any
 
 import typer
@@ -16,6 +17,14 @@ RENAMED = {"bundle": "policy"}
 """Groups that other projects, or this one before its first release, call by another name."""
 
 
+_PYDANTIC = re.compile(r"\bValue error, |\bInput should be (.*?)(, unable to parse .*|$)")
+"""In what typer says of a value: words of the library that reads it."""
+
+
+def _plainly(found: re.Match[str]) -> str:
+    return f"must be {found[1]}" if found[1] else ""
+
+
 def one_line(error: Any) -> str:
     """Returns what is wrong, in which command, and where to read on."""
     path = error.ctx.command_path if getattr(error, "ctx", None) else "tendon"
@@ -25,7 +34,7 @@ def one_line(error: Any) -> str:
         message = f"no option {option}" + nearest(option, [name for name in known if name.startswith("-")])
     else:
         message = " ".join(error.format_message().split()).rstrip(".")
-        message = message[:1].lower() + message[1:]
+        message = message[:1].lower() + _PYDANTIC.sub(_plainly, message[1:])
     return f"{path}: {message} ({path} --help)"
 
 

@@ -129,6 +129,9 @@ WITH_DELAY = [(command, ms) for command in WITH_WORKERS[:2] for ms in ("-1", "na
         *((f"{command} --delay-ms {ms}", f"--delay-ms is {ms}, must be 0 to 10000") for command, ms in WITH_DELAY),
         ("policy bench bundles/tabletop --seconds much", "invalid value for '--seconds'"),
         ("policy sign bundles/tabletop", "missing option '--key'"),
+        ("eval run expert --timing fast", "invalid value for '--timing': 'fast' is not one of 'auto'"),
+        ("demo --seed x", "valid integer (tendon demo --help)"),
+        ("eval run expert --robot ur5e --suite tabletop", "names none; the suite reach needs none"),
     ],
 )
 def test_what_is_wrong_is_one_line_that_says_what_is_right(

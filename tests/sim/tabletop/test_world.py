@@ -112,7 +112,7 @@ def test_a_scene_is_at_rest_until_the_robot_acts(world: World, family: str) -> N
 
 def test_a_robot_that_the_suite_is_not_for_is_a_mismatch_and_opens_no_client(profile: RobotProfile) -> None:
     before = connected_clients()
-    with pytest.raises(MismatchError, match="needs a gripper, and profile ur5e names none: take suite:=reach"):
+    with pytest.raises(MismatchError, match="needs a gripper, and profile ur5e names none; the suite reach needs none"):
         TABLETOP.world(load_profile("ur5e"))
     near = replace(profile, workspace=replace(profile.workspace, upper=(0.3, 0.5, 0.8)))
     short = replace(
