@@ -263,7 +263,7 @@ class RecordedSource:
         if not frame.task.strip():
             raise ConfigError(
                 f"{self._episodes.name} has frames without an instruction, and the policy learns to do what it is "
-                "told: record with instruction:=, or leave them out"
+                "told: record with instruction:=, or convert with `tendon data convert --instruction`"
             )
         origin: Array = np.asarray(frame.state, dtype=np.float64)
         state = self._adapter.state(origin, np.asarray(frame.velocity, dtype=np.float64))

@@ -38,6 +38,7 @@ class DatasetEpisodes:
 
     Attributes:
         left_out: why episodes are not among these, a line each.
+        untold: how many of these have no instruction.
 
     Raises:
         InvalidDataError: it is no whole dataset.
@@ -52,6 +53,7 @@ class DatasetEpisodes:
         self.has_velocity = VELOCITY in self._dataset.info["features"]
         self._kept = [k for k, row in enumerate(rows) if row.get("outcome") != FAILURE]
         self.count = sum(int(rows[k]["length"]) for k in self._kept)
+        self.untold = len(set(self._dataset.untold) & set(self._kept))
         failed = len(rows) - len(self._kept)
         self.left_out = [f"{root}: {failed} of {len(rows)} episodes are failures"] if failed else []
         _require_some(self.name, self._kept, self.left_out)
@@ -95,6 +97,7 @@ class RecordedEpisodes:
 
     Attributes:
         left_out: why recordings are not among these, a line each.
+        untold: how many of these have no instruction.
 
     Raises:
         MismatchError: they are of another robot.
@@ -125,6 +128,7 @@ class RecordedEpisodes:
             camera.name: (camera.height, camera.width) for camera in shapes[0].cameras if camera.name in common
         }
         self.count = sum(map(_frames, self._kept))
+        self.untold = sum(not Tasks(each, require_begin(each)).told for each in self._kept)
 
     def _unusable(self, recording: McapRecording) -> str:
         begin, end = require_begin(recording), recording.end

@@ -96,6 +96,32 @@ def test_what_is_wrong_with_the_options_is_said_once_and_before_the_work(
     assert not (tmp_path / "same" / "meta").exists() and not Path(page).exists()
 
 
+def test_episodes_without_an_instruction_are_counted_and_given_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Training refused them after the work, and nobody had said a word."""
+    source, bare, told = tmp_path / "source", tmp_path / "bare", tmp_path / "told"
+    (tmp_path / "files").mkdir()
+    for number, task in enumerate(("", "task 1")):
+        with DatasetWriter(source, shape(codec="png")) as writer:
+            appender = writer.begin()
+            for frame in frames(number, 4):
+                appender.add(replace(frame, task=task))
+            appender.finish(f"{number}")
+        write_recording(LeRobotDataset(source), number, load_profile("panda"), tmp_path / f"files/{number}.mcap")
+    convert = ["data", "convert", str(tmp_path / "files"), "--codec", "png", "--out"]
+    hint = "1 of 2 episodes have no instruction, and a policy learns to do what it is told: `tendon data convert RECORD"
+    assert run([*convert, str(bare)]) == 0
+    assert f"{bare}: {hint}" in capsys.readouterr().out
+    for place in (bare, tmp_path / "files"):
+        assert run(["data", "check", str(place)]) == 0
+        assert f"{place}: {hint}" in capsys.readouterr().out
+    assert run([*convert, str(told), "--instruction", "put it there"]) == 0
+    assert run(["data", "check", str(told)]) == 0
+    assert "instruction" not in capsys.readouterr().out
+    assert [row["tasks"] for row in LeRobotDataset(told).episodes] == [["put it there"], ["task 1"]]
+
+
 @pytest.mark.parametrize(("camera_hz", "fps"), [(30, 30), (30, 15), (60, 30), (50, 25), (30, 10), (30, 20)])
 def test_frames_are_the_nearest_to_a_grid_whatever_the_jitter(camera_hz: int, fps: int) -> None:
     """Half the rate took frames by chance: steps of one, two and three pictures, and holes where nothing was lost."""

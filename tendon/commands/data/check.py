@@ -25,10 +25,12 @@ from tendon.core.errors import TendonError
 
 @dataclass
 class Report:
-    """What is said of a place, and what is wrong with it."""
+    """What is said of a place, what is wrong with it, and how many of its episodes have no instruction."""
 
     said: str = "cannot be read"
     wrong: list[str] = field(default_factory=list)
+    episodes: int = 0
+    untold: int = 0
 
 
 def command(
@@ -49,6 +51,7 @@ def command(
     require_data()
     from tendon.data.lerobot.layout import INFO
     from tendon.data.reading.files import recordings
+    from tendon.data.reading.tasks import untold_line
 
     looks: list[tuple[Path, Callable[[Path, Report], None]]] = []
     for place in places:
@@ -56,7 +59,7 @@ def command(
             looks.append((place, partial(_dataset, pictures=not fast)))
         else:
             looks += [(file, _recording) for file in recordings([place])]
-    count = 0
+    count = episodes = untold = 0
     for place, look in looks:
         report = Report()
         try:
@@ -66,7 +69,9 @@ def command(
         print(f"{place}: {report.said}")
         for line in report.wrong:
             print(f"  {line}")
-        count += len(report.wrong)
+        count, episodes, untold = count + len(report.wrong), episodes + report.episodes, untold + report.untold
+    if untold:
+        print(untold_line(", ".join(map(str, places)), untold, episodes))
     return 1 if count else 0
 
 
@@ -76,6 +81,7 @@ def _dataset(place: Path, report: Report, pictures: bool) -> None:
 
     dataset = LeRobotDataset(place)
     report.said = f"{len(dataset)} episodes, {dataset.info['total_frames']} frames"
+    report.episodes, report.untold = len(dataset), len(dataset.untold)
     report.wrong += problems(dataset, pictures)
 
 
@@ -84,10 +90,12 @@ def _recording(file: Path, report: Report) -> None:
     from tendon.data.reading.frames import Frames
     from tendon.data.reading.observations import camera_topics, rebuilt, require_begin
     from tendon.data.reading.recording import McapRecording, decode
+    from tendon.data.reading.tasks import Tasks
     from tendon.data.recording.pictures import RAW
     from tendon.robots.profile import load_profile
 
     recording, wrong = McapRecording(file), report.wrong
+    report.episodes, report.untold = 1, int(not Tasks(recording, require_begin(recording)).told)
     if recording.fault:
         wrong.append(recording.fault)
     cameras = camera_topics(recording)

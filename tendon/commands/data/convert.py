@@ -3,11 +3,14 @@
 Recordings are appended to the dataset at --out one by one; after each it is whole on the disk. One that is in it
 already is passed over, so that a cut run goes on where it was, and new recordings are added later by the same line.
 
+--instruction says what was done where a recording does not: `tendon policy train` needs it.
+
 The action of a frame is what was executed; --proposed adds what the policy or the operator wanted, as `proposed`.
 
 Examples:
   tendon data convert outputs/recordings --out outputs/datasets/mine
   tendon data convert outputs/recordings --out outputs/datasets/mine --jobs 4
+  tendon data convert outputs/recordings --out outputs/datasets/mine --instruction "put the red cube in the blue bowl"
   tendon data convert outputs/recordings/episode-000003.mcap --out outputs/datasets/mine --codec av1 --proposed
   tendon data convert outputs/datasets/mine --out outputs/again --to mcap
   tendon data convert outputs/datasets/mine --out outputs/for_gr00t --to v2.1
@@ -40,6 +43,9 @@ def command(
     codec: Annotated[str, typer.Option(help="h264, av1 (smaller, slower), or png (no loss).")] = "h264",
     proposed: Annotated[bool, typer.Option("--proposed", help="Keep what was proposed, too.")] = False,
     bad: Annotated[bool, typer.Option("--bad", help="Take recordings with missing messages, too.")] = False,
+    instruction: Annotated[
+        str, typer.Option(metavar="WORDS", help="What was done, for recordings that have no instruction.")
+    ] = "",
     jobs: Annotated[int, typer.Option(min=1, help="Processes that encode recordings.")] = 1,
 ) -> int:
     """Converts.
@@ -68,7 +74,8 @@ def command(
     from tendon.data.reading.files import recordings
 
     require_codec(codec)
-    return _to_dataset(recordings(sources), out, Options(fps=fps, codec=codec, proposed=proposed, bad=bad), jobs)
+    options = Options(fps=fps, codec=codec, proposed=proposed, bad=bad, instruction=instruction)
+    return _to_dataset(recordings(sources), out, options, jobs)
 
 
 def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> int:
@@ -92,23 +99,29 @@ def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> in
     said = f"; {known} were in it already" if known else ""
     missing = f"; frames are missing in {gaps} places: `tendon data quality` shows them" if gaps else ""
     print(f"{out}: {made} episodes with {frames} frames added{said}{missing}")
-    _tell_failures(out)
+    _tell_faults(out)
     return 1 if refused else 0
 
 
-def _tell_failures(out: Path) -> None:
-    """Says which episodes are failures: only Tendon's own training knows to leave them out."""
+def _tell_faults(out: Path) -> None:
+    """Says which episodes are failures, which only Tendon's own training knows to leave out, and how many untold."""
     from tendon.data.lerobot.layout import INFO
     from tendon.data.lerobot.reader import LeRobotDataset
+    from tendon.data.reading.tasks import untold_line
     from tendon.data.recording.episode import Outcome
 
-    rows = LeRobotDataset(out).episodes if (out / INFO).is_file() else []
+    if not (out / INFO).is_file():
+        return
+    dataset = LeRobotDataset(out)
+    rows = dataset.episodes
     failed = [str(number) for number, row in enumerate(rows) if row.get("outcome") == Outcome.FAILURE.value]
     if failed:
         print(
             f"{len(failed)} of {len(rows)} episodes are failures, which `tendon policy train` leaves out and other "
             f"trainers learn from; without them: tendon data delete {out} --episodes {','.join(failed)} --out NEW"
         )
+    if dataset.untold:
+        print(untold_line(str(out), len(dataset.untold), len(rows)))
 
 
 def _of_dataset(source: Path, out: Path, to: str) -> int:

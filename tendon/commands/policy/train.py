@@ -58,7 +58,7 @@ def command(
     """Trains and saves.
 
     Raises:
-        ConfigError: a place, a weight or an augmentation is none.
+        ConfigError: a place, a weight or an augmentation is none, or an episode has no instruction.
         MismatchError: data are of another robot, or lack what the policy sees.
         MissingDependencyError: torch, or the extra `data` where it is needed, is not installed.
     """
@@ -107,6 +107,7 @@ def _open(places: list[tuple[Path, float]], robot: str) -> tuple[list[Part], Map
 
     require_data()
     from tendon.data.episodes import open_episodes
+    from tendon.data.reading.tasks import untold_line
     from tendon.robots.profile import load_profile
     from tendon.sim.viewpoints import labelled_viewpoints
 
@@ -121,6 +122,8 @@ def _open(places: list[tuple[Path, float]], robot: str) -> tuple[list[Part], Map
         for line in episodes.left_out:
             print(f"left out: {line}")
         print(f"{place}: {len(episodes)} episodes, {episodes.count} frames")
+        if episodes.untold:
+            raise ConfigError(untold_line(str(place), episodes.untold, len(episodes)))
         recording = Recording(episodes=episodes, profile=profile, viewpoints=viewpoints)
         parts.append(Part(source=recording, weight=weight))
     return parts, viewpoints

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tendon.core.errors import InvalidDataError, MismatchError
@@ -35,12 +35,14 @@ class Options:
         codec: h264, av1, or png for pictures without loss in the parquet files.
         proposed: whether what was proposed stands beside what was executed.
         bad: take recordings with missing messages, too.
+        instruction: of frames that have none.
     """
 
     fps: int = 0
     codec: str = "h264"
     proposed: bool = False
     bad: bool = False
+    instruction: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +125,7 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
             if before_ns is not None and frame.stamp_ns - before_ns > GAP_FRAMES * SECOND_NS / writer.shape.fps:
                 gaps += 1
             before_ns = frame.stamp_ns
-            appender.add(frame)
+            appender.add(frame if frame.task.strip() else replace(frame, task=options.instruction))
             count += 1
         number = appender.finish(source, "" if end is None else end.outcome.value)
     except BaseException:

@@ -65,6 +65,12 @@ class LeRobotDataset:
     def __len__(self) -> int:
         return len(self.episodes)
 
+    @property
+    def untold(self) -> list[int]:
+        """Numbers of the episodes without an instruction."""
+        rows = enumerate(self.episodes)
+        return [number for number, row in rows if "tasks" in row and not any(each.strip() for each in row["tasks"])]
+
     def rows(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         """Returns the numbers of an episode by feature, (frames,) or (frames, n).
 

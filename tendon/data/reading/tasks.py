@@ -33,6 +33,11 @@ class Tasks:
         self._from_ns = [log_ns for log_ns, _ in heard]
         self._texts = [first, *(text for _, text in heard)]
 
+    @property
+    def told(self) -> bool:
+        """Whether there is any."""
+        return any(text.strip() for text in self._texts)
+
     def at(self, log_ns: int) -> str:
         """Returns the newest task that was heard by then."""
         return self._texts[bisect_right(self._from_ns, log_ns)]
@@ -45,3 +50,11 @@ class Tasks:
         number = bisect_right(self._from_ns, log_ns)
         before, after = self._texts[max(0, number - 1) : number], self._texts[number + 1 : number + 2]
         return (self._texts[number], *before, *after, "")
+
+
+def untold_line(name: str, count: int, total: int) -> str:
+    """Returns what is said of episodes without an instruction: how many of all, and what adds one."""
+    return (
+        f"{name}: {count} of {total} episodes have no instruction, and a policy learns to do what it is told: "
+        '`tendon data convert RECORDINGS --out NEW --instruction "WHAT WAS DONE"` adds it'
+    )

@@ -128,3 +128,23 @@ def test_bad_data_are_one_clear_error(
     assert train(*given, "--out", tmp_path / "run") == 2
     errors = capsys.readouterr().err
     assert re.search(said, " ".join(errors.split())), errors
+
+
+def test_data_without_an_instruction_are_refused_before_anything_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was said after a minute, by the first frame that was drawn."""
+    cameras = tuple(Camera(name=each.name, width=each.width, height=each.height) for each in PROFILE.cameras)
+    root, out = tmp_path / "set", tmp_path / "run"
+    for number in range(2):
+        with DatasetWriter(root, Shape(robot="panda", fps=FPS, joints=PROFILE.joint_names, cameras=cameras)) as writer:
+            appender = writer.begin()
+            for frame in moving(4, begin_s=1.0 + number, task=""):
+                appender.add(frame)
+            appender.finish(f"{number}.mcap")
+    write_recording(LeRobotDataset(root), 0, PROFILE, tmp_path / "0.mcap")
+    for place, count in ((root, 2), (tmp_path / "0.mcap", 1)):
+        assert main(["policy", "train", "--data", str(place), "--from", str(BUNDLE_PATH), "--out", str(out)]) != 0
+        said = capsys.readouterr().err
+        assert f"{place}: {count} of {count} episodes have no instruction" in said and "--instruction" in said
+    assert not out.exists()
