@@ -133,8 +133,8 @@ class Run:
         for name, value in now.items():
             if name != "steps" and name in begun and begun[name] != value:
                 raise ConfigError(
-                    f"{self.folder} was begun with {name} {begun[name]}, and is to go on with {value}: name another "
-                    "folder for another run, which may start --from this one"
+                    f"{self.folder} was begun with {_in_words(name, begun[name])}, and is to go on with "
+                    f"{_in_words(name, value)}: name another folder for another run, which may start --from this one"
                 )
 
     def _resume(self) -> None:
@@ -181,7 +181,7 @@ class Run:
             part.rename(self.folder / name)
 
     def train(self, progress: Progress | None = None) -> None:
-        """Trains to the recipe's last step; saves every `SAVE_EVERY` steps and when interrupted.
+        """Trains to the recipe's last step; saves every `SAVE_EVERY` steps, and when interrupted after a step.
 
         Raises:
             ConfigError: there are fewer frames than one batch needs.
@@ -192,11 +192,12 @@ class Run:
         batches = self.data.batches(self.recipe.batch, np.random.default_rng([self.recipe.seed, self.step]))
         bar = progress or _progress()
         task = bar.add_task("train", total=self.recipe.steps, completed=self.step, note="")
-        begin = time.monotonic()
+        begin, done = time.monotonic(), self.step
         with bar, TrainingLog(self.folder, "step") as log:
             try:
                 while self.step < self.recipe.steps:
                     losses = self._update(next(batches))
+                    done = self.step
                     if self.step % 50 == 0:
                         log.add({"step": self.step, "s": round(time.monotonic() - begin, 1), **losses})
                         note = " ".join(f"{key} {value:.3f}" for key, value in losses.items())
@@ -206,7 +207,8 @@ class Run:
             except _Diverged:
                 raise
             except BaseException:
-                self.save()
+                if done:
+                    self.save()
                 raise
             self.save()
 
@@ -293,6 +295,15 @@ class Run:
         where = project(self.data.about["cameras"][camera], torch.cat([points, tool], dim=2), state)
         warp = batch.get(f"warp_{camera}")
         return where if warp is None else follow(warp, where)
+
+
+def _in_words(name: str, value: Any) -> str:
+    """Returns what a run was begun with, as a person says it."""
+    if name == "data":
+        return "data of " + " and ".join(f"{each['frames']} frames (weight {each['weight']:g})" for each in value)
+    if name == "from":
+        return "no earlier weights" if value is None else f"weights {value[:12]}"
+    return f"{name} {value}"
 
 
 def _mean(values: Tensor, known: Tensor) -> Tensor:

@@ -110,9 +110,12 @@ def test_a_run_resumes_where_it_stopped(shards: Path, run: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"weight": 2.0}, "was begun with data .*weight"),
-        ({"learning_rate": 2e-3}, "was begun with learning_rate 0.001, and is to go on with 0.002"),
-        ({"start": True}, "was begun with from None"),
+        (
+            {"weight": 2.0},
+            r"begun with data of \d+ frames \(weight 1\), and is to go on with data of \d+ frames \(weight 2\): ",
+        ),
+        ({"learning_rate": 2e-3}, "was begun with learning_rate 0.001, and is to go on with learning_rate 0.002"),
+        ({"start": True}, "was begun with no earlier weights, and is to go on with weights [0-9a-f]{12}: "),
     ],
 )
 def test_a_run_does_not_go_on_with_something_else(
@@ -134,6 +137,20 @@ def test_a_run_whose_first_save_was_cut_starts_from_its_parent(shards: Path, run
     weights = Run(child, [Part(source=shards)], Recipe(steps=1, batch=4), run).model.state_dict()
     for name, value in load_file(run / "weights.safetensors").items():
         torch.testing.assert_close(weights[name], value)
+
+
+def test_a_run_that_fails_before_its_first_step_leaves_nothing_to_go_on_from(
+    shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The corrected command was refused: the folder had been begun with other data, and held weights of step 0."""
+    failing = Run(tmp_path, [Part(source=shards)], Recipe(steps=1, batch=4))
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "losses", lambda self, batch: int("no step"))
+        with pytest.raises(ValueError, match="no step"):
+            failing.train()
+    assert {file.name for file in tmp_path.iterdir()}.isdisjoint(("run.json", "state.safetensors"))
+    Run(tmp_path, [Part(source=shards, weight=2.0)], Recipe(steps=1, batch=4)).train()
+    assert json.loads((tmp_path / "run.json").read_text())["step"] == 1
 
 
 def test_a_run_that_diverges_keeps_what_was_saved(
