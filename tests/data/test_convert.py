@@ -6,8 +6,9 @@ import errno
 import os
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from tendon.cli.root import run
 from tendon.core.types import Observation
 from tendon.data.convert.from_mcap import nearest_to_grid, source_of
 from tendon.data.convert.to_mcap import write_recording
+from tendon.data.lerobot import writer
+from tendon.data.lerobot.check import problems
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import WORK, DatasetWriter
 from tendon.data.reading.recording import McapRecording
@@ -59,11 +62,34 @@ def test_a_disk_that_is_full_is_one_line_and_a_code(
     assert not (root / "meta/info.json").exists() and not (root / WORK).exists()
 
 
+@pytest.mark.parametrize("step", range(7))
+def test_a_disk_that_is_full_at_the_end_of_the_first_episode_is_no_obstacle_to_the_next_run(
+    recording: Path, tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was left of the episode was taken for something of somebody else, and another folder asked for."""
+    root, left = tmp_path / "set", [step]
+
+    def fails_at_the_step(real: Callable[..., None], *given: object) -> None:
+        if left[0] == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(given[0]))
+        left[0] -= 1
+        real(*given)
+
+    with monkeypatch.context() as patch:
+        for name in ("rename_durably", "replace_file"):
+            patch.setattr(writer, name, partial(fails_at_the_step, getattr(writer, name)))
+        assert run(["data", "convert", str(recording), "--out", str(root)]) == 2
+    assert os.strerror(errno.ENOSPC) in capsys.readouterr().err
+    assert not list(root.iterdir())
+    assert run(["data", "convert", str(recording), "--out", str(root)]) == 0
+    assert len(LeRobotDataset(root)) == 1 and not list(problems(LeRobotDataset(root)))
+
+
 def test_two_do_not_write_one_dataset(tmp_path: Path, recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The second would take the first one's unfinished episode for one that a kill has left over."""
     root = tmp_path / "set"
-    with DatasetWriter(root, shape()) as writer:
-        appender = writer.begin()
+    with DatasetWriter(root, shape()) as dataset:
+        appender = dataset.begin()
         for frame in frames(0, 4):
             appender.add(frame)
         assert run(["data", "convert", str(recording), "--out", str(root)]) == 2
@@ -103,8 +129,8 @@ def test_episodes_without_an_instruction_are_counted_and_given_one(
     source, bare, told = tmp_path / "source", tmp_path / "bare", tmp_path / "told"
     (tmp_path / "files").mkdir()
     for number, task in enumerate(("", "task 1")):
-        with DatasetWriter(source, shape(codec="png")) as writer:
-            appender = writer.begin()
+        with DatasetWriter(source, shape(codec="png")) as dataset:
+            appender = dataset.begin()
             for frame in frames(number, 4):
                 appender.add(replace(frame, task=task))
             appender.finish(f"{number}")

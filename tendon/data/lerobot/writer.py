@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import shutil
@@ -141,7 +142,7 @@ class DatasetWriter:
                 raise ConfigError(f"{root} holds something, and no dataset: take another folder")
             self.info = _new_info(shape)
             self._tasks: list[str] = []
-        self._remove_left_over()
+        self.remove_left_over()
 
     @property
     def episodes(self) -> int:
@@ -158,13 +159,19 @@ class DatasetWriter:
             self.sources.append(row.get("source") or "")
             self._stats.append(nested_stats(row))
 
-    def _remove_left_over(self) -> None:
+    def remove_left_over(self) -> None:
+        """Removes what is there of an episode that did not become part of the dataset, and folders without a file."""
         shutil.rmtree(self.root / WORK, ignore_errors=True)
-        number = self.episodes
+        begun = (self.root / INFO).is_file()
+        number = int(read_json(self.root / INFO)["total_episodes"]) if begun else 0  # Ctrl-C may come right behind it
         files = [self.root / form.format(**place(number)) for form in (DATA, EPISODES)]
         files += [self.root / VIDEO.format(video_key=camera.key, **place(number)) for camera in self.shape.cameras]
+        files += [] if begun else [self.root / TASKS, self.root / STATS]
         for file in files:
             file.unlink(missing_ok=True)
+            for folder in itertools.takewhile(lambda each: each != self.root, file.parents):
+                with contextlib.suppress(OSError):  # it holds something, or is not there
+                    folder.rmdir()
 
     def begin(self) -> EpisodeAppender:
         """Begins an episode; one at a time."""
@@ -195,14 +202,14 @@ class DatasetWriter:
         buffer = io.BytesIO()
         pq.write_table(pa.Table.from_pylist([{**row, **flat}]), buffer, compression="snappy")
         replace_file(self.root / EPISODES.format(**place(number)), buffer.getvalue())
-        self._stats, self.sources = everything, [*self.sources, str(row["source"])]
-        self.info |= {
+        info = self.info | {
             "total_episodes": number + 1,
             "total_frames": int(self.info["total_frames"]) + int(row["length"]),
             "total_tasks": len(self._tasks),
             "splits": {"train": f"0:{number + 1}"},
         }
-        replace_file(self.root / INFO, json.dumps(self.info, indent=4).encode())
+        replace_file(self.root / INFO, json.dumps(info, indent=4).encode())
+        self.info, self._stats, self.sources = info, everything, [*self.sources, str(row["source"])]
         shutil.rmtree(work, ignore_errors=True)
 
     def _write_tasks(self) -> None:
@@ -344,7 +351,7 @@ class EpisodeAppender:
         for video in self._videos.values():
             with contextlib.suppress(OSError):
                 video.close()
-        shutil.rmtree(self._work, ignore_errors=True)
+        self._dataset.remove_left_over()
 
 
 def require_codec(codec: str) -> None:
