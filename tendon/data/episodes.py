@@ -17,7 +17,7 @@ from tendon.data.convert.motion import Commands
 from tendon.data.lerobot.layout import ACTION, INFO, STATE, VELOCITY
 from tendon.data.lerobot.reader import LeRobotDataset, stamps_of
 from tendon.data.lerobot.writer import Frame
-from tendon.data.reading.files import recordings
+from tendon.data.reading.files import cut_line, recordings
 from tendon.data.reading.observations import camera_topics, require_begin
 from tendon.data.reading.recording import McapRecording
 from tendon.data.reading.tasks import Tasks
@@ -120,6 +120,7 @@ class RecordedEpisodes:
                 self.left_out.append(why)
             else:
                 self._kept.append(recording)
+        self.left_out += [cut] if (cut := cut_line([place])) else []
         _require_some(self.name, self._kept, self.left_out)
         shapes = [shape_for(recording, profile, Options()) for recording in self._kept]
         self.fps = float(shapes[0].fps)

@@ -13,6 +13,7 @@ import pytest
 from tendon.cli.root import run
 from tendon.core.errors import InvalidDataError
 from tendon.data.convert.to_mcap import write_recording
+from tendon.data.episodes import open_episodes
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.reading.recording import McapRecording, decode
 from tendon.data.recording.episode import BEGIN, VERSION, EpisodeBegin, EpisodeEnd, from_metadata, to_metadata
@@ -99,6 +100,20 @@ def test_one_without_an_end_is_converted_only_where_bad_ones_are_wanted(
     words = ["data", "convert", str(file), "--out", str(tmp_path / "set")]
     assert run(words) == 2 and "it does not say how it ended" in capsys.readouterr().err
     assert run([*words, "--bad"]) == 0
+
+
+def test_cut_recordings_are_not_left_out_without_a_word(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in ("0.mcap", "1.mcap.part", "2.mcap.part"):
+        (folder / name).write_bytes(good.read_bytes()[: None if name == "0.mcap" else 5000])
+    said = f"2 recordings were cut and are left out: `tendon data recover {folder}/1.mcap.part`, and so the others"
+    for words in (["check", str(folder)], ["convert", str(folder), "--out", str(tmp_path / "set"), "--codec", "png"]):
+        assert run(["data", *words]) == 0
+        assert said in capsys.readouterr().out
+    assert open_episodes(folder, load_profile("panda")).left_out == [said]
 
 
 def test_a_bad_file_hides_no_other(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from mcap.records import ChunkIndex
 
 from tendon.commands.data.recover import command
-from tendon.core.errors import InvalidDataError
-from tendon.data.reading.files import recordings
+from tendon.core.errors import ConfigError, InvalidDataError
+from tendon.data.reading.files import cut_line, recordings
 from tendon.data.reading.recording import McapRecording
-from tendon.data.recording.episode import Outcome
+from tendon.data.recording.episode import EpisodeEnd, Outcome
 from tendon.data.recording.recover import recover, recover_folder
 from tendon.data.recording.scan import chunk_messages, scan
+from tendon.data.recording.writer import EpisodeWriter
 from tests.data.samples import BEGIN, both_readers, texts, write
 from tests.laws import law_settings
 
@@ -222,6 +223,34 @@ def test_a_whole_file_is_not_recovered_to_the_same_episode_again(
     (tmp_path / "b.mcap.part").write_bytes(content)
     assert command(tmp_path / "b.mcap.part") == 0
     assert scan(tmp_path / "b.recovered.mcap").whole
+
+
+def test_a_cut_file_is_recovered_once_by_hand_or_by_the_next_recorder(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It stayed, and the recorder gave it back again: one episode was twice in a dataset."""
+    content, part = whole.read_bytes(), tmp_path / "episode-000000.mcap.part"
+    part.write_bytes(content[: len(content) // 2])
+    assert f"1 recording was cut and is left out: `tendon data recover {part}`" in cut_line([tmp_path])
+    with pytest.raises(ConfigError, match=r"has no whole recording. 1 recording was cut"):
+        recordings([tmp_path])
+    assert command(part) == 0
+    recovered = tmp_path / "episode-000000.recovered.mcap"
+    assert (tmp_path / "episode-000000.mcap.damaged").read_bytes() == content[: len(content) // 2]
+    assert scan(recovered).whole and not part.exists() and not cut_line([tmp_path])
+    assert recover_folder(tmp_path) == [] and recordings([tmp_path]) == [recovered]
+    part.write_bytes(content)
+    assert command(part, tmp_path / "again.mcap") == 0
+    assert (tmp_path / "again.mcap").read_bytes() == content and not part.exists(), "it is whole there"
+
+
+def test_what_is_being_written_is_neither_recovered_nor_called_cut(tmp_path: Path) -> None:
+    writer = EpisodeWriter(tmp_path / "a.mcap", BEGIN)
+    assert not cut_line([tmp_path])
+    with pytest.raises(BlockingIOError, match="is being written"):
+        command(writer.part)
+    assert writer.finish(EpisodeEnd()).exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["a.mcap"]
 
 
 def _around(chunks: list[ChunkIndex]) -> tuple[int, int]:

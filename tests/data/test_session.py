@@ -250,6 +250,15 @@ def test_two_sessions_that_were_there_before_either_recorded_take_different_name
     assert sorted(each.name for each in tmp_path.iterdir()) == [f"episode-{k:06d}.mcap" for k in range(6)]
 
 
+@pytest.mark.parametrize("name", ["episode-000004.recovered.mcap", "episode-000004.mcap.damaged"])
+def test_the_name_of_a_recovered_file_is_not_taken_again(tmp_path: Path, name: str) -> None:
+    """What was recovered would be taken for a copy of the new one, and be left out of datasets."""
+    (tmp_path / name).touch()
+    session = RecordingSession(Settings(folder=tmp_path))
+    assert session.start(BEGIN).result(PATIENCE_S) == tmp_path / "episode-000005.mcap"
+    assert session.close()
+
+
 def test_a_name_that_was_finished_meanwhile_is_not_taken_again(tmp_path: Path) -> None:
     (tmp_path / "a.mcap").write_bytes(b"somebody's")
     with pytest.raises(FileExistsError):

@@ -50,7 +50,7 @@ def command(
 
     require_data()
     from tendon.data.lerobot.layout import INFO
-    from tendon.data.reading.files import recordings
+    from tendon.data.reading.files import cut_line, recordings
     from tendon.data.reading.tasks import untold_line
 
     looks: list[tuple[Path, Callable[[Path, Report], None]]] = []
@@ -70,6 +70,8 @@ def command(
         for line in report.wrong:
             print(f"  {line}")
         count, episodes, untold = count + len(report.wrong), episodes + report.episodes, untold + report.untold
+    if cut := cut_line(places):
+        print(cut)
     if untold:
         print(untold_line(", ".join(map(str, places)), untold, episodes))
     return 1 if count else 0

@@ -71,11 +71,14 @@ def command(
         return _of_dataset(sources[0], out, to)
     from tendon.data.convert.from_mcap import Options
     from tendon.data.lerobot.writer import require_codec
-    from tendon.data.reading.files import recordings
+    from tendon.data.reading.files import cut_line, recordings
 
     require_codec(codec)
     options = Options(fps=fps, codec=codec, proposed=proposed, bad=bad, instruction=instruction)
-    return _to_dataset(recordings(sources), out, options, jobs)
+    files = recordings(sources)
+    if cut := cut_line(sources):
+        print(cut)
+    return _to_dataset(files, out, options, jobs)
 
 
 def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> int:

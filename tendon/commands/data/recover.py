@@ -1,7 +1,8 @@
 """Give back what is whole of a recording that a crash, a full disk, a loss of power or a bad disk has cut or altered.
 
 All whole chunks, before and behind what is damaged, go to a new file with its index; what is lost is listed, in bytes
-and time. The damaged file stays as it is. The recorder does the same for its own folder when it starts.
+and time. The damaged file stays as it is; one called .part becomes NAME.damaged, so that no recorder recovers it again.
+The recorder does the same for its own folder when it starts.
 
 Examples:
   tendon data recover outputs/recordings/episode-000003.mcap.part
@@ -30,18 +31,19 @@ def command(
 
     Raises:
         InvalidDataError: it is no MCAP file, or holds nothing.
+        BlockingIOError: it is being written.
         OSError: it cannot be read, or the new one is there already.
         MissingDependencyError: the extra `data` is not installed.
     """
     from tendon.data.packages import require_data
 
     require_data()
-    from tendon.data.recording.recover import RECOVERED, recover
+    from tendon.data.recording.recover import RECOVERED, recover, recover_part
     from tendon.data.recording.writer import PART
 
     name = file.name.removesuffix(PART).removesuffix(".mcap")
     target = out or file.with_name(f"{name}{RECOVERED}.mcap")
-    found = recover(file, target)
+    found = (recover_part if file.name.endswith(PART) else recover)(file, target)
     if found.whole and not file.name.endswith(PART):
         print(f"{file} is whole, {found.count} messages: there is nothing to recover, and nothing was written")
         return 0

@@ -7,6 +7,7 @@ messages are written to a new file.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import itertools
 import mmap
@@ -35,7 +36,7 @@ from tendon.data.recording.writer import COMPRESSIONS, PART
 RECOVERED = ".recovered"
 """In the name of what was recovered of a file by hand, before `.mcap`."""
 DAMAGED = ".damaged"
-"""Behind the name of a file that was altered within, beside what was recovered of it."""
+"""Behind the name of a file that was altered within, or cut, beside what was recovered of it."""
 LARGEST_EMPTY = 1 << 16
 """Bytes of the largest file without a whole record that is taken for one that was cut at its begin."""
 
@@ -79,9 +80,35 @@ def _give_back(path: Path, out: Path | None, found: Scan) -> None:
         _rewrite(path, target, found)
     else:
         shutil.copyfile(path, target)
-        if not found.whole:
+        if found.whole:
+            with target.open("rb+") as file:
+                os.fsync(file.fileno())
+        else:
             _complete(target, found)
     rename_durably(target, out)
+
+
+def recover_part(part: Path, out: Path) -> Scan:
+    """Recovers a file that has not its name yet, so that no recorder does it again; see `recover`.
+
+    When the new file is on the disk, the old one is removed where that is the whole of it, else it is NAME.damaged.
+
+    Raises:
+        BlockingIOError: it is being written.
+    """
+    with part.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BlockingIOError(errno.EAGAIN, "is being written: wait until that has ended", str(part)) from error
+        found = scan(part)
+        _give_back(part, out, found)
+        if found.whole:
+            part.unlink()
+        else:
+            free = _free(part.with_name(part.name.removesuffix(PART)))
+            rename_durably(part, free.with_name(free.name + DAMAGED))
+    return found
 
 
 def _rewrite(path: Path, target: Path, found: Scan) -> None:

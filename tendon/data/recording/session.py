@@ -18,7 +18,7 @@ from tendon.data.recording.schemas import typestore
 from tendon.data.recording.thread import QUEUE_BYTES, Progress, WriterThread
 from tendon.data.recording.writer import Durability, EpisodeWriter, Sample, Transform
 
-_NAME = re.compile(r"episode-(\d{6})\.mcap(\.part)?")
+_NAME = re.compile(r"episode-(\d{6})(\.recovered)?\.mcap(\.part|\.damaged)?")
 
 
 @dataclass(frozen=True, kw_only=True)
