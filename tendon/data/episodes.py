@@ -214,8 +214,8 @@ def open_episodes(place: Path, profile: RobotProfile) -> DatasetEpisodes | Recor
     if place.is_file() or any(place.glob("*.mcap")):
         return RecordedEpisodes(place, profile)
     raise ConfigError(
-        f"there is nothing to learn from at {place}: name a LeRobot dataset or recordings (.mcap); what `tendon data "
-        "demos` makes is for `tendon policy train` alone"
+        f"there is {'nothing to learn from at' if place.exists() else 'no'} {place}: name a LeRobot dataset or "
+        "recordings (.mcap), or for `tendon policy train` what `tendon data demos` made"
     )
 
 

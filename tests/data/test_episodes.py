@@ -49,8 +49,11 @@ def test_failures_and_broken_files_are_left_out_and_named(tmp_path: Path) -> Non
 def test_nothing_to_learn_from_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"set has no episode to learn from: .* 1 of 1 episodes are failures"):
         open_episodes(dataset(tmp_path / "set", "failure"), PROFILE)
-    with pytest.raises(ConfigError, match="nothing to learn from at"):
+    with pytest.raises(ConfigError, match=f"there is no {tmp_path}/nowhere: name a LeRobot dataset"):
         open_episodes(tmp_path / "nowhere", PROFILE)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match=f"nothing to learn from at {tmp_path}/empty: name a LeRobot dataset"):
+        open_episodes(tmp_path / "empty", PROFILE)
     write_recording(LeRobotDataset(dataset(tmp_path / "two", "success")), 0, PROFILE, tmp_path / "one.mcap")
     with pytest.raises(MismatchError, match=r"one.mcap has joints panda_joint1.*; ur5e_2f85 has"):
         open_episodes(tmp_path / "one.mcap", load_profile("ur5e_2f85"))

@@ -17,7 +17,6 @@ Examples:
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tendon.policies.training.mixture import Part
-
-WEIGHT = re.compile(r"(?P<place>.+):(?P<weight>[-+0-9.e]+|nan|inf)")
 
 
 def command(
@@ -85,13 +82,15 @@ def _read(text: str) -> tuple[Path, float]:
     Raises:
         ConfigError: the weight is no number.
     """
-    found = WEIGHT.fullmatch(text)
-    if found is None or Path(text).exists():
+    place, colon, weight = text.rpartition(":")
+    if not colon or Path(text).exists():
         return Path(text), 1.0
     try:
-        return Path(found["place"]), float(found["weight"])
+        return Path(place), float(weight)
     except ValueError as error:
-        raise ConfigError(f"--data {text}: weight is {found['weight']!r}, must be a number above 0") from error
+        if not Path(place).exists():  # its name has a colon, and it is not there
+            return Path(text), 1.0
+        raise ConfigError(f"--data {text}: weight is {weight!r}, must be a number above 0") from error
 
 
 def _open(places: list[tuple[Path, float]], robot: str) -> tuple[list[Part], Mapping[str, Any]]:
