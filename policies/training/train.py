@@ -79,13 +79,15 @@ class Run:
         recipe: see `Recipe`.
         initial: folder of an earlier run whose weights, vocabulary and statistics to start from.
 
+    Attributes:
+        step: that was begun last.
+        saved_step: that a run would go on from; 0 where nothing is saved.
+
     Raises:
-        ConfigError: there is no run to start from, or the folder has one that was begun with something else.
+        ConfigError: the folder has a run that was begun with something else.
     """
 
     def __init__(self, folder: Path, data: Sequence[Part], recipe: Recipe, initial: Path | None = None) -> None:
-        if initial is not None and not (initial / RUN_FILE).is_file():
-            raise ConfigError(f"nothing to start from at {initial}: name a training run (with run.json) or a bundle")
         self.folder, self.recipe = folder, recipe
         self.folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(recipe.seed)
@@ -123,6 +125,7 @@ class Run:
         self.step = 0
         if begun:
             self._resume()
+        self.saved_step = self.step
         self._state_noise = torch.tensor(state_noise(self.data.about["state"]), device=self._device)
         self._constants = {k: torch.tensor(v, device=self._device) for k, v in self.statistics.items()}
 
@@ -179,6 +182,7 @@ class Run:
             part = self.folder / f".{name}.part"
             save_file({k: v.contiguous() for k, v in tensors.items()}, part)
             part.rename(self.folder / name)
+        self.saved_step = self.step
 
     def train(self, progress: Progress | None = None) -> None:
         """Trains to the recipe's last step; saves every `SAVE_EVERY` steps, and when interrupted after a step.

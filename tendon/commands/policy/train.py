@@ -17,6 +17,7 @@ Examples:
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,11 +27,13 @@ import typer
 from tendon.cli.options import RobotOption
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError
+from tendon.core.files import lock_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tendon.policies.training.mixture import Part
+    from tendon.policies.training.train import Run
 
 
 def command(
@@ -57,12 +60,13 @@ def command(
     Raises:
         ConfigError: a place, a weight or an augmentation is none, or an episode has no instruction.
         MismatchError: data are of another robot, or lack what the policy sees.
+        BlockingIOError: another process trains in --out.
         MissingDependencyError: torch, or the extra `data` where it is needed, is not installed.
     """
     try:
         from tendon.policies.training.augment.augment import parse
         from tendon.policies.training.recover import is_bundle, recover_start
-        from tendon.policies.training.train import Recipe, Run
+        from tendon.policies.training.train import RUN_FILE, Recipe, Run
     except ImportError as error:
         raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
 
@@ -70,10 +74,25 @@ def command(
     parse(augment)  # what is wrong with it is said before data are read
     parts, viewpoints = _open([_read(text) for text in data], robot)
     from_bundle = start is not None and is_bundle(start)
-    if start is not None and from_bundle:
-        start = recover_start(start, out / "start", viewpoints)
-    Run(out, parts, replace(recipe, freeze_norm=from_bundle), start).train()
+    if start is not None and not from_bundle and not (start / RUN_FILE).is_file():
+        raise ConfigError(f"nothing to start from at {start}: name a training run (with run.json) or a bundle")
+    lock = lock_folder(out)
+    try:
+        if start is not None and from_bundle:
+            start = recover_start(start, out / "start", viewpoints)
+        _train(Run(out, parts, replace(recipe, freeze_norm=from_bundle), start))
+    finally:
+        os.close(lock)
     return 0
+
+
+def _train(run: Run) -> None:
+    try:
+        run.train()
+    except KeyboardInterrupt:
+        going_on = f"saved at step {run.saved_step} of {run.recipe.steps}: the same command goes on"
+        print(f"{run.folder}: {going_on if run.saved_step else 'nothing is saved: no step was done'}")
+        raise
 
 
 def _read(text: str) -> tuple[Path, float]:

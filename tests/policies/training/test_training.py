@@ -1,6 +1,7 @@
 """From demonstrations to a bundle, at the smallest size: every step of the recipe, resumed and checked."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from safetensors.torch import load_file
 
 from tendon.cli import main
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
+from tendon.core.files import lock_folder
 from tendon.core.types import ActionChunk, Image, Observation
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.engines.loading import load_graph
@@ -151,6 +153,40 @@ def test_a_run_that_fails_before_its_first_step_leaves_nothing_to_go_on_from(
     assert {file.name for file in tmp_path.iterdir()}.isdisjoint(("run.json", "state.safetensors"))
     Run(tmp_path, [Part(source=shards, weight=2.0)], Recipe(steps=1, batch=4)).train()
     assert json.loads((tmp_path / "run.json").read_text())["step"] == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"), [(0, "nothing is saved"), (2, "saved at step 2 of 9: the same command goes")]
+)
+def test_ctrl_c_says_what_is_saved(
+    shards: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    steps: int,
+    said: str,
+) -> None:
+    def interrupted(run: Run, batch: dict[str, torch.Tensor]) -> dict[str, float]:
+        if run.step == steps:
+            raise KeyboardInterrupt
+        run.step += 1
+        return {}
+
+    monkeypatch.setattr(Run, "_update", interrupted)
+    given = ["--data", str(shards), "--out", str(tmp_path / "run"), "--steps", "9", "--batch", "4"]
+    assert main(["policy", "train", *given]) == 130
+    assert f"{tmp_path}/run: {said}" in capsys.readouterr().out
+    assert (tmp_path / "run" / "run.json").exists() == (steps > 0)
+
+
+def test_two_do_not_train_in_one_folder(shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lock = lock_folder(tmp_path / "run")
+    try:
+        assert main(["policy", "train", "--data", str(shards), "--out", str(tmp_path / "run")]) == 2
+    finally:
+        os.close(lock)
+    assert "run: is being written: wait until that has ended" in capsys.readouterr().err
+    assert not list((tmp_path / "run").iterdir())
 
 
 def test_a_run_that_diverges_keeps_what_was_saved(
