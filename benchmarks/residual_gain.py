@@ -42,7 +42,7 @@ from tendon.policies.inference.identity import policy_digest
 from tendon.policies.residual.bundle import load_residual, write_residual
 from tendon.robots.profile import load_profile
 
-CLAIMS = ("residual/gain", "residual/imported", "residual/fresh", "residual/used")
+CLAIMS = ("residual/fresh", "residual/used", "residual/imported")
 BASE = "policy alone"
 CONTROLS = ("zeros", "random network", "random offsets")
 
