@@ -212,7 +212,8 @@ def test_it_is_shown_and_checked(recorded: Path, capsys: pytest.CaptureFixture[s
     assert check([recorded]) == 1
     said = capsys.readouterr().out.splitlines()
     assert "0 of 0 observations come out, with pictures that were compressed" in said[0]
-    assert len(said) == 2 and "was recorded with joints" in said[1], "it has cameras only"
+    assert "was recorded with joints" in said[1], "it has cameras only"
+    assert "1 of 1 episodes have no instruction" in said[2] and len(said) == 3
 
 
 @pytest.fixture(scope="module")

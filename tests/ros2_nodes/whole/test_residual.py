@@ -180,6 +180,7 @@ def test_what_was_learned_of_it_outlives_the_node(tmp_path: Path) -> None:
 @pytest.mark.parametrize("total", [".nan", ".inf", "2.5", "true", "-1"])
 def test_what_was_kept_holds_whole_numbers(total: str, tmp_path: Path) -> None:
     file = tmp_path / "record.json"
-    file.write_text(f"base: {{successes: 0, total: {total}}}\n")
-    with pytest.raises(ConfigError, match=r"record.json base: total is .*, must be a whole number of at least 0"):
+    kept = "residual: {successes: 0, total: 0}\nwithdrawn: ''\nlimit: 1.0\n"
+    file.write_text(f"base: {{successes: 0, total: {total}}}\n{kept}")
+    with pytest.raises(ConfigError, match=r"record.json base: total is .*, must be a whole number"):
         read_record(file)

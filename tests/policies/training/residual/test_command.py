@@ -33,7 +33,7 @@ def test_a_suite_is_improved_or_kept(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--minutes", "nan"], "--minutes is nan, must be a finite number at least 0"),
         (["--minutes", "inf"], "--minutes is inf, must be a finite number"),
         (["--minutes=-5"], "--minutes is -5.0, must be a finite number at least 0"),
-        (["--seed", "99999999999999999999999"], "should be less than or equal to 4294967295"),
+        (["--seed", "99999999999999999999999"], "must be less than or equal to 4294967295"),
         (
             ["--steps", "400", "--prefill", "400"],
             "must be at least 1 and less than --steps, which is 400",
