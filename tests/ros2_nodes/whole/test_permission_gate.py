@@ -129,8 +129,9 @@ def test_what_the_arm_meets_while_it_brakes_is_not_pressed_on(graph: RunningGrap
     """
     joint, node = PROFILE.joint_names[graph.joint], graph.operator.node
     allowed = float(PROFILE.tracking_tolerance[graph.joint])
+    held_by = PROFILE.safety.held_share * allowed  # off by less, a joint counts as held: it may swing at rest
     pressed = 0.0
-    while not 2 * PROFILE.safety.held_share * allowed < pressed <= BELIEVED * allowed:
+    while not 2 * held_by < pressed <= BELIEVED * allowed:
         witness = Witness(node, PROFILE)
         graph.set_in_motion()
         graph.operator.set_parameter("sim_node", "jammed", joint)
@@ -143,7 +144,7 @@ def test_what_the_arm_meets_while_it_brakes_is_not_pressed_on(graph: RunningGrap
         finally:
             graph.operator.set_parameter("sim_node", "jammed", "")
     left = np.abs(motion.position[-1][COLUMNS] - held).max()
-    assert left < MOVED, f"pressed on by {left:.3f} rad"
+    assert left < held_by, f"pressed on by {left:.3f} rad"
     worst = worst_of(motion)
     assert worst.broken == 0, worst
     graph.set_in_motion()
