@@ -15,9 +15,9 @@ MAX_DELAY_MS = 10_000.0
 
 def robot_names() -> list[str]:
     """Returns the profiles that come with Tendon."""
-    from tendon.core.paths import share_folder
+    from tendon.core.paths import shipped_robots
 
-    return [file.parent.name for file in sorted((share_folder() / "robots").glob("*/profile.yaml"))]
+    return list(shipped_robots())
 
 
 def bundle_names() -> list[str]:

@@ -22,3 +22,8 @@ def share_folder() -> Path:
         if (folder / "robots").is_dir():
             return folder
     raise ConfigError(f"no share/tendon/robots above {here.parent}: install Tendon again, with its data files")
+
+
+def shipped_robots() -> tuple[str, ...]:
+    """Returns the names of the robots that come with Tendon, sorted."""
+    return tuple(sorted(file.parent.name for file in (share_folder() / "robots").glob("*/profile.yaml")))

@@ -13,7 +13,7 @@ from tendon.core.checks import check_names, check_text, closest
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
 from tendon.core.fields import FileName, Names, Range, RosName, Text, check_fields
-from tendon.core.paths import share_folder
+from tendon.core.paths import share_folder, shipped_robots
 from tendon.core.types import Array, freeze
 from tendon.core.yaml_text import parse_yaml
 from tendon.robots.calibration import (
@@ -355,7 +355,7 @@ def profile_file(robot: str | Path) -> Path:
         ConfigError: there is no such profile.
     """
     if robot == "":
-        raise ConfigError(f"no robot is named{closest('', _shipped())}, or give the folder of another one")
+        raise ConfigError(f"no robot is named{closest('', shipped_robots())}, or give the folder of another one")
     word = str(robot)
     if Path(robot).suffix in (".yaml", ".yml"):
         places = [Path(robot)]
@@ -365,12 +365,7 @@ def profile_file(robot: str | Path) -> Path:
     for place in places:
         if place.is_file():
             return place
-    raise ConfigError(f"no robot profile at {' or '.join(map(str, places))}{closest(word, _shipped())}")
-
-
-def _shipped() -> tuple[str, ...]:
-    """Returns the names of the robots that come with Tendon."""
-    return tuple(sorted(place.parent.name for place in (share_folder() / "robots").glob("*/profile.yaml")))
+    raise ConfigError(f"no robot profile at {' or '.join(map(str, places))}{closest(word, shipped_robots())}")
 
 
 def load_profile(robot: str | Path, *, without_collisions: bool = False) -> RobotProfile:
