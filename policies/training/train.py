@@ -80,8 +80,8 @@ class Run:
         initial: folder of an earlier run whose weights, vocabulary and statistics to start from.
 
     Attributes:
-        step: that was begun last.
-        saved_step: that a run would go on from; 0 where nothing is saved.
+        step: the last one that was begun.
+        saved_step: the one that a run would go on from; 0 where nothing is saved.
 
     Raises:
         ConfigError: the folder has a run that was begun with something else.

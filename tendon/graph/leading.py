@@ -1,4 +1,4 @@
-"""What is said to a person while a policy is not followed, as somebody else leads, or nobody does."""
+"""What a person is told while the robot does not follow the policy."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ class SafetySettings:
     # Ages of what the controller and the monitor live by.
     permission_age_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.1))
     """Oldest permission of the monitor to move on. It sends one every 20 ms, so five in a row are lost or it is dead;
-    that a dead monitor stops the robot within this time and a tick is a claim of docs/concepts/safety.md. A robot side
-    that was not held up itself takes no command after that, so less would stop it for good after standstills that
-    `gap_ticks` does not make a hold."""
+    that a dead monitor stops the robot within this time and a tick is a claim of docs/concepts/safety.md. A shorter
+    age would stop the robot for good after a standstill that is too short to be a hold (`gap_ticks`): its own side,
+    which did not stand still, would refuse the first command after it."""
     joint_state_age_s: float = field(default=0.04, metadata=bounds("s", tightest=0.02, loosest=0.1))
     """Oldest joint state that the controller moves on. Four periods at 100 Hz. May be loosened for a bus that is read
     more slowly: a tracking error is then found later by as much."""

@@ -51,7 +51,7 @@ class Tally:
             raise ConfigError(f"successes is {self.successes}, must be at most total, {self.total}")
 
     def and_one(self, success: bool) -> Tally:
-        """Returns it with one more episode; half of many are forgotten."""
+        """Returns it with one more episode; where there are `REMEMBERED`, half of them are forgotten first."""
         part = 1.0 if self.total < REMEMBERED else 0.5
         return Tally(successes=round(part * self.successes) + bool(success), total=round(part * self.total) + 1)
 

@@ -84,7 +84,7 @@ class LearnedResidual:
             self._action, self._goal = np.zeros(self._space.actions), self._rest
             self._asked, self._next_ns = False, 0
         elif self._asked:
-            self._asked = False  # if it fails, what is asked next is new
+            self._asked = False  # also where the answer fails: the next one is for a new observation
             self._action = np.clip(self._actor.answer(), -1.0, 1.0)
             self._goal = self._tools.change(base.position, self._action, self._space)
         elif base.due_ns >= self._next_ns:

@@ -169,7 +169,7 @@ class Adviser:
         return Advice(word=Word.ARMED, reason=unled or waits, commands=(say, stop))
 
     def _unled(self, control: ControlState) -> str:
-        """Returns why nobody or another than the policy is followed, and what changes that; empty when it is not so."""
+        """Returns who leads in place of the policy, and what changes that; empty while the policy leads."""
         if not self.policy:
             return UNLED_WITHOUT_POLICY if control.source is Source.HOLD else ""
         unled = UNLED.get(control.source, "")

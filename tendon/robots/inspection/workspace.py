@@ -23,7 +23,7 @@ ANY_ROTATION = 4.0
 FEW = 0.5
 """A workspace of which less is reached is a box around something else."""
 FLAT_M = 1e-4
-"""By which a tool moves, each joint turned by 1 rad or moved by 1 m, where it does not move that way at all."""
+"""A tool that moves by less in a direction, for each rad or m of its joints, does not move that way."""
 
 
 def fills_space(profile: RobotProfile, count: int = 20) -> bool:
