@@ -27,7 +27,7 @@ from tendon.core.timekeeper import Timekeeper
 from tendon.core.types import Array, Observation, SentTrajectory
 from tendon.graph import topics
 from tendon.robots.easing import Easing, way_of
-from tendon.robots.permission_gate import brakes_ns
+from tendon.robots.permission_gate import OWNER, brakes_ns
 from tendon.robots.profile import ControllerSpec
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
@@ -41,6 +41,7 @@ LOOK_S, LONGEST_LOOK_S = 5e-4, 4e-3
 """Between two looks for who is through with a time: each is twice as long as the one before, up to the second."""
 NOTICED_TICKS = 3
 """A loop that is later than this many control ticks was held up, and so was all that it listens to."""
+LET_GO = f"{OWNER} was silent, and the robot was led off what it pressed on: reset and arm"
 
 Accept = Callable[[str, Any, int], None]
 """Gives a controller a command at a time [ns]; a `TendonError` says that it keeps what it had."""
@@ -172,7 +173,7 @@ class StandIn(NodeShell):
                 self.accepted(controller)
             except TendonError as error:
                 self.rejected(controller, error)
-        if self._gate.takes():
+        if self._gate.fresh():
             self._easing.begin()
         elif not self._easing.over:
             self._ease(now_ns)
@@ -185,6 +186,7 @@ class StandIn(NodeShell):
         goal = self._easing.look(position, self.measured(now_ns), now_ns)
         if goal is None:
             return
+        self._gate.close(LET_GO)
         way = way_of(self.profile, position, goal, now_ns)
         for controller, accept in self._trajectories:
             columns = [self.profile.joint_names.index(name) for name in controller.joints]

@@ -438,6 +438,7 @@ class Controller:
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
             return late
+        self._standstill.doze(late * self.period_ns, now_ns)
         if self._late_in_a_row > self._settings.late_ticks:
             self._modes.stop(Reason(Cause.LATE, f"{self._late_in_a_row} late control ticks in a row"))
         self._reference.tick = max(tick, self._reference.tick)

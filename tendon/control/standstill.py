@@ -36,9 +36,17 @@ class HeldStop:
         return cls(rest_ns=rest_ns, position=trajectory.position[-1], without=without)
 
 
+NEXT_PERMISSION_NS = 30_000_000
+"""How old a permission may be when everything stands still, and after that until the next one has come: the monitor
+sends one every 20 ms, and is as late as any other to wake up."""
+
+
 def gap_ticks(settings: SafetySettings, period_ns: int) -> int:
-    """Returns more than how many ticks missed at once are a standstill."""
-    return round(settings.gap_ticks * max(1.0, nanoseconds(settings.shortest_tick_s) / period_ns))
+    """Returns more than how many ticks missed at once are a standstill: else the robot side has a fresh permission.
+
+    It did not stand still itself: a command that goes on after a longer gap it may refuse, and that is a stop for good.
+    """
+    return (nanoseconds(settings.permission_age_s) - NEXT_PERMISSION_NS) // period_ns - 1
 
 
 class Standstill:
@@ -59,6 +67,7 @@ class Standstill:
                 settings.standstill_waking_s,
             ),
         )
+        self._dozes_ns = nanoseconds(settings.joint_state_age_s) // 2
         tick_ns = max(period_ns, nanoseconds(settings.shortest_tick_s))
         self._counts_ns = round(settings.command_late_periods * tick_ns)
         self._first_ns = 0
@@ -92,6 +101,16 @@ class Standstill:
             text = f"the control loop stood still twice within {self._apart_ns / 1e9:g} s"
             return Reason(Cause.STANDSTILL, text)
         return None
+
+    def doze(self, slept_ns: int, now_ns: int) -> None:
+        """Takes a shorter one, after which the robot goes on at once: what waits in the queues is not old by it.
+
+        Args:
+            slept_ns: how long it lasted; one in which nothing can have become stale is left out.
+            now_ns: when it ended.
+        """
+        if slept_ns > self._dozes_ns:
+            self._began_ns, self._woke_ns = now_ns - slept_ns, now_ns
 
     def miss(self, late_ns: int, now_ns: int, before: HeldStop | None) -> Reason | None:
         """Takes a command that was ready too late to be sent; returns why the robot must not go on, if it must not.
@@ -127,7 +146,7 @@ class Standstill:
         return f"held: the machine stood still for {(woke_ns - began_ns) * 1e-6:.0f} ms"
 
     def age_ns(self, stamp_ns: int, now_ns: int) -> int:
-        """Returns how old something is, without the last standstill: what it was not awake for cannot have been new."""
+        """Returns how old something is, less the last standstill or doze, in which nothing new can have been seen."""
         if self._began_ns is None or self._woke_ns is None or stamp_ns >= self._woke_ns:
             return now_ns - stamp_ns
         return now_ns - stamp_ns - (self._woke_ns - max(stamp_ns, self._began_ns))

@@ -110,6 +110,19 @@ class PermissionGate:
                 self._close(text, self._heard_ns + self._fresh_ns)
             return self._open or (self._closed_ns is not None and now_ns - self._closed_ns < brakes_ns)
 
+    def fresh(self) -> bool:
+        """Returns whether the robot may move.
+
+        Unlike `takes` it does not close where permission is too old: a PC that stands still sends no commands either.
+        """
+        with self._lock:
+            return self._open and self._now_ns() - self._heard_ns <= self._fresh_ns
+
+    def close(self, problem: str) -> None:
+        """Closes, as the robot leaves the place where the commands that follow continue from."""
+        with self._lock:
+            self._close(problem, self._now_ns())
+
     def _close(self, problem: str, now_ns: int) -> None:
         if self._open:
             self._open, self._closed_ns = False, now_ns

@@ -28,9 +28,10 @@ class SafetySettings:
     # Ages of what the controller and the monitor live by.
     permission_age_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.1))
     """Oldest permission of the monitor to move on. It sends one every 20 ms, so five in a row are lost or it is dead;
-    that a dead monitor stops the robot within this time and a tick is a claim of docs/concepts/safety.md. A shorter
-    age would stop the robot for good after a standstill that is too short to be a hold (`gap_ticks`): its own side,
-    which did not stand still, would refuse the first command after it."""
+    that a dead monitor stops the robot within this time and a tick is a claim of docs/concepts/safety.md. A control
+    loop that was held up for longer than this less 30 ms plays its stop to the end before it goes on: the robot's own
+    side, which was not held up, might refuse its command. So a shorter age makes shorter standstills of the machine
+    holds, and two of them within `standstill_apart_s` a stop."""
     joint_state_age_s: float = field(default=0.04, metadata=bounds("s", tightest=0.02, loosest=0.1))
     """Oldest joint state that the controller moves on. Four periods at 100 Hz. May be loosened for a bus that is read
     more slowly: a tracking error is then found later by as much."""
@@ -200,13 +201,9 @@ class SafetySettings:
     after its tick at the earliest; the rest is for its way and the robot's own period."""
 
     # A machine that stands still (ADR 12).
-    gap_ticks: int = field(default=10, metadata=bounds("ticks", tightest=5, loosest=10))
-    """More ticks missed at once are a standstill: the robot plays its stop to the end before it goes on. A tick counts
-    as `shortest_tick_s` at least."""
     shortest_tick_s: float = field(default=0.01, metadata=bounds("s", tightest=0.001, loosest=0.01))
-    """How long a tick counts at least, where ticks tell that a machine stood still (`gap_ticks`), or that it did so
-    twice (`command_late_periods`). Those numbers are for 100 Hz; a machine's hiccups get no shorter with the period of
-    its loop."""
+    """How long a tick counts at least, where a late command tells that a machine stood still (`command_late_periods`).
+    That number is for 100 Hz; a machine's hiccups get no shorter with the period of its loop."""
     standstill_s: float = field(default=2.5, metadata=bounds("s", tightest=0.2, loosest=2.5))
     """Longest standstill that is a hold. A longer one latches: it is no hiccup of a scheduler or a virtual machine."""
     standstill_apart_s: float = field(default=10.0, metadata=bounds("s", tightest=600.0, loosest=10.0))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 
 from tendon.control.controller import Controller
@@ -12,6 +9,7 @@ from tendon.control.residual.bounded import BoundedResidual
 from tendon.control.tick import Tick
 from tendon.core.modes import Mode
 from tendon.core.types import Array, Command, Observation
+from tendon.robots.profile import RobotProfile
 from tendon.robots.trajectory_controller import TrajectoryController
 from tests.control.limits_checker import PROFILE
 
@@ -28,8 +26,7 @@ class Robot:
         known: whether the controller knows what the robot side holds.
         from_measured: whether a trajectory that begins later is joined from the measured state, at rest:
             joint_trajectory_controller with `interpolate_from_desired_state: false`, its default.
-        control_hz: of the controller.
-        calibration: of the robot.
+        profile: of the robot, but for its limits.
     """
 
     def __init__(
@@ -38,12 +35,10 @@ class Robot:
         residual: BoundedResidual | None = None,
         known: bool = True,
         from_measured: bool = False,
-        control_hz: float = 100.0,
-        calibration: Path | None = None,
+        profile: RobotProfile = PROFILE,
     ) -> None:
         self._from_measured = from_measured
         start = PROFILE.vector("home") if position is None else position
-        profile = replace(PROFILE, control_hz=control_hz, calibration=calibration)
         self.controller = Controller(profile, residual, held=start if known else None)
         self.side = TrajectoryController(PROFILE.joint_names, start)
         self.now_ns = 1000 * MS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_the_robot_is_where_the_plan_says_when_it_says() -> None:
 def test_a_robot_that_moves_late_is_commanded_earlier(tmp_path: Path) -> None:
     """By the latency of its calibration, so that it is where the plan says when it says."""
     late_ns = 50 * MS
-    robot = Robot(calibration=calibration_file(tmp_path, command_s=0.05))
+    robot = Robot(profile=replace(PROFILE, calibration=calibration_file(tmp_path, command_s=0.05)))
     robot.arm()
     settle(robot, 10)
     begin_ns = robot.now_ns
@@ -108,7 +109,7 @@ def test_late_commands_and_missed_ticks_never_break_a_limit_at_the_robot(
     seed: int, skips: bool, hostile: bool, hz: float
 ) -> None:
     rng = np.random.default_rng(seed)
-    robot = Robot(control_hz=hz)
+    robot = Robot(profile=replace(PROFILE, control_hz=hz))
     latest_ns = round(ARRIVAL_PERIODS * robot.controller.period_ns)
     robot.arm()
     begin_ns = robot.now_ns
@@ -242,7 +243,7 @@ def test_a_jump_of_the_clock_or_a_long_pause_stops_and_sends_nothing(jump_ms: in
     assert tick.cause in (Cause.CLOCK, Cause.STANDSTILL)
 
 
-@pytest.mark.parametrize("missed", [11, 15, 25, 60, 200, 240])
+@pytest.mark.parametrize("missed", [7, 15, 25, 60, 200, 240])
 @pytest.mark.parametrize("moment", [0, 7, 40])
 def test_one_standstill_is_a_hold_that_ends_by_itself_and_breaks_no_limit(missed: int, moment: int) -> None:
     """The robot plays its stop to the end, nothing is sent meanwhile, and the next chunk leads it on."""
@@ -261,6 +262,23 @@ def test_one_standstill_is_a_hold_that_ends_by_itself_and_breaks_no_limit(missed
     moved = [robot.tick() for _ in range(60)]
     assert all(tick.mode is Mode.RUNNING for tick in moved)
     assert np.abs(robot.velocities[-1]).max() > 0.05
+    robot.assert_inside()
+
+
+def test_a_joint_state_that_was_on_its_way_while_the_loop_was_held_up_is_not_stale() -> None:
+    """Of 60 ms; 1 of 6 latched. One that still does not come is found as soon as ever."""
+    robot = running()
+    robot.stale_ns = 60 * MS
+    assert robot.tick(skip=5).mode is Mode.RUNNING
+    robot.stale_ns = 0
+    settle(robot, 40)
+    assert robot.controller.mode is Mode.RUNNING
+    seen_ns = robot.now_ns
+    modes = []
+    for skip in (5, 0, 0, 0, 0):
+        robot.stale_ns = robot.now_ns - seen_ns + (1 + skip) * PERIOD_NS
+        modes.append(robot.tick(skip=skip).mode)
+    assert modes[:3] == [Mode.RUNNING] * 3 and modes[-1].stopped
     robot.assert_inside()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ class Hand:
     """A robot that somebody leads along joint 0, a chunk every 20 ms."""
 
     def __init__(self, armed: bool = True, control_hz: float = 100.0) -> None:
-        self.robot = Robot(control_hz=control_hz)
+        self.robot = Robot(profile=replace(PROFILE, control_hz=control_hz))
         self.robot.controller.select(Source.TELEOP)
         if armed:
             self.robot.arm()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.control.reference import ARRIVAL_PERIODS
-from tendon.core.modes import Mode
+from tendon.core.modes import Mode, PermissionState
+from tendon.core.permission import Permission
+from tendon.robots.permission_gate import PermissionGate
+from tendon.robots.profile import RobotProfile
+from tendon.robots.safety_settings import SafetySettings
 from tests.control.limits_checker import PROFILE, make_chunk
 from tests.control.robot_side import MS, Robot
 from tests.laws import law_settings
@@ -19,8 +25,8 @@ HOME = PROFILE.vector("home")
 class Led(Robot):
     """A robot in motion, that gets a chunk every 100 ms."""
 
-    def __init__(self, control_hz: float) -> None:
-        super().__init__(control_hz=control_hz)
+    def __init__(self, control_hz: float, profile: RobotProfile = PROFILE) -> None:
+        super().__init__(profile=replace(profile, control_hz=control_hz))
         self.arm()
         self.begin_ns, self._asked_ns = self.now_ns, 0
         self.go(600)
@@ -40,7 +46,7 @@ class Led(Robot):
 
 
 @pytest.mark.parametrize("hz", [50.0, 100.0, 250.0, 500.0, 1000.0])
-@pytest.mark.parametrize("milliseconds", [12, 60])
+@pytest.mark.parametrize("milliseconds", [12, 50])
 def test_a_loop_that_is_held_up_twice_for_a_moment_goes_on(hz: float, milliseconds: int) -> None:
     """At 1000 Hz 12 ms latched: "the control loop stood still twice within 10 s"."""
     robot = Led(hz)
@@ -53,13 +59,35 @@ def test_a_loop_that_is_held_up_twice_for_a_moment_goes_on(hz: float, millisecon
 
 
 @pytest.mark.parametrize("hz", [100.0, 1000.0])
-def test_one_that_is_held_up_for_longer_than_ten_ticks_of_100_hz_twice_is_stopped(hz: float) -> None:
+def test_one_that_is_held_up_twice_for_longer_than_the_robot_side_waits_is_stopped(hz: float) -> None:
     robot = Led(hz)
     for _ in range(2):
-        robot.held_up(130)
+        robot.held_up(80)
         robot.go(1000)
     assert robot.controller.mode.stopped
     robot.assert_inside()
+
+
+@pytest.mark.parametrize("hz", [50.0, 100.0, 1000.0])
+@pytest.mark.parametrize("age_ms", [75, 100])
+@pytest.mark.parametrize("milliseconds", range(20, 150, 10))
+def test_a_robot_side_that_did_not_stand_still_takes_the_command_after_it(
+    hz: float, age_ms: int, milliseconds: int
+) -> None:
+    """It refused one after 80 to 100 ms, as its permission was too old, and tracking stopped the robot for good.
+
+    The monitor stood still too: it sent its last permission up to 20 ms before, and sends the next 10 ms after it.
+    """
+    profile = replace(PROFILE, safety=SafetySettings(permission_age_s=age_ms * 1e-3))
+    robot = Led(hz, profile)
+    gate = PermissionGate(lambda: robot.now_ns, profile.safety, lambda: robot.now_ns)
+    for state, event in ((PermissionState.STANDBY, 0), (PermissionState.ARMED, 7)):
+        gate.receive(Permission(state=state, event=event, reason=""))
+    robot.go(20)
+    tick = robot.tick(skip=milliseconds * MS // robot.controller.period_ns)
+    robot.now_ns += 9 * MS
+    assert gate.takes() or tick.command is None
+    assert tick.mode is Mode.RUNNING and (tick.command is not None or milliseconds > 20), "20 ms are no standstill"
 
 
 @pytest.mark.parametrize("late_ms", [2, 14])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,17 @@ def test_an_armed_permission_that_it_finds_is_not_followed() -> None:
 def test_once_closed_the_same_or_an_older_arming_never_opens_it_again() -> None:
     bench = Bench((STANDBY, 0), (ARMED, 7), (LATCHED, 7))
     assert not any(bench.hear(ARMED, event) for event in (7, 3, 7))
+
+
+def test_a_silence_without_a_command_does_not_close_it() -> None:
+    """A PC that stood still for 250 ms: its robot side closed, as it looked whether it may move."""
+    bench = Bench((STANDBY, 0), (ARMED, 7))
+    bench.clock.advance_ns(250 * MS)
+    assert not bench.gate.fresh()
+    assert bench.hear(ARMED, 7) and bench.gate.fresh()
+    bench.gate.close("it was led elsewhere")
+    assert not bench.gate.fresh() and not bench.hear(ARMED, 7) and bench.gate.problem == "it was led elsewhere"
+    assert bench.hear(ARMED, 8)
 
 
 def test_a_silent_monitor_closes_it_and_its_return_does_not_open_it() -> None:
@@ -304,7 +316,7 @@ def test_no_shipped_robot_needs_more_than_a_second_of_commands_to_brake(robot: s
 @pytest.mark.parametrize(("control_hz", "late_ms"), [(500.0, 20), (500.0, 60), (250.0, 60), (100.0, 20), (100.0, 100)])
 def test_a_side_that_hears_of_the_arming_later_is_led_in_gently(control_hz: float, late_ms: int) -> None:
     """The way in was sent for five ticks: at 500 Hz a lost permission outlasts them, and then the setpoint jumped."""
-    robot = Robot(known=False, control_hz=control_hz)
+    robot = Robot(known=False, profile=replace(PROFILE, control_hz=control_hz))
     gate = PermissionGate(lambda: robot.now_ns, SETTINGS, lambda: robot.now_ns)
     gate.receive(permission(STANDBY, 1))
     robot.offset[1] = 0.05

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -31,6 +33,7 @@ PATIENCE_S = 90.0
 STANDSTILL_S = 10.0
 PROFILE = load_profile("panda")
 STEP_NS = 100_000_000
+BESIDE_THE_ROBOT = ("control_node", "safety_monitor", "camera_node")
 
 
 class RunningGraph(GraphProcess):
@@ -201,6 +204,15 @@ class RunningGraph(GraphProcess):
         """Whether the arm moves visibly."""
         arm = self.profile.group_indices("arm")
         return bool(self.states) and bool(np.abs(self.states[-1][2][arm]).max() > 0.1)
+
+    def stand_still(self, pause_s: float) -> None:
+        """Lets every process stand still for a while but those of the robot side, as a PC does for its robot."""
+        pids = [pid for node in BESIDE_THE_ROBOT if (pid := self.pid(node)) is not None]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(pause_s)
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
 
     def check_limits(self) -> None:
         """Every measured state was inside the robot's position and speed limits."""

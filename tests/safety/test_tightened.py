@@ -249,7 +249,7 @@ def gap_holds(profile: RobotProfile) -> bool:
     robot = armed(profile)
     for _ in range(40):  # until it has settled
         robot.tick()
-    return robot.tick(skip=8).command is None
+    return robot.tick(skip=5).command is None
 
 
 def chunk_ahead_ms(profile: RobotProfile) -> int:
@@ -423,7 +423,7 @@ EARLIER = [
     ("slow_share", 0.1, slowed),
     ("joint_state_age_s", 0.02, lambda p: not stale_stops(p)),
     ("late_ticks", 1, late_ticks),
-    ("gap_ticks", 5, lambda p: not gap_holds(p)),
+    ("permission_age_s", 0.08, lambda p: not gap_holds(p)),
     ("chunk_ahead_s", 0.2, chunk_ahead_ms),
     ("chunk_lasts_s", 1.0, chunk_lasts_s),
     ("invalid_chunks", 1, invalid_chunks),

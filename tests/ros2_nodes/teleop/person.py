@@ -47,7 +47,9 @@ class Typist:
         delay_s: from a press to the first repeat; 0 for a hand that taps as fast as a key repeats.
 
     Attributes:
-        typed_ns: when the last key was sent.
+        typed_ns: when the last key was sent, as far as this process knew.
+        doubt_ns: how far the time had gone on when this process next saw it change. On a busy machine it hears of a
+            simulated time late.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class Typist:
         os.close(slave)
         self._clock_ns, self._delay_s = clock_ns, delay_s
         self._key, self._pressed_s = b"", 0.0
-        self.typed_ns = 0
+        self.typed_ns = self.doubt_ns = 0
         self._screen = bytearray()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="typist", daemon=True)
@@ -141,7 +143,7 @@ class Typist:
 
     def _write(self, data: bytes) -> None:
         os.write(self._master, data)
-        self.typed_ns = self._clock_ns()
+        self.typed_ns, self.doubt_ns = self._clock_ns(), 0
 
     def _run(self) -> None:
         due_s, key, pressed_s = 0.0, b"", 0.0
@@ -149,6 +151,7 @@ class Typist:
             with contextlib.suppress(OSError):
                 if select.select([self._master], [], [], 0.004)[0]:
                     self._screen += os.read(self._master, 65536)
+            self.doubt_ns = self.doubt_ns or self._clock_ns() - self.typed_ns
             now_s = time.monotonic()
             if self._key != key or self._pressed_s != pressed_s:
                 key, pressed_s, due_s = self._key, self._pressed_s, 0.0

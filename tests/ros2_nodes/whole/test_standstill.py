@@ -1,0 +1,37 @@
+"""A PC that stands still for a moment, beside a robot side that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tendon.core.causes import Cause
+from tendon.core.modes import PermissionState
+from tests.ros2_nodes.running_graph import RunningGraph
+
+pytestmark = pytest.mark.graph
+APART_S = 10.5
+"""Two standstills within 10 s latch, and should."""
+TRIES = 5
+"""A machine that is busy with tests stands still by itself too."""
+
+
+@pytest.mark.parametrize("pause_s", [0.095, 0.25])
+def test_the_robot_goes_on_by_itself_after_one_standstill(pause_s: float, tmp_path: Path) -> None:
+    """Of 95 ms half latched, by tracking: the robot side refused the first command. Of 250 ms it refused all."""
+    graph = RunningGraph(tmp_path / "log", "policy:=none", "clock:=realtime", "backend:=mock")
+    try:
+        graph.ready()
+        for _ in range(TRIES):
+            graph.set_in_motion()
+            graph.pause(APART_S)
+            graph.stand_still(pause_s)
+            graph.pause(1.0)
+            assert graph.cause() is not Cause.TRACKING, graph.reason()
+            if graph.state() is PermissionState.ARMED:
+                break
+        graph.wait(graph.moving, "motion after the standstill", 6.0)
+        graph.check_limits()
+    finally:
+        graph.end()
