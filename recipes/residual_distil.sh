@@ -10,6 +10,7 @@ work=${1:-outputs/distil}
 scenes=${2:-900}    # to record
 steps=${3:-2400}    # of training
 measured=${4:-300}  # scenes of the arm whose zeros are off; of the other two fifths as many
+first=${5:-233000}  # of them: the shipped residual was measured there too
 
 # 1. What succeeds of the policy and its residual, where zeros are off and where they are right.
 python recipes/distil_record.py "$work" --scenes "$scenes"
@@ -29,7 +30,7 @@ tendon policy train --data "$work/set" --data "$work/demos" --from bundles/table
 #    policy: `tendon policy calibrate-detector` makes one for the bundle when it is to be deployed.
 evaluate() {  # NAME BUNDLE SUITE SCENES DELAY; one that was cut begins anew
   [ ! -f "$work/$3-$1.json" ] || return 0
-  tendon eval run "$2" --suite "$3" --seeds "200000:$((200000 + $4))" --delay-ms "$5" --out "$work/part.json"
+  tendon eval run "$2" --suite "$3" --seeds "$first:$((first + $4))" --delay-ms "$5" --out "$work/part.json"
   mv "$work/part.json" "$work/$3-$1.json"
 }
 for policy in "distilled $work/bundle" "alone bundles/tabletop"; do
