@@ -12,6 +12,9 @@ the plan that runs. The instruction "stop" (halt, wait, hold, pause) brings the 
 In simulated time an inference takes `inference_delay_ms`, or what the warm-up measured, in whole ticks of the clock:
 one that the machine finishes early is held back, and time waits for one that it finishes late.
 
+A bundle that estimates its progress rests once its task is done, as it sees it, until it is told the next: parameter
+`rest_when_done`.
+
 What a bundle can be steered by (docs/how-to/policy.md) is a parameter `steer.NAME`, which may be set while it runs.
 
 A bundle with a calibrated failure detector (docs/concepts/detector.md) is watched: after each inference, `safety/state`
@@ -77,8 +80,10 @@ HANGS_NS, HANGS_TIMES = 2_000_000_000, 10
 OLD_WORDS_S = 5.0
 """Words that are heard within this time after the start may have been said to an earlier process."""
 GraphPolicy = LoadedPolicy | ExpertPolicy
+REST_WHEN_DONE = "rest_when_done"
 MEASURED = -1.0
 """Value of `inference_delay_ms` for what the warm-up has measured."""
+DONE = "the task is done, as the policy sees it: the robot rests until it is told the next"
 LEVELS = {Response.SLOW: Level.WARN, Response.HOLD: Level.WARN, Response.STOP: Level.ERROR}
 
 
@@ -102,6 +107,7 @@ class PolicyNode(NodeShell):
         defaults = {name: value for each in loaded[::-1] for name, value in each.policy.steering.items()}
         for name, value in defaults.items():
             self._session.steer(name, self.setting(f"{STEERED}{name}", value))
+        self._session.rests = self.setting(REST_WHEN_DONE, True)
         self.add_on_set_parameters_callback(self._set)
         self._unmeant, self._permission_error = False, ""
         self._heard, self._selected, self._selection_error = "", "", ""
@@ -201,6 +207,8 @@ class PolicyNode(NodeShell):
             return Level.WARN, "inference is slower than the prefix the policy was trained to continue: chunks may jump"
         if session.armed and (unled := UNLED.get(self._leader or Source.POLICY)):
             return Level.WARN, unled
+        if session.armed and session.done:
+            return Level.OK, DONE
         return Level.OK, "inferring" if session.armed else "ready"
 
     def describe(self, status: NodeStatus) -> NodeStatus:
@@ -230,6 +238,7 @@ class PolicyNode(NodeShell):
             target_m=() if seen is None else tuple(seen[0].round(3).tolist()),
             reference_m=() if seen is None else tuple(seen[1].round(3).tolist()),
             progress=None if progress is None else round(progress, 3),
+            done=session.armed and session.done,
             scores=self._scores(),
         )
 
@@ -290,6 +299,8 @@ class PolicyNode(NodeShell):
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
         for parameter in parameters:
+            if parameter.name == REST_WHEN_DONE:
+                self._session.rests = bool(parameter.value)
             if parameter.name.startswith(STEERED):
                 try:
                     self._session.steer(parameter.name.removeprefix(STEERED), parameter.value)

@@ -13,6 +13,7 @@ from tendon.core.errors import ConfigError, InstructionError
 from tendon.core.protocols import Policy
 from tendon.core.types import ActionChunk, Observation
 from tendon.policies.detector.detector import Assessment
+from tendon.policies.inference.finish import Finish
 from tendon.policies.inference.loaded import Loaded, P
 from tendon.policies.inference.plan import RunningPlan
 from tendon.policies.inference.policy import Inference
@@ -68,6 +69,9 @@ class PolicySession(Generic[P]):
         publish: takes each chunk after it became part of the plan; called from the scheduler's thread.
         on_response: called there when the detector changes its mind, before the chunk is handed out.
 
+    Attributes:
+        rests: whether the robot rests once its task is done.
+
     Raises:
         ConfigError: two policies have one name.
     """
@@ -92,6 +96,7 @@ class PolicySession(Generic[P]):
         self._armed = self._held = False
         self._led, self._held_ns = True, 0
         self._task: str | None = None
+        self.rests, self._finish = True, Finish()
         self._refusal = ""
         self._assessed: tuple[Loaded[P], Assessment] | None = None
         self._watching, self._slowed_ns = False, -SLOWED_NS
@@ -112,6 +117,11 @@ class PolicySession(Generic[P]):
         return self._task or ""
 
     @property
+    def done(self) -> bool:
+        """Whether the task is done by the policy's own estimate, so that nothing is asked for it any more: `Finish`."""
+        return self.rests and self._finish.done
+
+    @property
     def refusal(self) -> str:
         """Why the last words were no task; empty when they were."""
         return self._refusal
@@ -126,7 +136,7 @@ class PolicySession(Generic[P]):
     def response(self) -> Response:
         """What the detector asks for; without an assessment of this run, nothing is held against the policy."""
         assessment = self.assessment
-        return assessment.response if assessment and self._armed else Response.FULL
+        return assessment.response if assessment and self._armed and not self.done else Response.FULL
 
     def start(self, scheduler: Scheduler) -> None:
         """Has a scheduler compute the inferences from now on."""
@@ -141,8 +151,8 @@ class PolicySession(Generic[P]):
         """Shows all policies what the robot sees, and asks the one that runs if it may lead and has a task."""
         for each in self.loaded:
             each.policy.observe(observation)
-        asks = self._task is not None and self._armed and self._led and not self._outdated(observation.stamp_ns)
-        if self._scheduler is not None and asks:
+        asks = self._task is not None and not self.done and self._armed and self._led
+        if self._scheduler is not None and asks and not self._outdated(observation.stamp_ns):
             self._scheduler.offer(observation)
 
     def permit(self, armed: bool, speed: float, led: bool = True) -> None:
@@ -168,6 +178,7 @@ class PolicySession(Generic[P]):
             self._scheduler.replan_now()
         if (armed, led) != (self._armed, self._led):
             self._assessed, self._watching = None, False  # what was held against it before does not count now
+            self._finish.begin()
         self._armed, self._led = armed, led
         if not armed:
             self._plan.clear()
@@ -192,6 +203,7 @@ class PolicySession(Generic[P]):
     def follow(self, task: str | None) -> None:
         """Takes a task as it stands, even an empty one, which is the control run of an evaluation; `None` drops it."""
         self._task, self._refusal = task, ""
+        self._finish.begin()
 
     def _interrupt(self) -> None:
         """Drops the task and the plan: the robot comes to rest now, still armed; a new task goes on from there."""
@@ -245,6 +257,7 @@ class PolicySession(Generic[P]):
         if not self._armed or self._task is None or self._outdated(chunk.observation_stamp_ns):
             return
         detector_ns = self._assess(chunk, maker) if maker is self._active else None
+        self._finish.look(None if chunk.features is None else chunk.features.progress, chunk.observation_stamp_ns)
         now_ns = self._now_ns()
         self._plan.submit(chunk, now_ns)
         if self._held:

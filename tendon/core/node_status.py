@@ -199,6 +199,7 @@ class PolicyStatus(NodeStatus):
         inference_ms, network_ms, model_ms: of the last inference, of its way to a server, and of the model in it.
         target_m, reference_m: where the model sees what it goes for [m, base frame], three numbers or none.
         progress: how much of the task is done by its estimate, 0 to 1; `None` where it makes none.
+        done: whether it counts the task as done by that, and rests.
         scores: of the failure detector.
     """
 
@@ -221,4 +222,5 @@ class PolicyStatus(NodeStatus):
     target_m: tuple[float, ...] = ()
     reference_m: tuple[float, ...] = ()
     progress: float | None = None
+    done: bool = False
     scores: Mapping[str, float] = field(default_factory=dict)

@@ -134,7 +134,8 @@ class Rollout:
         self._inference.advance(now_ns)
         self._show_past(now_ns)
         waits = setting.timing is Timing.SYNCHRONOUS and self._plan.delivered > 0 and not self._at_rest()
-        if not waits and self.settled and self._inference.wants(now_ns, self._session.instruction):
+        asks = self.settled and not self._session.done and not waits
+        if asks and self._inference.wants(now_ns, self._session.instruction):
             self._session.offer(backend.observe(self._session.instruction))
             self._inference.advance(now_ns)
         self._tick = tick = self._controller.tick(now_ns, self._joints())

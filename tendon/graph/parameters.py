@@ -97,6 +97,12 @@ PARAMETERS = (
         description="what an inference takes in simulated time; negative: what the warm-up measured",
     ),
     Parameter(
+        name="rest_when_done",
+        nodes=("policy_node",),
+        description="whether the robot rests once its task is done, by the policy's own estimate, until the next",
+        tunable=True,
+    ),
+    Parameter(
         name="lag_s",
         nodes=("mock_node",),
         description="time constant [s] by which the mock robot's joints are behind their commands",

@@ -135,3 +135,17 @@ def test_a_policy_that_sees_its_past_is_shown_what_cameras_see_between_its_infer
     frame_ns = 1e9 / max(camera.rate_hz for camera in profile.cameras)
     assert policy.shown_ns[0] < policy.inferred_ns[0] and len(policy.inferred_ns) < len(policy.shown_ns) / 3
     assert np.diff(policy.shown_ns).max() <= frame_ns + 1e7
+
+
+def test_a_robot_rests_when_the_policy_sees_that_its_task_is_done() -> None:
+    setting = Setting(timing=Timing.AUTO, delay_ns=50_000_000, limit_s=20.0)
+    tools = Tools(TABLETOP, Path("bundles/tabletop"), "panda", setting.timing, AUTO)
+    targets: list[bool] = []
+    try:
+        rollout = tools.begin(DONE_SEED, setting)
+        while rollout.passed < 1.0:
+            targets.append(rollout.tick().target is not None)
+    finally:
+        tools.close()
+    assert rollout.success and not rollout.stopped
+    assert any(targets[:1000]) and not any(targets[1500:])

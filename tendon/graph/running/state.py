@@ -152,7 +152,8 @@ class Adviser:
     def _armed(self, state: RunState) -> Advice:
         stop = self._does("safety stop", "stops the robot and latches")
         task = "" if state.policy is None else state.policy.instruction
-        effect = "another task" if task else "gives it a task"
+        done = state.policy is not None and state.policy.done
+        effect = "the next task, or the same again" if done else "another task" if task else "gives it a task"
         how = "" if self.task else ", in words that the policy knows"
         say = self._does(f'say "{self.task or "INSTRUCTION"}"', effect + how)
         if self.policy and (error := state.error(POLICY_NODE)):
@@ -161,6 +162,9 @@ class Adviser:
             chunks = map(topics.action_chunk, (Source.POLICY, Source.TELEOP))
             say = ("", f"chunks are taken from {' and '.join(chunks)}")
         unled = "" if state.control is None else self._unled(state.control)
+        if done and not unled:
+            rests = f"“{task}” is done, as the policy sees it: the robot rests until it is told the next task"
+            return Advice(word=Word.ARMED, reason=rests, commands=(say, stop))
         if state.control is not None and state.control.mode is Mode.RUNNING:
             told = f"“{task}”" if task else ""
             reason = unled or "; ".join(filter(None, (told, state.control.reason)))

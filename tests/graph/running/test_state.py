@@ -75,6 +75,17 @@ WITHOUT_POLICY = {node: 0.1 for node in NODES if node != "policy_node"}
         ),
         (replace(WELL, monitor=ARMED), Word.ARMED, "waits for a task", ('say "lift the red cube"', "safety stop")),
         (
+            replace(
+                WELL,
+                monitor=ARMED,
+                control=RUNNING,
+                statuses=changed("policy_node", instruction="lift the red cube", level=Level.OK, done=True),
+            ),
+            Word.ARMED,
+            "“lift the red cube” is done, as the policy sees it: the robot rests",
+            ('say "lift the red cube"', "safety stop"),
+        ),
+        (
             replace(WELL, monitor=ARMED, statuses=BLIND),
             Word.ARMED,
             "policy_node: camera wrist",

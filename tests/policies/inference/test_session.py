@@ -12,10 +12,11 @@ import pytest
 from tendon.core.clock import ManualClock
 from tendon.core.errors import ConfigError, InstructionError
 from tendon.core.pace import USUAL, Pace
-from tendon.core.types import ActionChunk, Observation
+from tendon.core.types import ActionChunk, Features, Observation
 from tendon.policies.detector.detector import Calibration, Detector
 from tendon.policies.inference.asynchronous import AsyncInference
 from tendon.policies.inference.delay import DelayEstimator
+from tendon.policies.inference.finish import DONE, DONE_NS
 from tendon.policies.inference.loaded import Loaded
 from tendon.policies.inference.plan import PlanCopy
 from tendon.policies.inference.policy import Inference
@@ -50,6 +51,7 @@ class WordyPolicy:
     prefix_rows: int = 3
     overlap_rows: int = 0
     pace: Pace = USUAL
+    progress: float | None = None
     asked: list[Asked] = field(default_factory=list)
     observed: list[int] = field(default_factory=list)
 
@@ -77,6 +79,7 @@ class WordyPolicy:
             start_ns=observation.stamp_ns + self.step_ns,
             step_ns=self.step_ns,
             observation_stamp_ns=observation.stamp_ns,
+            features=Features(policy="wordy", embedding=np.zeros(0), points=np.zeros((0, 3)), progress=self.progress),
         )
 
 
@@ -140,6 +143,64 @@ class Rig:
 
     def planned(self) -> bool:
         return self.plan.window(self.clock.now_ns() + STEP_NS, STEP_NS, 1) is not None
+
+
+class TestDone:
+    """A policy that estimates its progress is asked nothing more once its task is done, until there is another."""
+
+    ENOUGH = DONE_NS // STEP_NS + 4
+
+    def done(self, **policy: float) -> Rig:
+        it = Rig(WordyPolicy(**policy))  # type: ignore[arg-type]
+        it.begin()
+        it.run(self.ENOUGH)
+        return it
+
+    def test_the_robot_rests(self) -> None:
+        """It drifted for a minute, until its failure detector latched it, or undid what it had done."""
+        it = self.done(progress=DONE)
+        asked = len(it.policies[0].asked)
+        assert it.session.done and it.session.instruction == "left" and asked < self.ENOUGH
+        it.run(self.ENOUGH)
+        assert len(it.policies[0].asked) == asked and not it.planned()
+
+    @pytest.mark.parametrize("policy", [{}, {"progress": DONE - 0.01}])
+    def test_one_that_tells_nothing_or_less_is_asked_on(self, policy: Mapping[str, float]) -> None:
+        it = self.done(**policy)
+        assert not it.session.done and it.planned()
+
+    def test_one_that_tries_again_is_asked_on(self) -> None:
+        it = Rig(WordyPolicy(progress=0.9))
+        it.begin()
+        for _ in range(4):
+            it.run(self.ENOUGH // 2)
+            it.policies[0].progress = 0.5
+            it.run(4)
+            it.policies[0].progress = 0.9
+        assert not it.session.done
+
+    def test_another_task_the_same_again_a_new_arming_and_a_hand_that_gives_back_make_it_look_anew(self) -> None:
+        def armed_again(session: PolicySession[WordyPolicy]) -> None:
+            session.permit(armed=False, speed=1.0)
+            session.permit(armed=True, speed=1.0)
+
+        def given_back(session: PolicySession[WordyPolicy]) -> None:
+            session.permit(armed=True, speed=1.0, led=False)
+            session.permit(armed=True, speed=1.0, led=True)
+
+        for anew in (lambda s: s.instruct("right"), lambda s: s.instruct("left"), armed_again, given_back):
+            it = self.done(progress=0.9)
+            asked = len(it.policies[0].asked)
+            anew(it.session)
+            it.run(3)
+            assert not it.session.done and len(it.policies[0].asked) > asked and it.planned()
+
+    def test_it_need_not_rest(self) -> None:
+        it = Rig(WordyPolicy(progress=0.9))
+        it.session.rests = False
+        it.begin()
+        it.run(2 * self.ENOUGH)
+        assert not it.session.done and it.planned()
 
 
 class TestTask:
