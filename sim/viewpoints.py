@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -58,5 +59,7 @@ def viewpoints(profile: RobotProfile) -> dict[str, Viewpoint]:
 
 
 def labelled_viewpoints(profile: RobotProfile) -> dict[str, dict[str, Any]]:
-    """Returns the same as plain values, as demonstrations and training runs keep them."""
-    return {name: asdict(view) for name, view in viewpoints(profile).items()}
+    """Returns the same as plain values, equal to what demonstrations and training runs keep of them as JSON."""
+    plain = {name: asdict(view) for name, view in viewpoints(profile).items()}
+    found: dict[str, dict[str, Any]] = json.loads(json.dumps(plain))
+    return found
