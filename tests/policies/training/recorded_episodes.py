@@ -13,6 +13,7 @@ from tendon.data.lerobot.writer import Frame
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.training.recorded import RecordedSource, Recording
 from tendon.robots.profile import load_profile
+from tendon.sim.viewpoints import labelled_viewpoints
 
 PROFILE = load_profile("panda")
 BUNDLE = load_bundle(Path(__file__).resolve().parents[3] / "bundles" / "tabletop")
@@ -83,10 +84,8 @@ class Memory:
 
 
 def recording(episodes: Memory) -> Recording:
-    """They, as a part of what is learned from; nobody asks where the cameras are."""
-    viewpoint = {"rotation": np.eye(3).tolist(), "eye": [0.0, 0.0, 1.0], "focal": 1.0}
-    views = {each.name: viewpoint | {"on_tool": 0 if each.name == "wrist" else None} for each in PROFILE.cameras}
-    return Recording(episodes=episodes, profile=PROFILE, viewpoints=views)
+    """They, as a part of what is learned from."""
+    return Recording(episodes=episodes, profile=PROFILE, viewpoints=labelled_viewpoints(PROFILE))
 
 
 def source(episodes: Memory, labels: int = 3) -> RecordedSource:

@@ -32,6 +32,7 @@ from tendon.policies.training.train import Recipe, Run
 from tendon.robots.profile import load_profile
 from tendon.sim import demonstrations
 from tendon.sim.tabletop.expert.demonstrations import LABELS, TabletopCollector
+from tests.policies.training.recorded_episodes import Memory, moving, recording
 
 torch.set_num_threads(1)
 SHAPE = Shape(
@@ -216,6 +217,12 @@ def test_demonstrations_of_another_place_of_the_cameras_are_refused(shards: Path
     (tmp_path / "moved" / "about.json").write_text(json.dumps(about))
     with pytest.raises(MismatchError, match="moved has other cameras than the first demonstrations"):
         Mixture([Part(source=shards), Part(source=tmp_path / "moved")], {})
+
+
+def test_recordings_of_the_same_robot_are_learned_from_beside_demonstrations(shards: Path) -> None:
+    """All were refused: where the cameras are was equal, but lists in one and tuples in the other."""
+    episodes = recording(Memory([moving(40)]))
+    assert len(Mixture([Part(source=shards), Part(source=episodes)], {})) > len(Mixture([Part(source=shards)], {}))
 
 
 def test_a_run_can_start_from_anothers_weights_and_words(shards: Path, run: Path, tmp_path: Path) -> None:
