@@ -1,6 +1,6 @@
 """The real graph, measured: observation stamp to command, control tick jitter, cores of each node, physics, rendering.
 
-Starts `tendon run` in a free ROS domain, lets the policy move the simulated robot, and reads what the nodes say of
+Starts `tendon run` in a free ROS domain, lets the policy do one task after the other, and reads what the nodes say of
 themselves in `diagnostics`. p50 is the median over windows of 5 s, p99 the worst window's, max the largest of all.
 
 Examples:
@@ -54,29 +54,31 @@ def main() -> None:
     """Runs the graph, collects and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", default="bundles/tabletop")
-    parser.add_argument("--instruction", default="", help="(the scene's own)")
     parser.add_argument("--scene", type=int, default=100003)
     parser.add_argument("--seconds", type=float, default=60.0)
     harness.add_arguments(parser)
     args = parser.parse_args()
     bench = harness.begin(args, "graph/latency", "graph/processors", "graph/simulation")
     print(f"bundle {args.bundle}")
-    measure_graph(bench, args.bundle, args.instruction, args.scene, args.seconds)
+    measure_graph(bench, args.bundle, args.scene, args.seconds)
     measure_simulation(bench, args.scene)
 
 
-def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: int, seconds: float) -> None:
+def measure_graph(bench: harness.Bench, bundle: str, scene: int, seconds: float) -> None:
     """Prints and adds a table of latencies of the running graph."""
-    from tendon.sim.tabletop.scene import sample_scene
-
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    from harness.tour import Tour
+
     from tendon.ros2_nodes.clients.operator import Operator
 
-    words = instruction or sample_scene(scene).instruction
-    command = [sys.executable, "-m", "tendon.cli", "run", f"policy:={bundle}", f"instruction:={words}"]
+    command = [sys.executable, "-m", "tendon.cli", "run", f"policy:={bundle}"]
     graph = subprocess.Popen([*command, f"scene:={scene}", "arm:=true", CLOCK], stdout=subprocess.PIPE, text=True)
     operator = Operator("benchmark")
     try:
+        tour = Tour(operator, scene)
+        if not operator.wait(lambda: (mode := operator.mode()) is not None and mode.moving, READY_S):
+            raise SystemExit(f"the robot was not armed within {READY_S:.0f} s")
+        tour.go_on()
         if not operator.wait(lambda: operator.mode() is Mode.RUNNING, READY_S):
             raise SystemExit(f"the robot did not move within {READY_S:.0f} s")
         time.sleep(WINDOW_S + 1.0)
@@ -84,7 +86,9 @@ def measure_graph(bench: harness.Bench, bundle: str, instruction: str, scene: in
         windows: dict[tuple[str, str], list[tuple[float, ...]]] = {(node, name): [] for _, node, name in STREAMS}
         rates: dict[tuple[str, str], float] = {}
         for _ in range(max(1, round(seconds / WINDOW_S))):
-            time.sleep(WINDOW_S)
+            for _ in range(round(WINDOW_S)):
+                tour.go_on()
+                time.sleep(1.0)
             for node, name in windows:
                 status = operator.reports.status(node)
                 meter = None if status is None else status.meters.get(name)

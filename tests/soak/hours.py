@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from itertools import cycle
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,21 +29,16 @@ import harness  # noqa: E402
 import psutil  # noqa: E402
 from harness import Number  # noqa: E402
 from harness.progress import progress_bar  # noqa: E402
-from std_msgs.msg import String  # noqa: E402
+from harness.tour import Tour  # noqa: E402
 
 from tendon.core.errors import StoppedError  # noqa: E402
-from tendon.core.modes import Mode, PermissionState, Source  # noqa: E402
-from tendon.graph import topics  # noqa: E402
+from tendon.core.modes import Mode, PermissionState  # noqa: E402
 from tendon.graph.domain import free_domain  # noqa: E402
-from tendon.ros2_nodes.base import qos  # noqa: E402
 from tendon.ros2_nodes.clients.operator import Operator  # noqa: E402
 from tendon.safety.reports import MonitorState  # noqa: E402
-from tendon.sim.tabletop.scene import sample_scene  # noqa: E402
 
 SAMPLE_S = 5.0
-TASK_S, HOME_S = 12.0, 4.0
 READY_S = 60.0
-WORDS = ("pick up the {0}", "push the {0} to the left", "pick up the {1}", "push the {1} to the right")
 METERS = {"observation to command": ("control_node", "chunk"), "tick late": ("control_node", "tick")}
 NODES = ("sim_node", "camera_node", "safety_monitor", "control_node", "policy_node")
 
@@ -58,14 +52,11 @@ class Soak:
     """
 
     def __init__(self, scene: int, folder: Path) -> None:
-        things = [item.name for item in sample_scene(scene).items]
-        self._tasks = cycle(words.format(things[0], things[-1]) for words in WORDS)
         command = [sys.executable, "-m", "tendon.cli", "run", "policy:=bundles/tabletop", f"scene:={scene}"]
         with (folder / "log").open("w") as log:
             self.graph = subprocess.Popen([*command, "clock:=realtime"], stdout=log, stderr=log)
         self.operator = Operator("soak")
-        self._lead = self.operator.node.create_publisher(String, topics.CONTROL_SOURCE, qos.LATCHED)
-        self._due_s, self._home = 0.0, True
+        self._tour = Tour(self.operator, scene)
         self.latches: list[str] = []
 
     def ready(self) -> None:
@@ -89,16 +80,7 @@ class Soak:
         if self.operator.permission() is PermissionState.LATCHED or self.operator.mode() is Mode.LATCHED:
             self.latches.append(self._reason())
             self.operator.wait(self._armed, READY_S)
-        if time.monotonic() < self._due_s:
-            return
-        self._home = not self._home
-        if self._home:
-            with contextlib.suppress(StoppedError):
-                self.operator.home()
-        else:
-            self._lead.publish(String(data=Source.POLICY.value))
-            self.operator.say(next(self._tasks))
-        self._due_s = time.monotonic() + (HOME_S if self._home else TASK_S)
+        self._tour.go_on()
 
     def look(self) -> dict[str, float]:
         """Returns memory [MiB], descriptors and threads of each process, and latencies [ms]."""
