@@ -32,7 +32,11 @@ SEEDS = st.integers(0, 10_000)
 
 
 def planned(known: KnownRig, count: int = 10, seed: int = 0) -> list[Array]:
-    return plan_more(known.rig, known.views, clear_of(CLEARANCE), count, seed)
+    try:
+        return plan_more(known.rig, known.views, clear_of(CLEARANCE), count, seed)
+    except CalibrationError as error:
+        assume("corners agree" not in str(error))  # one of 100 rigs
+        raise
 
 
 def rig_that_tells(seed: int) -> KnownRig:
@@ -76,6 +80,16 @@ def test_every_pose_is_inside_limits_keeps_clear_and_shows_the_board(rig_seed: i
     # One may be just outside of what is asked for: the plan is by what six views tell.
     assert len(shown) >= count - 1
     assert all(len(view.found.ids) >= LEAST_SHARE * len(BOARD.points) for view in shown)
+
+
+def test_nothing_is_planned_from_a_few_views_of_which_half_is_left_out() -> None:
+    """It was solved with the camera 75 cm beside its place, and none of the poses showed the board."""
+    rig = known_rig(494, count=FEW)
+    with pytest.raises(CalibrationError, match=r"\d+ of 121 corners agree where camera and board are"):
+        plan_more(rig.rig, rig.views, clear_of(CLEARANCE), 4)
+    for seed in range(6):
+        rig = known_rig(seed, count=FEW)
+        assert len(plan_more(rig.rig, rig.views, clear_of(CLEARANCE), 4)) == 4, "others are"
 
 
 @settings(deadline=None, max_examples=12)
