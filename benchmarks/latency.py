@@ -16,6 +16,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,7 @@ def main() -> None:
 def measure_graph(bench: harness.Bench, bundle: str, scene: int, seconds: float) -> None:
     """Prints and adds a table of latencies of the running graph."""
     os.environ |= {"ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    os.environ["TENDON_STATE"] = tempfile.mkdtemp(prefix="tendon-state-")  # an earlier run may have ended latched
     from harness.tour import Tour
 
     from tendon.ros2_nodes.clients.operator import Operator
