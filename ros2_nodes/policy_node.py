@@ -207,7 +207,7 @@ class PolicyNode(NodeShell):
             return Level.WARN, "inference is slower than the prefix the policy was trained to continue: chunks may jump"
         if session.armed and (unled := UNLED.get(self._leader or Source.POLICY)):
             return Level.WARN, unled
-        if session.armed and session.done:
+        if session.done:
             return Level.OK, DONE
         return Level.OK, "inferring" if session.armed else "ready"
 
@@ -238,7 +238,7 @@ class PolicyNode(NodeShell):
             target_m=() if seen is None else tuple(seen[0].round(3).tolist()),
             reference_m=() if seen is None else tuple(seen[1].round(3).tolist()),
             progress=None if progress is None else round(progress, 3),
-            done=session.armed and session.done,
+            done=session.done,
             scores=self._scores(),
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import queue
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -158,22 +157,11 @@ class Mixture:
 def _check_alike(name: str, about: Mapping[str, Any], like: Mapping[str, Any]) -> None:
     """Raises MismatchError where a part differs from the first: one network sees through cameras at one place."""
     for key in ABOUT:
-        if key in about and not _same(about[key], like[key]):
+        if key in about and about[key] != like[key]:
             raise MismatchError(
                 f"{name} has other {key} than the first demonstrations ({about[key]}, not {like[key]}): "
                 "collect demonstrations with the robot that the others are of (--robot)"
             )
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Returns whether two values of JSON are the same, numbers to what another machine computes them to."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
-    return bool(one == other)
 
 
 def _shape(source: Demonstrations, vocabulary: int) -> Shape:

@@ -105,7 +105,7 @@ class PermissionGate:
         """
         with self._lock:
             now_ns = self._now_ns()
-            if self._open and now_ns - self._heard_ns > self._fresh_ns:
+            if self._open and not self._heard_lately(now_ns):
                 text = f"{OWNER} was silent for {self._fresh_ns / 1e6:.0f} ms, reset and arm"
                 self._close(text, self._heard_ns + self._fresh_ns)
             return self._open or (self._closed_ns is not None and now_ns - self._closed_ns < brakes_ns)
@@ -116,12 +116,15 @@ class PermissionGate:
         Unlike `takes` it does not close where permission is too old: a PC that stands still sends no commands either.
         """
         with self._lock:
-            return self._open and self._now_ns() - self._heard_ns <= self._fresh_ns
+            return self._open and self._heard_lately(self._now_ns())
 
     def close(self, problem: str) -> None:
         """Closes, as the robot leaves the place where the commands that follow continue from."""
         with self._lock:
             self._close(problem, self._now_ns())
+
+    def _heard_lately(self, now_ns: int) -> bool:
+        return now_ns - self._heard_ns <= self._fresh_ns
 
     def _close(self, problem: str, now_ns: int) -> None:
         if self._open:

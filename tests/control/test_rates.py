@@ -45,8 +45,11 @@ class Led(Robot):
         self.tick(skip=milliseconds * MS // self.controller.period_ns)
 
 
-@pytest.mark.parametrize("hz", [50.0, 100.0, 250.0, 500.0, 1000.0])
-@pytest.mark.parametrize("milliseconds", [12, 50])
+@pytest.mark.parametrize(
+    ("hz", "milliseconds"),
+    [(hz, ms) for hz in (50.0, 100.0, 250.0, 500.0, 1000.0) for ms in (12, 60) if (hz, ms) != (50.0, 60)]
+    + [(50.0, 50)],
+)
 def test_a_loop_that_is_held_up_twice_for_a_moment_goes_on(hz: float, milliseconds: int) -> None:
     """At 1000 Hz 12 ms latched: "the control loop stood still twice within 10 s"."""
     robot = Led(hz)
