@@ -56,6 +56,7 @@ class Fault:
         expect: what must follow.
         graph: the kind it strikes, see `Bench.use`.
         lasts_s: how long it is there at least.
+        apart_s: how long after the robot was set in motion it is made, and a moment more.
         restarts: the node that a supervisor starts again.
         quick: part of the subset that CI runs.
         namespace: needs a network namespace of its own.
@@ -70,6 +71,7 @@ class Fault:
     expect: Expect = Expect.STOP
     graph: str = "swing"
     lasts_s: float = 0.0
+    apart_s: float = 0.0
     restarts: str = ""
     quick: bool = False
     namespace: bool = False
@@ -303,6 +305,7 @@ _ALL = (
         name="control_node without CPU, 60-300 ms",
         make=_starved,
         expect=Expect.HOLD,
+        apart_s=10.0,  # two standstills within 10 s latch, and should
         quick=True,
         clock="realtime",
     ),

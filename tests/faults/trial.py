@@ -87,7 +87,7 @@ def try_fault(bench: Bench, fault: Fault, stop: bool = False) -> Trial:
     asked_ns = graph.now_ns()
     bench.set_in_motion()
     armed_ns = min((s.at_ns for s in bench.witness.signs.copy() if s.mode is Mode.ARMED), default=asked_ns)
-    graph.pause(0.3 + 0.9 * bench.random.random())
+    graph.pause(fault.apart_s + 0.3 + 0.9 * bench.random.random())
     bench.find()
     old = bench.pids[fault.restarts] if fault.restarts else None
     if fault.restarts:
