@@ -68,6 +68,7 @@ class Setting:
         synchronous_rows: rows that SYNCHRONOUS executes of each chunk.
         perturbations: names of the suite's perturbations and their strengths, all at once.
         switch: another task is asked for; `limit_s` and success are that task's then.
+        rests: whether the robot rests once the policy counts its task as done, see `Finish`.
     """
 
     timing: Timing = Timing.AUTO
@@ -78,6 +79,7 @@ class Setting:
     synchronous_rows: int = 8
     perturbations: tuple[tuple[str, float], ...] = ()
     switch: Switch | None = None
+    rests: bool = True
 
     def under(self, perturbation: Perturbation) -> Setting:
         """Returns it with the delay that a perturbation adds."""

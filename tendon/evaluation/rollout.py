@@ -83,6 +83,7 @@ class Rollout:
         self._controller.arm()
         self._plan = ControllerPlan(self._controller, self._arm)
         self._session, self._inference = self._start(heard)
+        self._session.rests = setting.rests
         self._session.follow("" if setting.blank else scene.instruction)
         self._commanded: list[Array] = []
         self._idle = self._ticks = self._done = self._begin_ns = self._shown_ns = 0
@@ -122,6 +123,11 @@ class Rollout:
         return self._controller.settled
 
     @property
+    def resting(self) -> bool:
+        """Whether the policy counts its task as done, and is asked nothing more for it."""
+        return self._session.done
+
+    @property
     def stopped(self) -> bool:
         """Whether the robot was stopped, and stays so."""
         return self._tick.mode is Mode.LATCHED
@@ -134,7 +140,7 @@ class Rollout:
         self._inference.advance(now_ns)
         self._show_past(now_ns)
         waits = setting.timing is Timing.SYNCHRONOUS and self._plan.delivered > 0 and not self._at_rest()
-        asks = self.settled and not self._session.done and not waits
+        asks = self.settled and not self.resting and not waits
         if asks and self._inference.wants(now_ns, self._session.instruction):
             self._session.offer(backend.observe(self._session.instruction))
             self._inference.advance(now_ns)
