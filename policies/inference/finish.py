@@ -18,26 +18,34 @@ class Finish:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._begun_ns = 0
         self._since_ns: int | None = None
-        self.done = False
+        self._newest_ns = 0
+
+    @property
+    def done(self) -> bool:
         """Whether the task is done."""
-
-    def begin(self) -> None:
-        """Starts anew: another task, or a robot that was led elsewhere."""
         with self._lock:
-            self._since_ns, self.done = None, False
+            return self._since_ns is not None and self._newest_ns - self._since_ns >= DONE_NS
 
-    def look(self, progress: float | None, stamp_ns: int) -> None:
-        """Takes an estimate.
+    def begin(self, now_ns: int) -> None:
+        """Starts anew: another task or policy, or a robot that was led elsewhere."""
+        with self._lock:
+            self._begun_ns, self._since_ns = now_ns, None
+
+    def look(self, progress: float | None, stamp_ns: int, now_ns: int) -> None:
+        """Takes an estimate, unless it was asked for before this task began.
 
         Args:
             progress: how much of the task is done, 0 to 1; `None` where the policy does not tell.
             stamp_ns: of the observation that it was made of.
+            now_ns: the time now, which may have been set back.
         """
         with self._lock:
+            if stamp_ns <= self._begun_ns <= now_ns:
+                return
             if progress is None or progress < DONE:
                 self._since_ns = None
             elif self._since_ns is None or stamp_ns < self._since_ns:
                 self._since_ns = stamp_ns
-            elif stamp_ns - self._since_ns >= DONE_NS:
-                self.done = True
+            self._newest_ns = stamp_ns

@@ -136,7 +136,7 @@ class PolicySession(Generic[P]):
     def response(self) -> Response:
         """What the detector asks for; without an assessment of this run, nothing is held against the policy."""
         assessment = self.assessment
-        return assessment.response if assessment and self._armed and not self.done else Response.FULL
+        return assessment.response if assessment and self._armed else Response.FULL
 
     def start(self, scheduler: Scheduler) -> None:
         """Has a scheduler compute the inferences from now on."""
@@ -178,7 +178,7 @@ class PolicySession(Generic[P]):
             self._scheduler.replan_now()
         if (armed, led) != (self._armed, self._led):
             self._assessed, self._watching = None, False  # what was held against it before does not count now
-            self._finish.begin()
+            self._finish.begin(now_ns)
         self._armed, self._led = armed, led
         if not armed:
             self._plan.clear()
@@ -190,20 +190,25 @@ class PolicySession(Generic[P]):
             self._interrupt()
             return Heard.INTERRUPTION
         if not said and words:
-            self._task, self._refusal = None, f"there is no task in {words!r}"
+            self.follow(None, f"there is no task in {words!r}")
             return Heard.REFUSED
         try:
             self._active.policy.check_instruction(words)
         except InstructionError as error:
-            self._task, self._refusal = None, str(error)
+            self.follow(None, str(error))
             return Heard.REFUSED
         self.follow(words or None)
         return Heard.TASK
 
-    def follow(self, task: str | None) -> None:
-        """Takes a task as it stands, even an empty one, which is the control run of an evaluation; `None` drops it."""
-        self._task, self._refusal = task, ""
-        self._finish.begin()
+    def follow(self, task: str | None, refusal: str = "") -> None:
+        """Takes a task as it stands, even an empty one, which is the control run of an evaluation; `None` drops it.
+
+        Args:
+            task: in words.
+            refusal: why there is none.
+        """
+        self._task, self._refusal = task, refusal
+        self._finish.begin(self._now_ns())
 
     def _interrupt(self) -> None:
         """Drops the task and the plan: the robot comes to rest now, still armed; a new task goes on from there."""
@@ -229,6 +234,7 @@ class PolicySession(Generic[P]):
         if wanted is self._active:
             return False
         self._active, self._watching, self._assessed = wanted, False, None
+        self._finish.begin(self._now_ns())
         if self._scheduler is not None:
             self._use_active(self._scheduler)
         return True
@@ -257,12 +263,21 @@ class PolicySession(Generic[P]):
         if not self._armed or self._task is None or self._outdated(chunk.observation_stamp_ns):
             return
         detector_ns = self._assess(chunk, maker) if maker is self._active else None
-        self._finish.look(None if chunk.features is None else chunk.features.progress, chunk.observation_stamp_ns)
         now_ns = self._now_ns()
+        if maker is self._active:
+            self._look_whether_done(chunk, now_ns)
         self._plan.submit(chunk, now_ns)
         if self._held:
             self._plan.clear()
         self._publish(Answer(chunk=chunk, policy=maker.policy, now_ns=now_ns, detector_ns=detector_ns))
+
+    def _look_whether_done(self, chunk: ActionChunk, now_ns: int) -> None:
+        """Takes the estimate that came with a chunk; nothing is held against a policy whose task is done."""
+        progress = None if chunk.features is None else chunk.features.progress
+        self._finish.look(progress, chunk.observation_stamp_ns, now_ns)
+        if self.done and self._assessed is not None:
+            self._assessed, self._watching = None, False
+            self._on_response()
 
     def _outdated(self, stamp_ns: int) -> bool:
         """Returns whether an observation is from before; not by a clock that was set back since."""

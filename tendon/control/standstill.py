@@ -45,8 +45,9 @@ def gap_ticks(settings: SafetySettings, period_ns: int) -> int:
     """Returns more than how many ticks missed at once are a standstill: else the robot side has a fresh permission.
 
     It did not stand still itself: a command that goes on after a longer gap it may refuse, and that is a stop for good.
+    From the last tick to the one after k missed ones are k + 1 periods, and up to one more as it is ticked late.
     """
-    return (nanoseconds(settings.permission_age_s) - NEXT_PERMISSION_NS) // period_ns - 1
+    return max(0, (nanoseconds(settings.permission_age_s) - NEXT_PERMISSION_NS) // period_ns - 2)
 
 
 class Standstill:

@@ -29,9 +29,9 @@ class SafetySettings:
     permission_age_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.1))
     """Oldest permission of the monitor to move on. It sends one every 20 ms, so five in a row are lost or it is dead;
     that a dead monitor stops the robot within this time and a tick is a claim of docs/concepts/safety.md. A control
-    loop that was held up for longer than this less 30 ms plays its stop to the end before it goes on: the robot's own
-    side, which was not held up, might refuse its command. So a shorter age makes shorter standstills of the machine
-    holds, and two of them within `standstill_apart_s` a stop."""
+    loop that missed so many ticks that the robot's own side may find the permission too old plays its stop to the end
+    before it goes on: more than 5 at 100 Hz (ADR 12). A shorter age makes shorter standstills of the machine holds, and
+    two of them within `standstill_apart_s` a stop."""
     joint_state_age_s: float = field(default=0.04, metadata=bounds("s", tightest=0.02, loosest=0.1))
     """Oldest joint state that the controller moves on. Four periods at 100 Hz. May be loosened for a bus that is read
     more slowly: a tracking error is then found later by as much."""

@@ -195,6 +195,43 @@ class TestDone:
             it.run(3)
             assert not it.session.done and len(it.policies[0].asked) > asked and it.planned()
 
+    def test_a_policy_that_is_switched_to_is_asked(self) -> None:
+        """It was said to be done, whatever it estimated."""
+        it = Rig(WordyPolicy(progress=0.9), WordyPolicy(progress=0.1))
+        it.begin()
+        it.run(self.ENOUGH)
+        assert it.session.done and it.session.select("p1")
+        it.run(self.ENOUGH)
+        assert not it.session.done and it.policies[1].asked and it.planned()
+
+    def test_what_was_asked_for_the_task_before_says_nothing_of_the_next(self) -> None:
+        """With an inference of 4.5 s the first estimate of a task was enough."""
+        it = self.done(progress=0.9)
+        it.session.instruct("right")
+        it.run()
+        late = it.answers[-1].chunk
+        it.session.instruct("left")
+        begun_ns = it.clock.now_ns()
+        it.session.deliver(late, it.policies[0])
+        while not it.session.done:
+            it.run()
+        assert it.clock.now_ns() - begun_ns > DONE_NS
+
+    def test_only_the_last_seconds_count_when_it_is_told_to_rest(self) -> None:
+        it = Rig(WordyPolicy(progress=0.9))
+        it.session.rests = False
+        it.begin()
+        it.run(self.ENOUGH)
+        it.policies[0].progress = 0.1
+        it.run(4)
+        it.session.rests = True
+        assert not it.session.done
+
+    def test_words_that_are_refused_are_not_done(self) -> None:
+        it = self.done(progress=0.9)
+        assert it.session.instruct("sideways") is Heard.REFUSED
+        assert not it.session.done and it.session.refusal
+
     def test_it_need_not_rest(self) -> None:
         it = Rig(WordyPolicy(progress=0.9))
         it.session.rests = False
