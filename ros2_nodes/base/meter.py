@@ -48,6 +48,8 @@ class Meter:
         """Returns rate and latencies over the window, and drops since the start."""
         with self._lock:
             begin = self._now_ns() * 1e-9 - WINDOW_S
+            while self._events and self._events[0][0] < begin:
+                self._events.popleft()
             recent = [event for event in self._events if event[0] >= begin]
             drops = self.drops
         latencies = np.array([latency for _, latency in recent if latency == latency])
