@@ -39,17 +39,17 @@ class ObservationInputs:
 
     def __init__(self, node: NodeShell, cameras: Sequence[str], arrived: Callable[[], None]) -> None:
         self._node, self._time, self._notify = node, node.time, arrived
-        self._periods_ns = {name: round(1e9 / node.profile.camera(name).rate_hz) for name in cameras}
         settings = node.profile.safety
-        self._missed, self._joints_ns = settings.camera_missed_periods, nanoseconds(settings.joint_state_silence_s)
+        missed, self._joints_ns = settings.camera_missed_periods, nanoseconds(settings.joint_state_silence_s)
+        self._cameras_ns = {name: nanoseconds(missed / node.profile.camera(name).rate_hz) for name in cameras}
         self._arrived_ns: dict[str, int] = {}
         self._refused: dict[str, tuple[str, int]] = {}
-        self._feed = ObservationFeed(node.profile, tuple(self._periods_ns), self._time.simulated)
-        self._camera_meters = {name: node.meter(f"camera {name}") for name in self._periods_ns}
+        self._feed = ObservationFeed(node.profile, tuple(self._cameras_ns), self._time.simulated)
+        self._camera_meters = {name: node.meter(f"camera {name}") for name in self._cameras_ns}
         self._meter = node.meter("observation")
         self._frames = node.create_publisher(Header, topics.FRAMES, qos.EACH)
         self._given = node.create_publisher(Header, topics.GIVEN, qos.EACH)
-        for name in self._periods_ns:
+        for name in self._cameras_ns:
             node.create_subscription(ImageMessage, topics.image(name), partial(self._image, name), qos.STREAM)
         node.create_subscription(JointState, topics.JOINT_STATES, self._joints, qos.STREAM)
 
@@ -65,8 +65,8 @@ class ObservationInputs:
     def problem(self) -> str:
         """Returns why there is no observation; empty while there are."""
         now_ns = self._time.now_ns()
-        for name, period_ns in self._periods_ns.items():
-            if silent := self._silent(name, self._missed * period_ns, now_ns):
+        for name, most_ns in self._cameras_ns.items():
+            if silent := self._silent(name, most_ns, now_ns):
                 return f"camera {name}: {silent}; no inference without it"
         if silent := self._silent(topics.JOINT_STATES, self._joints_ns, now_ns):
             return f"joint_states: {silent}; no inference without them"

@@ -124,9 +124,10 @@ class SafetySettings:
     stops the robot. Discovery tells of who publishes before its first message comes."""
 
     # Cameras that a policy uses. A fault holds the robot.
-    camera_missed_periods: int = field(default=3, metadata=bounds("periods", tightest=2, loosest=10))
-    """Periods without a frame after which a camera is silent. Free-running cameras lose one now and then, and two
-    frames are up to a period apart from where they are due. May be loosened for cameras that lose more."""
+    camera_missed_periods: float = field(default=2.6, metadata=bounds("periods", tightest=2.0, loosest=10.0))
+    """Periods without a frame after which a camera is silent. Free-running cameras lose one now and then, and come a
+    little late. Who looks does so every 20 ms, and the robot is to brake within three periods of a camera of 20 Hz. May
+    be loosened for cameras that lose more."""
     camera_equal_frames: int = field(default=3, metadata=bounds("frames", tightest=2, loosest=10))
     """Frames that are equal in every byte while the robot moves, from which a camera is frozen. May be loosened for a
     driver that repeats frames."""

@@ -136,7 +136,7 @@ class CameraWatch:
         silent_ns = min(now_ns - since[0], self._robot_ns() - since[1])
         missed = self._settings.camera_missed_periods
         if silent_ns > missed * self._period_ns:
-            return f"has sent nothing for {missed} periods"
+            return f"has sent nothing for {missed:g} periods"
         return self._fault
 
 

@@ -158,6 +158,7 @@ def test_a_rogue_publisher_from_before_the_latch_is_at_its_end_with_it(graph: Ru
     witness = Witness(node, PROFILE)
     graph.set_in_motion()
     rogue = node.create_publisher(JointTrajectory, topics.commands(ARM), qos.NEWEST)
+    graph.wait(lambda: witness.newest_ns() > 0, "what the arm is commanded")
     try:
         with repeating(lambda: rogue.publish(rogue_command(graph, witness))):
             graph.wait(lambda: latched(graph), "latched")
