@@ -214,6 +214,11 @@ class RecorderNode(NodeShell):
         if self._thread.is_alive():
             self._thread.join(1.0)
         self._take()
+        if self._session.recording:
+            try:
+                self._keep(Outcome.UNKNOWN)
+            except StoppedError as error:
+                self.get_logger().error(str(error))
         if not self._session.close(FINISH_S):
             print(f"the disk was not done within {FINISH_S:.0f} s: the next start recovers the episode", flush=True)
         super().close()

@@ -26,8 +26,9 @@ def node(tmp_path: Path) -> Iterator[RecorderNode]:
     rclpy.init(args=["--ros-args", *(word for each in words for word in ("-p", each))])
     made = RecorderNode()
     yield made
-    made.close()
-    rclpy.try_shutdown()
+    if rclpy.ok():
+        made.close()
+        rclpy.shutdown()
 
 
 def ask(node: RecorderNode, service: str) -> tuple[bool, str]:
@@ -81,3 +82,23 @@ def test_a_disk_that_stands_still_holds_nobody_up(
     assert success and "the disk is still writing it" in said
     go.set()
     assert node._session.wait(20.0) and [each.suffix for each in tmp_path.iterdir()] == [".mcap"]
+
+
+def test_the_end_of_the_node_says_what_becomes_of_an_open_episode(
+    node: RecorderNode, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(node, topics.RECORD_START)[0]
+    node.close()
+    rclpy.shutdown()
+    assert f"kept {tmp_path}/episode-000000.mcap: unknown" in "".join(capfd.readouterr())
+
+
+def test_so_it_does_where_the_disk_takes_nothing(
+    node: RecorderNode, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ask(node, topics.RECORD_START)[0]
+    monkeypatch.setattr(writer.os, "write", fail)
+    node.close()
+    rclpy.shutdown()
+    said = "".join(capfd.readouterr())
+    assert "NOT kept as unknown: " in said and NO_SPACE in said
