@@ -26,7 +26,7 @@ from pathlib import Path
 import harness
 from rigs.value import CELLS, Outcome, outcomes
 
-from tendon.core.json_lines import json_lines_so_far
+from tendon.core.json_lines import json_lines_so_far, open_json_lines
 from tendon.evaluation.statistics import wilson
 
 FIRST_SEED = 200_000
@@ -80,7 +80,7 @@ def main() -> None:
     have = read(kept)
     jobs = [(rig, *cell) for rig in range(args.rigs) for cell in CELLS if (rig, *cell) not in have]
     for found in run(jobs, args.scenes, args.folder, args.workers, time.monotonic() + 60 * args.minutes):
-        with kept.open("a", encoding="utf-8") as file:
+        with open_json_lines(kept) as file:
             file.writelines(json.dumps(asdict(each)) + "\n" for each in found)
         one = found[0]
         print(f"rig {one.rig}, off: {one.off}, known: {one.known}: {sum(e.success for e in found)} of {len(found)}")

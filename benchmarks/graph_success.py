@@ -37,6 +37,7 @@ from harness.second_tasks import SeenTable, drawn_switch
 
 from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import StoppedError
+from tendon.core.json_lines import open_json_lines
 from tendon.core.modes import Mode, PermissionState
 from tendon.core.node_status import ControlStatus, SimulationStatus
 from tendon.evaluation.episode import Switch
@@ -260,7 +261,7 @@ def play(
             while not graph.acts():
                 graph.end()
                 graph = started()
-            with kept.open("a") as file, _bar(len(missing)) as advance:
+            with open_json_lines(kept) as file, _bar(len(missing)) as advance:
                 for seed in missing:
                     rows.append(graph.episode(seed, drawn_switch(seed, used)))
                     file.write(json.dumps(rows[-1]) + "\n")

@@ -29,6 +29,7 @@ from residual import random_graph
 
 from tendon.cli.seeds import parse_seeds
 from tendon.control.residual.space import ResidualSpace
+from tendon.core.json_lines import open_json_lines
 from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 from tendon.evaluation.paired import compare
 from tendon.evaluation.pool import Job, run_jobs
@@ -123,7 +124,7 @@ def kept(path: Path, seeds: list[int], run: Callable[[list[int]], Outcomes], wha
     """
     known = {int(row["seed"]): bool(row["success"]) for row in kept_rows(path, what=what, about=about)}
     left = [seed for seed in seeds if seed not in known]
-    with path.open("a", encoding="utf-8") as file, harness.progress_bar() as bar:
+    with open_json_lines(path) as file, harness.progress_bar() as bar:
         shown = bar.add_task(what, total=len(left))
         for seed, success in run(left) if left else ():
             known[seed] = success

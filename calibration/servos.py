@@ -43,6 +43,8 @@ STOOD = 1e-3
 LEAST_CHANGE = 1e-3
 """Part of the largest that a term must have beside the others to be told from them."""
 TINY = 1e-9
+AT_BOUND = 0.99
+"""A search that comes so near to a bound has found nothing within it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -185,6 +187,9 @@ def _find(log: Log, joint: int, name: str, least: float) -> Found:
     weights, left = fit(best.x)
     values = dict(zip(("delay_s", "settling_s", *TERMS), (*best.x, *weights), strict=True))
     try:
+        for term, most in (("delay_s", MAX_DELAY_S), ("settling_s", MAX_SETTLING_S)):
+            if values[term] > AT_BOUND * most:
+                raise ConfigError(f"{term} is at its bound, {most:g} s")
         response = JointResponse(**{term: round(float(value), 8) for term, value in values.items()})
     except ConfigError as error:
         problem = (

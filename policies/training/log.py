@@ -10,7 +10,7 @@ from typing import Any
 
 from tendon.core.distribution import pip_install
 from tendon.core.errors import MissingDependencyError
-from tendon.core.json_lines import json_lines_so_far
+from tendon.core.json_lines import json_lines_so_far, open_json_lines
 
 LOG_FILE, CURVES_FILE, EVENTS_FOLDER = "log.jsonl", "curves.png", "events"
 COLUMNS = 3
@@ -34,8 +34,8 @@ class TrainingLog:
             raise MissingDependencyError(f"training needs tensorboard ({error}): {pip_install('train')}") from error
 
         self._folder, self._by = folder, by
-        json_lines_so_far(folder / LOG_FILE)  # takes a line away that was cut
-        self._file = (folder / LOG_FILE).open("a", encoding="utf-8")
+        json_lines_so_far(folder / LOG_FILE)  # one that is none is not gone on with
+        self._file = open_json_lines(folder / LOG_FILE)
         self._events: Any = SummaryWriter(str(folder / EVENTS_FOLDER))
 
     def __enter__(self) -> TrainingLog:

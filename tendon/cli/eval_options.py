@@ -174,10 +174,10 @@ def _scenes(seeds: str | None, said: SuiteFile, usual: str) -> Sequence[int]:
 def _strengths(text: str) -> tuple[tuple[str, float], ...]:
     """Returns names and strengths of `--perturb`, in which a name without a strength has 1."""
     found = []
-    for part in filter(None, text.split(",")):
-        name, _, strength = part.partition("=")
+    for part in text.split(",") if text else ():
+        name, given, strength = part.partition("=")
         try:
-            found.append((name.strip().replace(" ", "_"), float(strength or 1.0)))
+            found.append((name.strip().replace(" ", "_"), float(strength) if given else 1.0))
         except ValueError as error:
             raise ConfigError(
                 f"--perturb is {text!r}: {strength!r} is no strength; such as blur=0.5,dynamics"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from tendon.cli.outputs import require_file, writing
+from tendon.cli.outputs import require_apart, require_file, writing
 from tendon.cli.progress import CountingBar
 from tendon.cli.termination import interrupted_by_sigterm
 from tendon.core.errors import ConfigError
@@ -111,9 +111,21 @@ def gather(
     return found
 
 
-def require_results(report: Path | None, out: Path | None) -> None:
-    """Checks that a report with its JSON, and the JSON of `--out`, can be written; see `require_report`."""
+def require_results(report: Path | None, out: Path | None, **others: Path | None) -> None:
+    """Checks that a report with its JSON, and the JSON of `--out`, can be written; see `require_report`.
+
+    Args:
+        report: see there.
+        out: JSON; that beside the report is the same, and may be the same file.
+        **others: files that the command reads or writes besides, by option.
+
+    Raises:
+        ConfigError: they cannot be, or one would replace another.
+    """
     require_report(report)
+    require_apart(report=report, out=out, **others)
+    if report is not None:
+        require_apart(report=report.with_suffix(".json"), **others)
     if out is not None:
         require_file(out)
 

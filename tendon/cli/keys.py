@@ -11,6 +11,10 @@ from types import TracebackType
 
 from tendon.core.errors import ConfigError
 
+_ESCAPE, _INTRODUCERS = b"\x1b", (b"[", b"O")
+_SEQUENCE_S = 0.02
+"""The bytes of one key, such as Delete, come together."""
+
 
 class Keys:
     """Reads keys while it is entered; Ctrl-C stays what it is.
@@ -51,7 +55,20 @@ class Keys:
         data = os.read(self._file, 1)
         if not data:
             raise EOFError
+        if data == _ESCAPE:
+            self._skip_sequence()
+            return ""
         return data.decode("ascii", "ignore").lower()
+
+    def _skip_sequence(self) -> None:
+        """Takes what belongs to a key of several bytes: the 3 of Delete, ESC [ 3 ~, is no answer."""
+        if self._more() in _INTRODUCERS:
+            while (byte := self._more()).isdigit() or byte == b";":
+                pass
+
+    def _more(self) -> bytes:
+        ready, _, _ = select.select([self._file], [], [], _SEQUENCE_S)
+        return os.read(self._file, 1) if ready else b""
 
     def one_of(self, keys: str) -> str:
         """Returns the first of some keys that is pressed."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tendon.cli.keys import Keys
 from tendon.cli.operator import wait_for_policy
 from tendon.core.errors import StoppedError
-from tendon.core.modes import PermissionState, Source
+from tendon.core.modes import Mode, PermissionState, Source
 from tendon.evaluation.live.session import Session, Turn
 from tendon.safety.reports import ControlState, MonitorState
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 STOP = "stop"
 """Interrupts a task."""
+KNOWN_S = 5.0
+"""How long it may take until the graph has said how it is, and until the control node knows of a reset."""
 HOME_S, REST_S = 60.0, 20.0
 """How long the way home, and coming to rest, may take."""
 SAME_WAIT_S = 1.5
@@ -56,7 +58,10 @@ class Turns:
                 else:
                     self._session.take(turn)
         except BaseException:
-            self._operator.stop()
+            try:
+                self._operator.stop()
+            except StoppedError as error:  # said, but in place of what ended the turn it would hide that
+                print(f"nobody was told to stop: {error}")
             raise
         return True
 
@@ -149,14 +154,22 @@ class Turns:
     def _arm(self) -> None:
         """Resets and arms; what refuses is printed, and asked for again."""
         try:
+            self._operator.wait(self._known, KNOWN_S)
             if self._latch():
                 self._operator.reset()
+                self._operator.wait(self._standby, KNOWN_S)
             self._operator.arm()
         except StoppedError as error:
             print(error)
         deadline = time.monotonic() + 5.0
         while not self._armed() and time.monotonic() < deadline:
             time.sleep(0.02)
+
+    def _known(self) -> bool:
+        return self._operator.reports.newest(MonitorState) is not None and self._operator.mode() is not None
+
+    def _standby(self) -> bool:
+        return self._operator.mode() is Mode.STANDBY
 
     def _armed(self) -> bool:
         mode = self._operator.mode()

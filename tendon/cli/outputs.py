@@ -45,6 +45,21 @@ def require_file(file: Path, option: str = "--out") -> None:
         file.unlink()
 
 
+def require_apart(**files: Path | None) -> None:
+    """Checks that of the files that a command reads or writes, by option, none would replace another.
+
+    Raises:
+        ConfigError: one would.
+    """
+    seen: dict[Path, str] = {}
+    for name, file in files.items():
+        if file is None:
+            continue
+        option, place = "--" + name.replace("_", "-"), file.resolve()
+        if (other := seen.setdefault(place, option)) != option:
+            raise ConfigError(f"{other} and {option} are one file, {file}: name another one")
+
+
 @contextlib.contextmanager
 def writing(place: Path) -> Iterator[None]:
     """Names the place of what is written meanwhile, where the system's error does not.

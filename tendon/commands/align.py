@@ -1,8 +1,10 @@
 """Make a simulator move as a robot does: find how its servos follow, in a recording of free motion.
 
-Delay, time constant, friction, weight and inertia of each joint come out, as far as the recording tells them. From then
-on simulators of this profile move by them. The last quarter of the recording is kept out: it says how much nearer the
-simulator is. Record half a minute and more in which every joint moves and nothing is touched: docs/how-to/simulation.md
+Delay, time constant, friction, weight and inertia of each joint come out, as far as the recording tells them: of slow
+motion the lag alone, which is delay and time constant together. From then on simulators of this profile move by them.
+The last quarter of the recording is kept out: it says how much nearer the simulator is, and a joint that is no nearer
+is left as it was. Record half a minute and more in which every joint moves and nothing is touched:
+docs/how-to/simulation.md
 
 Examples:
   tendon align outputs/recordings/episode-000003.mcap
@@ -67,7 +69,7 @@ def command(
         require_file(target)
     travel = profile.vector("upper") - profile.vector("lower")
     found = find_responses(log, profile.joint_names, travel)
-    known = [k for k, each in enumerate(found) if each.known]
+    known = {k for k, each in enumerate(found) if each.known}
     for each in found:
         if each.problem:
             print(f"left as it was: {each.problem}")
@@ -75,15 +77,22 @@ def command(
         print("nothing was written: it tells of no joint; record a motion in which all of them move throughout")
         return 1
     kept = _kept(load_profile(file).response, profile)
-    response = ServoResponse([each.response if each.known else kept.joints[k] for k, each in enumerate(found)])
-    aligned = replay(profile, log.times_s, log.commanded, response, simulator)
-    before, after = log.held_out_error(log.simulated), log.held_out_error(aligned)
-    Console().print(_table(profile.joint_names, found, MM * before, MM * after))
-    tried = [k for k in known if log.moves_held_out(k)]
+
+    def error(of: set[int]) -> tuple[ServoResponse, Array]:
+        """Returns the responses with some joints' as found, and what a simulator is off by with them."""
+        mixed = ServoResponse([each.response if k in of else kept.joints[k] for k, each in enumerate(found)])
+        return mixed, log.held_out_error(replay(profile, log.times_s, log.commanded, mixed, simulator))
+
+    _, before = error(set())
+    _, with_all = error(known)
+    tried = {k for k in known if log.moves_held_out(k)}
+    nearer = {k for k in tried if with_all[k] <= before[k]}
+    response, after = error(nearer)
+    Console().print(_table(profile.joint_names, found, known - nearer, MM * before, MM * after))
     if not tried:
         print("nothing was written: in the last quarter, where it would be tried, no joint moves that was found")
         return 1
-    if not (after[tried] ** 2).sum() < (before[tried] ** 2).sum():
+    if not nearer:
         print("the simulator is no nearer to the robot by it: nothing was written")
         return 1
     if dry_run:
@@ -156,15 +165,16 @@ def _kept(file: Path | None, profile: RobotProfile) -> ServoResponse:
     return ServoResponse([JointResponse()] * len(profile.joint_names))
 
 
-def _table(names: Sequence[str], found: Sequence[Found], before: Array, after: Array) -> Table:
+def _table(names: Sequence[str], found: Sequence[Found], left: set[int], before: Array, after: Array) -> Table:
     table = Table("joint", caption="before, after: what the simulator is off by on the last quarter [mrad, mm]")
     table.columns[0].no_wrap = True
-    for heading in ("delay [ms]", "settling [ms]", "friction", "before", "after"):
+    for heading in ("lag [ms]", "friction", "before", "after"):
         table.add_column(heading, justify="right")
-    for name, each, first, then in zip(names, found, before, after, strict=True):
-        response = each.response
-        numbers = (1e3 * response.delay_s, 1e3 * response.settling_s, MM * response.friction, first, then)
-        how = "still" if not each.moved else "no servo"
-        told = [f"{number:.1f}" for number in numbers] if each.known else [how, "", "", f"{first:.1f}", f"{then:.1f}"]
-        table.add_row(name, *told)
+    for k, (name, each) in enumerate(zip(names, found, strict=True)):
+        told = [f"{1e3 * each.response.lag_s:.1f}", f"{MM * each.response.friction:.1f}"]
+        if k in left:
+            told = ["no nearer", "as it was"]
+        elif not each.known:
+            told = ["no servo" if each.moved else "still", "as it was"]
+        table.add_row(name, *told, f"{before[k]:.1f}", f"{after[k]:.1f}")
     return table

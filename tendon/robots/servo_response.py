@@ -53,6 +53,11 @@ class JointResponse:
     def __post_init__(self) -> None:
         check_fields(self, "response")
 
+    @property
+    def lag_s(self) -> float:
+        """How late it is in slow motion [s]: all that slow motion tells of delay, time constant and feed-forward."""
+        return self.delay_s + self.settling_s - self.lead_s
+
 
 TERMS = tuple(each.name for each in fields(JointResponse) if each.name not in ("delay_s", "settling_s"))
 """What is linear, in the order of `terms_of`."""

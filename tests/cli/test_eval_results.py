@@ -223,3 +223,30 @@ def test_what_has_no_meaning_is_one_line(
     assert main(["eval", *options]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1, error
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["run", "expert", "--out", "a.xml", "--junit", "a.xml"], "--out and --junit are one file"),
+        (["run", "expert", "--out", "a.html", "--report", "a.html"], "--report and --out are one file"),
+        (["run", "expert", "--report", "a.html", "--junit", "a.json"], "--report and --junit are one file"),
+        (["run", "expert", "--suite", "mine.yaml", "--out", "./mine.yaml"], "--out and --suite are one file"),
+        (["compare", BUNDLE, "expert", "--suite", "mine.yaml", "--out", "mine.yaml"], "--out and --suite are one file"),
+        (["axes", "expert", "--suite", "mine.yaml", "--out", "mine.yaml"], "--out and --suite are one file"),
+        (
+            ["live", "a", "b", "--task", "left", "--session", "a.json", "--report", "a.html"],
+            "--report and --session are one file",
+        ),
+        (["run", "expert", "--perturb", "blur="], "'' is no strength"),
+    ],
+)
+def test_nothing_replaces_what_is_asked_for_or_given(
+    options: list[str], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suite = tmp_path / "mine.yaml"
+    suite.write_text("suite: tabletop\n")
+    assert main(["eval", *options]) == EXIT_ERROR
+    assert said in capsys.readouterr().err
+    assert suite.read_text() == "suite: tabletop\n" and list(tmp_path.iterdir()) == [suite]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tendon.cli.outputs import require_file, require_folder, system_error, writing
+from tendon.cli.outputs import require_apart, require_file, require_folder, system_error, writing
 from tendon.core.errors import ConfigError
 
 ROOT = os.geteuid() == 0
@@ -173,3 +173,9 @@ class TestWhatTheSystemRefuses:
         command = f'"{sys.executable}" {unbuffered} -m tendon.cli {words} | exec true; exit ${{PIPESTATUS[0]}}'
         result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300)
         assert (result.returncode, result.stderr) == (141, "")
+
+
+def test_files_of_one_command_do_not_replace_each_other(tmp_path: Path) -> None:
+    require_apart(out=tmp_path / "a", report=tmp_path / "b", junit=None, suite=Path("tabletop"))
+    with pytest.raises(ConfigError, match=r"--report and --a-b are one file, .*/a: name another one"):
+        require_apart(report=tmp_path / "a", out=None, a_b=tmp_path / "x" / ".." / "a")

@@ -47,6 +47,14 @@ def test_keys_that_come_together_are_all_done_and_the_terminal_is_given_back(
     assert termios.tcgetattr(sys.stdin) == before
 
 
+def test_a_key_of_several_bytes_is_none_of_its_digits(typed: int) -> None:
+    keys = Keys()
+    with keys:
+        os.write(typed, b"\x1b[3~\x1b[15;2~\x1bOP\x1b5y")  # Delete, Shift-F5, F1, Alt-5
+        found = [keys.read(1.0) for _ in range(5)]
+    assert found == ["", "", "", "", "y"]
+
+
 def test_without_a_terminal_it_says_what_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
     read, _ = os.pipe()
     monkeypatch.setattr(sys, "stdin", os.fdopen(read))

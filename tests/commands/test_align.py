@@ -144,6 +144,22 @@ def test_joints_that_a_recording_does_not_tell_of_keep_what_was_found_before(
     assert [k for k in range(len(after)) if after[k] != before[k]] == [2]
 
 
+def test_a_joint_that_is_no_nearer_is_left_as_it_was_whatever_the_others_gain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Joint 4 is another one in the last quarter: what the first three tell of it makes it worse there."""
+    times, sent = motion(20.0)
+    measured = replay(PROFILE, times, sent, ServoResponse([TRUE] * len(sent[0]))).copy()
+    last = times >= times[-1] * 0.75
+    measured[last, 3] = replay(PROFILE, times, sent)[last, 3]
+    path = record(tmp_path / "a.mcap", times, sent, measured)
+    assert align.command(path, out=tmp_path / "mine.yaml") == 0
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "panda_joint4" in line]
+    assert "no nearer" in row and "as it was" in row
+    joints = read_response(tmp_path / "mine.yaml", "panda", PROFILE.joint_names).joints
+    assert joints[3] == JointResponse() and joints[2].lag_s > 0.09
+
+
 def test_a_recording_of_other_joints_is_refused(recording: Path) -> None:
     with pytest.raises(MismatchError, match=r"has joints panda_joint1.*ur5e has shoulder_pan_joint"):
         align.command(recording, robot="ur5e")

@@ -67,7 +67,7 @@ def command(
     from tendon.evaluation.page.origin import origin
     from tendon.evaluation.suites import load_suite
 
-    require_results(report, out)
+    require_results(report, out, suite=Path(suite))
     asked = trials(
         seeds=seeds,
         usual_seeds="100000:100030",

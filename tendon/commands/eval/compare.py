@@ -83,7 +83,7 @@ def command(
         return _plan(plan)
     if first is None or second is None:
         raise ConfigError("name two policies to compare, A and B; or --plan 0.1")
-    require_results(report, out)
+    require_results(report, out, suite=Path(suite))
     asked = trials(
         seeds=seeds,
         usual_seeds="100000:100240",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from tendon.cli.eval_results import ReportOption, require_report, write_results
+from tendon.cli.eval_results import ReportOption, require_results, write_results
 from tendon.cli.keys import Keys
 from tendon.cli.operator import ask, robot_of, wait_for_policy
 from tendon.cli.outputs import require_folder
@@ -59,14 +59,14 @@ def command(
 
     _require_what_reports_need(report)
     check_number("--limit-s", limit_s, above=0)
-    require_report(report)
+    require_results(report, None, session=session)
     require_folder(session.parent, "--session")
-    (a, a_digest), (b, b_digest) = _named(first), _named(second)
+    (a, a_whole, a_digest), (b, b_whole, b_digest) = _named(first), _named(second)
     if a == b:
         raise ConfigError(f"{first} and {second} are the same policy, {a}: there is nothing to compare")
     seed = session_seed(session) if seed is None else seed
     settings = Settings(
-        a=a, b=b, tasks=check_tasks(task), pairs=pairs, seed=seed, digests=(a_digest, b_digest), limit_s=limit_s
+        a=a, b=b, tasks=check_tasks(task), pairs=pairs, seed=seed, digests=(a_whole, b_whole), limit_s=limit_s
     )
     played = Session(session, settings)
     keys = Keys()
@@ -114,16 +114,20 @@ def _play(operator: Operator, keys: Keys, session: Session, limit_s: float) -> N
         Turns(operator, keys, session, robot, limit_s).play()
 
 
-def _named(policy: str) -> tuple[str, str]:
-    """Returns what the graph calls a policy, and the digest of its bundle where that is here."""
+def _named(policy: str) -> tuple[str, str, str]:
+    """Returns what the graph calls a policy, and the digests of its bundle and of the policy in it, where it is here.
+
+    Turns of one session are of one detector too; reports name a policy as those of simulation do.
+    """
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.bundle.places import find_bundle
+    from tendon.policies.inference.identity import policy_digest
 
     try:
         bundle = load_bundle(find_bundle(policy))
     except ConfigError:
-        return policy, "not known here"
-    return bundle.manifest.name, bundle.digest
+        return policy, "not known here", "not known here"
+    return bundle.manifest.name, bundle.digest, policy_digest(bundle.manifest)
 
 
 def _report(session: Session, report: Path | None, digests: dict[str, str]) -> None:

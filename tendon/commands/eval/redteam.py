@@ -47,7 +47,10 @@ STRONGEST = 3.0
 def command(
     bundle: ContenderArgument,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="For log.jsonl and suite.yaml; a cut run goes on there.")],
-    episodes: Annotated[int, typer.Option(min=1, help="To try, those of a run that goes on included.")] = 240,
+    episodes: Annotated[
+        int,
+        typer.Option(min=1, help="To try at least, those of a run that goes on included: generations are finished."),
+    ] = 240,
     axes: Annotated[
         str, typer.Option(metavar="NAME,...", help="Of the suite's perturbations; by default all that are graded.")
     ] = "",
@@ -149,6 +152,8 @@ def _finish(found: list[Attack], file: Path, cases: int, *, suite: str, timing: 
             replace_file(file, text.encode())
         Console().print(table)
         print(f"suite: {file}")
+    else:
+        print("no suite was written: no attack was a failure, try more of them or a larger --most")
     failures = sum(each.failed for each in found)
     print(f"{len(found)} attacks: {failures} failures, {broken} broke a limit of the commanded motion")
     return broken

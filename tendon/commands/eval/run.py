@@ -82,7 +82,7 @@ def command(
     from tendon.evaluation.report import lines, summarise
     from tendon.evaluation.statistics import check_bound, doubt_of, wilson
 
-    require_results(report, out)
+    require_results(report, out, junit=junit, suite=Path(suite))
     if junit is not None:
         require_file(junit, "--junit")
     if at_least is not None:

@@ -16,7 +16,7 @@ from tendon.core.checks import check_count
 from tendon.core.config import build
 from tendon.core.errors import ConfigError
 from tendon.core.fields import Count, Range, check_fields
-from tendon.core.json_lines import read_json_lines
+from tendon.core.json_lines import open_json_lines, read_json_lines
 
 SIDES = "A", "B"
 ADDED = ("digests", "limit_s")
@@ -188,7 +188,7 @@ class Session:
         return [(found["A"], found["B"]) for _, found in sorted(by_pair.items()) if len(found) == len(SIDES)]
 
     def _add(self, line: Mapping[str, Any]) -> None:
-        with self._file.open("a", encoding="utf-8") as file:
+        with open_json_lines(self._file) as file:
             file.write(json.dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())

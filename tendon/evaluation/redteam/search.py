@@ -13,7 +13,7 @@ import numpy as np
 from tendon.core.checks import check_count, check_number
 from tendon.core.config import build
 from tendon.core.errors import ConfigError, MissingDependencyError
-from tendon.core.json_lines import read_json_lines
+from tendon.core.json_lines import open_json_lines, read_json_lines
 from tendon.core.types import Array
 from tendon.evaluation.pool import Job
 from tendon.evaluation.redteam.attack import Attack, Space, judged, try_attack
@@ -86,7 +86,7 @@ class Search:
                 )
             else:
                 yield number, known
-        with self._log.open("a", encoding="utf-8") as file:
+        with open_json_lines(self._log) as file:
             for number, job, came in processes.run(missing):
                 attack = judged(self._space, points[number], job, came)
                 self.known[first + number] = attack
@@ -136,7 +136,10 @@ def _read(log: Path, head: dict[str, Any]) -> dict[int, Attack]:
         raise ConfigError(f"{log} is no log of a search: move it away, or take another --out") from error
     for key in sorted(set(head) | set(told)):
         if head.get(key) != told.get(key):
-            raise ConfigError(f"{log} is of a search whose {key} is {told.get(key)!r}, this one's is {head.get(key)!r}")
+            raise ConfigError(
+                f"{log} is of a search whose {key} is {told.get(key)!r}, this one's is {head.get(key)!r}: take another "
+                "--out"
+            )
     found = dict[int, Attack]()
     for line, row in enumerate(rows, start=2):
         try:

@@ -157,7 +157,7 @@ def test_tasks_are_wanted() -> None:
             check_tasks(tasks)
 
 
-@pytest.mark.parametrize("cut", [1, 20, 60])
+@pytest.mark.parametrize("cut", [2, 20, 60])
 def test_a_turn_that_was_cut_while_it_was_written_is_played_again(cut: int, tmp_path: Path) -> None:
     """The machine lost its power: what was judged before is there."""
     file = tmp_path / "s.jsonl"
@@ -169,6 +169,26 @@ def test_a_turn_that_was_cut_while_it_was_written_is_played_again(cut: int, tmp_
     assert len(again.turns) == 1
     again.take(turn(again))
     assert len(Session(file, SETTINGS).turns) == 2
+
+
+def test_a_last_turn_without_the_end_of_its_line_counts(tmp_path: Path) -> None:
+    """As editors leave it."""
+    file = tmp_path / "s.jsonl"
+    session = Session(file, SETTINGS)
+    session.take(turn(session))
+    file.write_bytes(file.read_bytes()[:-1])
+    again = Session(file, SETTINGS)
+    assert again.turns == session.turns
+    again.take(turn(again))
+    assert len(Session(file, SETTINGS).turns) == 2
+
+
+def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_bytes(data := b'{"x": 1}\n{"important": 2')
+    with pytest.raises(ConfigError, match="is no session"):
+        Session(file, SETTINGS)
+    assert file.read_bytes() == data
 
 
 def test_a_session_says_which_robot_had_its_turns(tmp_path: Path) -> None:
