@@ -48,5 +48,5 @@ def find_policy(policy: str | Path) -> Path:
 
 def check_other_folder(source: Path, folder: Path) -> None:
     """Raises ConfigError when what is made of a bundle would be written over it."""
-    if folder.resolve() == source.resolve():
+    if source.resolve() in (folder.resolve(), *folder.resolve().parents):
         raise ConfigError(f"the variant would replace the bundle it is made from: name another folder than {folder}")

@@ -181,19 +181,31 @@ def write_residual(
     replace_file(folder / RESIDUAL_FILE, _text(manifest))
 
 
-def write_evidence(bundle: ResidualBundle, evidence: Evidence) -> None:
-    """Writes what an evaluation told of a residual into its folder; a signature, which is of less, is removed."""
+def write_evidence(bundle: ResidualBundle, evidence: Evidence) -> bool:
+    """Writes what an evaluation told of a residual into its folder.
+
+    Returns:
+        Whether a signature, which is of less, was removed.
+    """
+    signed = (bundle.folder / SIGNATURE_FILE).is_file()
     (bundle.folder / SIGNATURE_FILE).unlink(missing_ok=True)
     replace_file(bundle.folder / RESIDUAL_FILE, _text(replace(bundle.manifest, evidence=evidence)))
+    return signed
 
 
-def write_detector(bundle: ResidualBundle, files: Mapping[str, bytes]) -> None:
-    """Writes the files of a detector that was calibrated with a residual into its folder; a signature is removed."""
+def write_detector(bundle: ResidualBundle, files: Mapping[str, bytes]) -> bool:
+    """Writes the files of a detector that was calibrated with a residual into its folder.
+
+    Returns:
+        Whether a signature, which is of less, was removed.
+    """
+    signed = (bundle.folder / SIGNATURE_FILE).is_file()
     (bundle.folder / SIGNATURE_FILE).unlink(missing_ok=True)
     for name, data in files.items():
         replace_file(bundle.folder / name, data)
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     replace_file(bundle.folder / RESIDUAL_FILE, _text(replace(bundle.manifest, files=hashes)))
+    return signed
 
 
 def sign_residual(folder: Path, key: Path) -> None:

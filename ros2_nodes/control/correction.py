@@ -23,6 +23,7 @@ from tendon.core.config import build
 from tendon.core.errors import ConfigError, TendonError
 from tendon.core.files import replace_file
 from tendon.core.modes import Mode
+from tendon.core.node_status import NOT_KEPT
 from tendon.core.types import ActionChunk, Features, SentTrajectory
 from tendon.core.yaml_text import parse_yaml
 from tendon.graph import topics
@@ -172,8 +173,9 @@ class Correction:
     @property
     def state(self) -> str:
         """What becomes of the residual, in words."""
-        if self._problem:
-            return self._problem
+        return "; ".join(filter(None, (self._becomes(), self._problem)))
+
+    def _becomes(self) -> str:
         if self._gate.record.withdrawn:
             return f"withdrawn: {self._gate.record.withdrawn}"
         if self._wanted == 0.0:
@@ -221,7 +223,7 @@ class Correction:
             replace_file(self._file, json.dumps(asdict(self._gate.record), indent=1).encode())
             self._problem = ""
         except OSError as error:
-            self._problem = f"outcomes count, and cannot be kept in {self._file}: {error.strerror or error}"
+            self._problem = f"what comes of it {NOT_KEPT} in {self._file}: {error.strerror or error}"
 
     def _set(self, parameters: Sequence[Parameter]) -> SetParametersResult:
         for value in (each.value for each in parameters if each.name == RESIDUAL_AUTHORITY):
@@ -262,7 +264,10 @@ def read_record(file: Path) -> Record:
         if isinstance(error, FileNotFoundError) and not file.is_symlink():
             return Record()
         raise ConfigError(f"{file}: what came of the residual cannot be read: {error.strerror or error}") from error
-    values = parse_yaml(content, str(file))
+    try:
+        values = parse_yaml(content, f"what came of the residual, {file},")
+    except ConfigError as error:
+        raise ConfigError(f"{error}: delete it to begin without outcomes") from error
     if isinstance(values, dict) and (missing := [each.name for each in fields(Record) if each.name not in values]):
         raise ConfigError(f"{file} lacks {', '.join(missing)}: delete it to begin without outcomes")
     return build(Record, str(file), values)

@@ -77,6 +77,10 @@ class NodeStatus:
     meters: Mapping[str, MeterReport] = field(default_factory=dict)
 
 
+NOT_KEPT = "cannot be kept"
+"""Words by which a residual's state tells that its outcomes and its limit end with the node."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ControlStatus(NodeStatus):
     """Of the control node.

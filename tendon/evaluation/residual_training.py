@@ -25,7 +25,7 @@ from tendon.evaluation.suite_file import suite_digest
 from tendon.policies.bundle.bundle import load_bundle
 from tendon.policies.inference.identity import policy_digest
 from tendon.policies.progress.estimator import ESTIMATOR_GRAPH
-from tendon.policies.residual.bundle import write_residual
+from tendon.policies.residual.bundle import RESIDUAL_FILE, write_residual
 from tendon.robots.digest import profile_digest
 from tendon.robots.profile import load_profile
 
@@ -194,7 +194,7 @@ class ResidualRun:
             if learner.updates:
                 self._save(learner, actor_graph(learner.actor, projection))
                 log.add(self._row(learner.updates, {}))
-        return learner.updates > 0
+        return learner.updates > recipe.warm_up
 
     def _act(self, running: Workers, graph: bytes) -> None:
         """Has episodes use an actor; what came of those before any acted says nothing of it, and is forgotten."""
@@ -223,9 +223,9 @@ class ResidualRun:
 
     def _begun(self) -> float:
         """Returns for how long earlier sessions ran [s]; they must have been of the same run."""
-        path = self._folder / RUN_FILE
+        path, there = self._folder / RUN_FILE, sum(1 for _ in (self._folder / EPISODES).glob("*.npz"))
         if not path.is_file():
-            if any((self._folder / EPISODES).glob("*.npz")) or (self._folder / STATE_FILE).exists():
+            if there or (self._folder / STATE_FILE).exists() or (self._folder / RESIDUAL_FILE).exists():
                 raise ConfigError(
                     f"{path} is missing, which says what was begun: copy it again, or name another folder"
                 )
@@ -240,13 +240,18 @@ class ResidualRun:
                 and before[part].get(name) != value
                 and (name != PROFILE or name in before[part])  # runs of before do not say it
             ]
-            passed_s = float(before["passed_s"])
+            passed_s, counted = float(before["passed_s"]), int(before.get("episodes", 0))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(f"{path} is damaged ({error!r}): name another folder") from error
         for name, begun, value in changed:
             raise ConfigError(
                 f"{self._folder} was begun with {name} {begun}, and is to go on with {value}: "
                 "name another folder for another run"
+            )
+        if there < counted:
+            raise ConfigError(
+                f"{self._folder / EPISODES} has {there} episodes, {path.name} counts {counted}: copy the others too, "
+                "or name another folder"
             )
         return passed_s
 
@@ -303,9 +308,11 @@ class ResidualRun:
             learner.load(path)
 
     def _save(self, learner: Any, graph: bytes) -> None:
-        """Writes everything that is needed to go on, and the newest actor."""
+        """Writes everything that is needed to go on, and the newest actor once it has learned."""
         learner.save(self._folder / STATE_FILE)
         self._note(updates=learner.updates)
+        if learner.updates <= self._recipe.warm_up:
+            return
         write_residual(
             self._folder,
             graph,

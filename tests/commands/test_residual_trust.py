@@ -12,7 +12,8 @@ from tendon.commands.residual import trust
 from tendon.control.residual.gate import Evidence, Tally
 from tendon.control.residual.space import ResidualSpace
 from tendon.core.errors import ConfigError, MismatchError
-from tendon.policies.residual.bundle import load_residual
+from tendon.policies.bundle.signature import generate_keys
+from tendon.policies.residual.bundle import SIGNATURE_FILE, load_residual, sign_residual
 from tests.policies.residual.tiny import write_constant
 
 BASE = "a" * 64
@@ -50,6 +51,21 @@ def test_its_counts_are_written_and_nothing_else_changes(folder: Path) -> None:
         before.manifest.space,
         before.manifest.joints,
     )
+
+
+def test_a_signature_that_is_gone_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generate_keys(folder.parent / "mine")
+    sign_residual(folder, folder.parent / "mine")
+    assert trust.command(folder, shown(folder)) == 0
+    assert "its signature was removed: sign it again" in capsys.readouterr().out
+    assert not (folder / SIGNATURE_FILE).exists()
+
+
+@pytest.mark.parametrize("seed", [29, None, 300_000])
+def test_scenes_that_may_have_been_trained_on_are_no_evidence(folder: Path, seed: int | None) -> None:
+    episode = {side: {"seed": seed, "success": True} for side in ("a", "b")}
+    with pytest.raises(ConfigError, match=rf"is of scene {seed}, and residuals are trained on those before 100000"):
+        trust.command(folder, shown(folder, episodes=[episode]))
 
 
 def test_a_comparison_of_something_else_is_refused(folder: Path) -> None:

@@ -111,16 +111,18 @@ def command(
         files = detector_files(calibration, source, alpha, episodes, described)
         size = sum(len(data) for data in files.values()) / 1e3
         if corrects is None:
+            signed = source.signer is not None
             written = write_bundle(source.folder, source.manifest, {**source.content, **files})
             print(f"{source.folder}: detector of {size:.0f} kB written, digest {written.digest[:12]}")
         else:
-            write_detector(corrects, files)
+            signed = write_detector(corrects, files)
             print(f"{corrects.folder}: detector of {size:.0f} kB written, for the policy that it corrects")
         print(
             "it slows and holds, and never stops: `python benchmarks/detector_stop.py --write` sets thresholds for that"
         )
-        if corrects is None and source.signer is not None:
-            print("its signature was removed: sign it again with `tendon policy sign`")
+        if signed:
+            kind = "policy" if corrects is None else "residual"
+            print(f"its signature was removed: sign it again with `tendon {kind} sign`")
     return 0
 
 

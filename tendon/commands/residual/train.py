@@ -12,6 +12,7 @@ Examples:
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from tendon.cli.progress import CountingBar
 from tendon.core.checks import check_number, closest
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError
+from tendon.core.files import lock_folder
 
 MAX_SEED = 2**32 - 1
 
@@ -108,9 +110,13 @@ def command(
         reward=reward,
     )
     recipe = Recipe(minutes=minutes, steps=steps, prefill_steps=prefill, seed=seed, first_scene=scenes)
-    run = ResidualRun(out, task, recipe, Settings(lowest=-1.0 if reward == PROGRESS else 0.0))
-    with CountingBar("residual", steps) as bar:
-        learned = run.train(workers, bar.reach)
+    lock = lock_folder(out)
+    try:
+        run = ResidualRun(out, task, recipe, Settings(lowest=-1.0 if reward == PROGRESS else 0.0))
+        with CountingBar("residual", steps) as bar:
+            learned = run.train(workers, bar.reach)
+    finally:
+        os.close(lock)
     if not learned:
         more = "--steps" if run.steps >= steps else "--minutes"
         print(

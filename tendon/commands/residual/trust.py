@@ -18,6 +18,7 @@ import typer
 
 from tendon.cli.eval_options import shortened
 from tendon.core.errors import ConfigError, MismatchError
+from tendon.evaluation.evaluate import END_SEED, FIRST_SEED
 
 
 def command(
@@ -49,9 +50,11 @@ def command(
         Tally(successes=sum(each[side]["success"] for each in found["episodes"]), total=len(found["episodes"]))
         for side in ("a", "b")
     ]
-    write_evidence(bundle, Evidence(base=tallies[0], residual=tallies[1]))
+    signed = write_evidence(bundle, Evidence(base=tallies[0], residual=tallies[1]))
     without, together = (f"{each.successes} of {each.total}" for each in tallies)
     print(f"{residual}: {together} episodes succeeded with it, {without} without it")
+    if signed:
+        print("its signature was removed: sign it again with `tendon residual sign`")
     return 0
 
 
@@ -86,6 +89,8 @@ def _problem(episodes: list[Any]) -> str:
         scenes = [pair[side]["seed"] for side in ("a", "b")]
         if scenes[0] != scenes[1]:
             return f"pairs scene {scenes[0]} with scene {scenes[1]}"
+        if not isinstance(scenes[0], int) or not FIRST_SEED <= scenes[0] < END_SEED:
+            return f"is of scene {scenes[0]!r}, and residuals are trained on those before {FIRST_SEED}"
         if scenes[0] in seen:
             return f"counts scene {scenes[0]} twice"
         seen.add(scenes[0])

@@ -278,8 +278,9 @@ def test_inputs_of_another_policy_are_refused(make: Callable[..., Bundle], tmp_p
 
 def test_the_source_is_not_replaced(make: Callable[..., Bundle]) -> None:
     source = make()
-    with pytest.raises(ConfigError, match="would replace the bundle it is made from"):
-        make_variant(source, source.folder, "fp16", inputs(4))
+    for place in (source.folder, source.folder / "within"):
+        with pytest.raises(ConfigError, match="would replace the bundle it is made from"):
+            make_variant(source, place, "fp16", inputs(4))
 
 
 def test_the_command_makes_one_and_says_how_far_it_is(

@@ -22,6 +22,7 @@ from tendon.control.residual.space import MOST_EMBEDDING, MOST_POINTS, ResidualS
 from tendon.control.tick import Tick
 from tendon.core.errors import ConfigError
 from tendon.core.modes import Mode
+from tendon.core.node_status import NOT_KEPT
 from tendon.core.types import ActionChunk, Features
 from tendon.graph.parameters import RESIDUAL_AUTHORITY
 from tendon.robots.profile import load_profile
@@ -264,8 +265,18 @@ def test_a_disk_that_is_full_is_said_and_the_outcome_counts(place: Path, monkeyp
     lead(correction)
     monkeypatch.setattr("tendon.ros2_nodes.control.correction.replace_file", full)
     answer = correction._ended(SetBool.Request(data=True), SetBool.Response())
-    assert answer.success and answer.message.startswith("outcomes count, and cannot be kept in")
+    assert answer.success and "acts with 100 %; what comes of it cannot be kept in" in answer.message
     assert correction._gate.record.residual.total == 1
+
+
+def test_a_limit_that_cannot_be_kept_is_said_beside_what_it_does(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    correction = begun(place)
+    monkeypatch.setattr("tendon.ros2_nodes.control.correction.replace_file", full)
+    assert correction._set([Parameter(RESIDUAL_AUTHORITY, value=0.0)]).successful
+    assert correction.state.startswith(f"switched off; what comes of it {NOT_KEPT} in ")
 
 
 def test_the_largest_features_of_a_residual_go_through_one_message() -> None:

@@ -107,6 +107,38 @@ def test_a_run_whose_steps_are_over_before_anything_was_learned_is_no_residual(t
         load_residual(tmp_path)
 
 
+def test_what_the_critics_alone_have_learned_is_no_residual(tmp_path: Path) -> None:
+    assert not run(tmp_path, replace(RECIPE, warm_up=1000, minutes=0, steps=25))
+    with pytest.raises(ConfigError, match="no residual at"):
+        load_residual(tmp_path)
+
+
+def test_an_episode_that_is_missing_is_said_and_none_is_replaced(tmp_path: Path) -> None:
+    assert run(tmp_path)
+    kept = sorted((tmp_path / EPISODES).iterdir())
+    kept[0].unlink()
+    before = [each.read_bytes() for each in kept[1:]]
+    with pytest.raises(ConfigError, match=f"has {len(kept) - 1} episodes, run.json counts {len(kept)}: copy"):
+        run(tmp_path, replace(RECIPE, steps=120))
+    assert [each.read_bytes() for each in kept[1:]] == before
+
+
+def test_a_residual_without_its_run_is_not_replaced(tmp_path: Path) -> None:
+    """A folder that was copied to a robot."""
+    assert run(tmp_path / "run")
+    deployed = tmp_path / "deployed"
+    deployed.mkdir()
+    for name in ("residual.yaml", "residual.onnx"):
+        shutil.copy(tmp_path / "run" / name, deployed)
+    digest = load_residual(deployed).manifest.digest
+    with pytest.raises(ConfigError, match=r"run\.json is missing, which says what was begun"):
+        run(deployed)
+    shutil.copy(tmp_path / "run" / RUN_FILE, deployed)
+    with pytest.raises(ConfigError, match=r"has 0 episodes, run\.json counts"):
+        run(deployed)
+    assert load_residual(deployed).manifest.digest == digest
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
 
