@@ -15,7 +15,7 @@ Examples:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,7 +88,8 @@ def command(
     tried = {k for k in known if log.moves_held_out(k)}
     nearer = {k for k in tried if with_all[k] <= before[k]}
     response, after = error(nearer)
-    Console().print(_table(profile.joint_names, found, known - nearer, MM * before, MM * after))
+    left = {k: "no nearer" if k in tried else "untried" for k in known - nearer}
+    Console().print(_table(profile.joint_names, found, left, MM * before, MM * after))
     if not tried:
         print("nothing was written: in the last quarter, where it would be tried, no joint moves that was found")
         return 1
@@ -165,7 +166,7 @@ def _kept(file: Path | None, profile: RobotProfile) -> ServoResponse:
     return ServoResponse([JointResponse()] * len(profile.joint_names))
 
 
-def _table(names: Sequence[str], found: Sequence[Found], left: set[int], before: Array, after: Array) -> Table:
+def _table(names: Sequence[str], found: Sequence[Found], left: Mapping[int, str], before: Array, after: Array) -> Table:
     table = Table("joint", caption="before, after: what the simulator is off by on the last quarter [mrad, mm]")
     table.columns[0].no_wrap = True
     for heading in ("lag [ms]", "friction", "before", "after"):
@@ -173,7 +174,7 @@ def _table(names: Sequence[str], found: Sequence[Found], left: set[int], before:
     for k, (name, each) in enumerate(zip(names, found, strict=True)):
         told = [f"{1e3 * each.response.lag_s:.1f}", f"{MM * each.response.friction:.1f}"]
         if k in left:
-            told = ["no nearer", "as it was"]
+            told = [left[k], "as it was"]
         elif not each.known:
             told = ["no servo" if each.moved else "still", "as it was"]
         table.add_row(name, *told, f"{before[k]:.1f}", f"{after[k]:.1f}")

@@ -51,11 +51,13 @@ def _tell(operator: Operator, instruction: str) -> None:
     if policy.refusal:
         raise StoppedError(policy.refusal)
     if policy.instruction:
-        operator.wait(lambda: _leader(operator) not in UNLED, HAND_OVER_S)
-        if unled := UNLED.get(_leader(operator)):
-            print(f"the task is taken, but {unled}")
+        operator.wait(lambda: _leader(operator) not in (None, *UNLED), HAND_OVER_S)
+        leader = _leader(operator)
+        if leader in UNLED:
+            print(f"the task is taken, but {UNLED[leader]}")
 
 
-def _leader(operator: Operator) -> Source:
+def _leader(operator: Operator) -> Source | None:
+    """Returns who leads; `None` until the control node has said it."""
     control = operator.reports.newest(ControlState)
-    return Source.POLICY if control is None else control.source
+    return None if control is None else control.source
