@@ -265,7 +265,7 @@ def test_a_disk_that_is_full_is_said_and_the_outcome_counts(place: Path, monkeyp
     lead(correction)
     monkeypatch.setattr("tendon.ros2_nodes.control.correction.replace_file", full)
     answer = correction._ended(SetBool.Request(data=True), SetBool.Response())
-    assert answer.success and "acts with 100 %; what comes of it cannot be kept in" in answer.message
+    assert answer.success and f"; what comes of it {NOT_KEPT} in " in answer.message, "beside what it draws"
     assert correction._gate.record.residual.total == 1
 
 
