@@ -176,7 +176,7 @@ def write_residual(
     )
     if evidence == NO_EVIDENCE and _is_shown(folder, manifest.digest):
         return
-    (folder / SIGNATURE_FILE).unlink(missing_ok=True)
+    _unsign(folder)
     replace_file(folder / GRAPH_FILE, graph)
     replace_file(folder / RESIDUAL_FILE, _text(manifest))
 
@@ -187,8 +187,7 @@ def write_evidence(bundle: ResidualBundle, evidence: Evidence) -> bool:
     Returns:
         Whether a signature, which is of less, was removed.
     """
-    signed = (bundle.folder / SIGNATURE_FILE).is_file()
-    (bundle.folder / SIGNATURE_FILE).unlink(missing_ok=True)
+    signed = _unsign(bundle.folder)
     replace_file(bundle.folder / RESIDUAL_FILE, _text(replace(bundle.manifest, evidence=evidence)))
     return signed
 
@@ -199,12 +198,18 @@ def write_detector(bundle: ResidualBundle, files: Mapping[str, bytes]) -> bool:
     Returns:
         Whether a signature, which is of less, was removed.
     """
-    signed = (bundle.folder / SIGNATURE_FILE).is_file()
-    (bundle.folder / SIGNATURE_FILE).unlink(missing_ok=True)
+    signed = _unsign(bundle.folder)
     for name, data in files.items():
         replace_file(bundle.folder / name, data)
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     replace_file(bundle.folder / RESIDUAL_FILE, _text(replace(bundle.manifest, files=hashes)))
+    return signed
+
+
+def _unsign(folder: Path) -> bool:
+    """Removes a signature, which is of what the folder held before; returns whether there was one."""
+    signed = (folder / SIGNATURE_FILE).is_file()
+    (folder / SIGNATURE_FILE).unlink(missing_ok=True)
     return signed
 
 

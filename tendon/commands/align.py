@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,7 +70,7 @@ def command(
         require_file(target)
     travel = profile.vector("upper") - profile.vector("lower")
     found = find_responses(log, profile.joint_names, travel)
-    known = {k for k, each in enumerate(found) if each.known}
+    known = frozenset(k for k, each in enumerate(found) if each.known)
     for each in found:
         if each.problem:
             print(f"left as it was: {each.problem}")
@@ -78,15 +79,16 @@ def command(
         return 1
     kept = _kept(load_profile(file).response, profile)
 
-    def error(of: set[int]) -> tuple[ServoResponse, Array]:
+    @cache
+    def error(of: frozenset[int]) -> tuple[ServoResponse, Array]:
         """Returns the responses with some joints' as found, and what a simulator is off by with them."""
         mixed = ServoResponse([each.response if k in of else kept.joints[k] for k, each in enumerate(found)])
         return mixed, log.held_out_error(replay(profile, log.times_s, log.commanded, mixed, simulator))
 
-    _, before = error(set())
+    _, before = error(frozenset())
     _, with_all = error(known)
-    tried = {k for k in known if log.moves_held_out(k)}
-    nearer = {k for k in tried if with_all[k] <= before[k]}
+    tried = frozenset(k for k in known if log.moves_held_out(k))
+    nearer = frozenset(k for k in tried if with_all[k] <= before[k])
     response, after = error(nearer)
     left = {k: "no nearer" if k in tried else "untried" for k in known - nearer}
     Console().print(_table(profile.joint_names, found, left, MM * before, MM * after))
