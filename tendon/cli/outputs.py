@@ -46,10 +46,10 @@ def require_file(file: Path, option: str = "--out") -> None:
 
 
 def require_apart(**files: Path | None) -> None:
-    """Checks that of the files that a command reads or writes, by option, none would replace another.
+    """Checks that no two options name the same file: one would replace the other.
 
     Raises:
-        ConfigError: one would.
+        ConfigError: two do.
     """
     seen: dict[Path, str] = {}
     for name, file in files.items():

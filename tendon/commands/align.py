@@ -1,10 +1,10 @@
 """Make a simulator move as a robot does: find how its servos follow, in a recording of free motion.
 
-Delay, time constant, friction, weight and inertia of each joint come out, as far as the recording tells them: of slow
-motion the lag alone, which is delay and time constant together. From then on simulators of this profile move by them.
-The last quarter of the recording is kept out: it says how much nearer the simulator is, and a joint that is no nearer
-is left as it was. Record half a minute and more in which every joint moves and nothing is touched:
-docs/how-to/simulation.md
+Delay, time constant, friction, weight and inertia of each joint come out, as far as the recording tells them. Slow
+motion tells only the lag, the sum of delay and time constant: the table shows that. From then on simulators of this
+profile move by what was found. The last quarter of the recording is kept out: it says how much nearer the simulator is,
+and a joint that is no nearer is left as it was. Record half a minute and more in which every joint moves and nothing is
+touched: docs/how-to/simulation.md
 
 Examples:
   tendon align outputs/recordings/episode-000003.mcap
