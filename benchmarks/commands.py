@@ -1,6 +1,7 @@
-"""How long a command takes until it answers: what somebody types first, and what is refused before anything starts.
+"""How long a command takes until it answers: what somebody types first, a stop, and what is refused before a start.
 
-Each is typed some times, in a ROS domain without a graph; the first time is left out, as it warms the disk.
+Each is typed some times, in a ROS domain without a graph; the first time is left out, as it warms the disk. Then a mock
+graph is started, and those that ask it something are typed.
 
 Examples:
   python benchmarks/commands.py
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import harness
@@ -31,6 +34,9 @@ CASES = {
     "tendon run policy:=bundles/none": 2,
 }
 """What is typed, and the exit code that it must have."""
+ASKED = {"tendon safety stop": 0, "tendon status": 0}
+"""The same where a graph runs."""
+START_S = 8.0
 
 
 def seconds(line: str, code: int, environment: dict[str, str]) -> float:
@@ -57,10 +63,27 @@ def main() -> None:
     bench = harness.begin(args, "commands/answer")
     environment = {**os.environ, "ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     for line, code in CASES.items():
-        took_s = [seconds(line, code, environment) for _ in range(1 + args.repeats)][1:]
-        values = harness.spread_of(took_s, "s")
-        bench.add({"typed": line, "exit code": str(code)}, {"p50": values["p50"], "max": values["max"]})
-        print(f"{line}: p50 {values['p50'].value:.2f} s, max {values['max'].value:.2f} s")
+        add(bench, line, code, environment, args.repeats, "none")
+    with tempfile.TemporaryDirectory() as folder:
+        environment["TENDON_STATE"] = folder
+        command = [sys.executable, "-m", "tendon.cli", "run", "backend:=mock", "policy:=none"]
+        graph = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        try:
+            time.sleep(START_S)
+            for line, code in ASKED.items():
+                add(bench, line, code, environment, args.repeats, "mock")
+        finally:
+            graph.send_signal(signal.SIGINT)
+            graph.wait()
+
+
+def add(bench: harness.Bench, line: str, code: int, environment: dict[str, str], repeats: int, graph: str) -> None:
+    """Types a command and adds its row."""
+    took_s = [seconds(line, code, environment) for _ in range(1 + repeats)][1:]
+    values = harness.spread_of(took_s, "s")
+    case = {"typed": line, "graph": graph, "exit code": str(code)}
+    bench.add(case, {"p50": values["p50"], "max": values["max"]})
+    print(f"{line}, {graph} graph: p50 {values['p50'].value:.2f} s, max {values['max'].value:.2f} s")
 
 
 if __name__ == "__main__":

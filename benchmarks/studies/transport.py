@@ -33,7 +33,7 @@ SETTINGS = {
     "SHM profile, malloc, EventsExecutor": "shm malloc events",
 }
 SIZES = {"128x128 + 96x96": ((128, 128), (96, 96)), "640x480": ((640, 480),), "2 x 640x480": ((640, 480),) * 2}
-PROFILE = Path(__file__).resolve().parents[2] / "ros2_nodes" / "transport_images.xml"
+PROFILE = Path(__file__).resolve().parents[2] / "ros2_nodes" / "base" / "transport_images.xml"
 DOMAIN = 98
 WARM_UP_S = 1.0
 

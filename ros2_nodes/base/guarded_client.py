@@ -21,6 +21,8 @@ from tendon.core.errors import NoAnswerError
 if TYPE_CHECKING:
     from tendon.ros2_nodes.base.guard import GuardedNode
 
+LOOK_S = 0.01
+"""Between two looks for who serves: a stop must not wait for one."""
 KEPT = 10
 """Answers that the middleware keeps until they are taken: ROS's default for services."""
 
@@ -74,8 +76,13 @@ class GuardedClient:
         return bool(self._client.service_is_ready())
 
     def wait(self, timeout_s: float) -> bool:
-        """Returns whether somebody serves it in time; looks four times a second."""
-        return bool(self._client.wait_for_service(timeout_s))
+        """Returns whether somebody serves it in time; rclpy would look four times a second."""
+        until_s = time.monotonic() + timeout_s
+        while not self.ready:
+            if time.monotonic() > until_s:
+                return False
+            time.sleep(LOOK_S)
+        return True
 
     def ask(self, request: Any, limit_s: float) -> PendingRequest:
         """Sends a request, which has to be answered within so much wall time."""

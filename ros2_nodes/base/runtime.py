@@ -52,7 +52,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def require_ros() -> None:
-    """Checks that rclpy can be imported, and gives it a place for its log files.
+    """Checks that rclpy can be imported, and gives it a place for its log files and settings of its transport.
 
     Raises:
         MissingDependencyError: it cannot; the message says how to get it.
@@ -67,6 +67,7 @@ def require_ros() -> None:
         ) from error
     del rclpy
     _choose_log_folder()
+    _use_transport("transport_others.xml")
 
 
 def _choose_log_folder() -> None:
@@ -103,18 +104,19 @@ def prepare_process(images: bool = False) -> None:
 
 
 def _choose_transport(images: bool) -> None:
-    """Sets the Fast DDS profile, unless the user has set one of his own."""
+    name = "transport_images.xml" if images else "transport_small.xml"
+    local = not images and os.environ.get(RANGE_VARIABLE) == "LOCALHOST"
+    if _use_transport("transport_small_local.xml" if local else name) and local:
+        os.environ[RANGE_VARIABLE] = "SYSTEM_DEFAULT"
+
+
+def _use_transport(name: str) -> bool:
+    """Sets the Fast DDS profile; returns false, and leaves it, where the user has set one of his own."""
     folder = Path(__file__).parent
-    inherited = Path(os.environ.get(TRANSPORT_VARIABLE, folder / "none"))
-    if inherited.parent != folder:
-        return
-    name = "transport_images.xml"
-    if not images:
-        name = "transport_small.xml"
-        if os.environ.get(RANGE_VARIABLE) == "LOCALHOST":
-            name = "transport_small_local.xml"
-            os.environ[RANGE_VARIABLE] = "SYSTEM_DEFAULT"
+    if Path(os.environ.get(TRANSPORT_VARIABLE, folder / "none")).parent != folder:
+        return False
     os.environ[TRANSPORT_VARIABLE] = str(folder / name)
+    return True
 
 
 GONE_S = 10

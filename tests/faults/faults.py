@@ -6,6 +6,7 @@ A fault is one entry of `FAULTS`. It is made by a function of the bench, which r
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import threading
@@ -21,6 +22,7 @@ from tendon.core.errors import StoppedError
 from tests.faults import chunks, impostors
 from tests.faults.bench import Bench
 from tests.faults.disk import RecordingDisk
+from tests.faults.lost_packets import lose
 from tests.ros2_nodes.running_graph import PROFILE
 
 JAMMED = "panda_joint7"
@@ -136,6 +138,11 @@ def _clocks(bench: Bench) -> None:
 
 def _link(state: str) -> Make:
     return lambda _: subprocess.run(["ip", "link", "set", "lo", state], check=True) and None
+
+
+def _lossy(share: float) -> Make:
+    """Packets between all nodes, and those of whoever asks the graph to stop, are lost."""
+    return lambda bench: lose([*bench.pids.values(), os.getpid()], share)
 
 
 def _starved(bench: Bench) -> None:
@@ -277,6 +284,15 @@ _ALL = (
         lasts_s=0.5,
         namespace=True,
         clock="realtime",
+    ),
+    Fault(
+        row="discovery or network loss",
+        name="one packet in ten lost",
+        make=_lossy(0.1),
+        undo=_lossy(0.0),
+        expect=Expect.SHAPED,
+        lasts_s=3.0,
+        quick=True,
     ),
     Fault(
         row=RECORDING,

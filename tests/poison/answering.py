@@ -46,7 +46,6 @@ class Played:
         self._inbox: deque[Callable[[], tuple[int | None, Any]]] = deque()
         served: Any = client._client
         served.service_is_ready = lambda: True
-        served.wait_for_service = lambda _: True
         spoilt: Any = client
         spoilt._send, spoilt._receive, spoilt.close = self._send, self._receive, lambda: None
 
