@@ -293,6 +293,7 @@ _ALL = (
         expect=Expect.SHAPED,
         lasts_s=3.0,
         quick=True,
+        clock="realtime",
     ),
     Fault(
         row=RECORDING,
