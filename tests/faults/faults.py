@@ -62,6 +62,7 @@ class Fault:
         restarts: the node that a supervisor starts again.
         quick: part of the subset that CI runs.
         namespace: needs a network namespace of its own.
+        loses_packets: reaches for the sockets of the nodes, which not every container allows.
         clock: of the graph it strikes, simulated or realtime; empty for either.
         counts_from: returns when the fault is there for a node that looks; by default when it was made.
     """
@@ -77,6 +78,7 @@ class Fault:
     restarts: str = ""
     quick: bool = False
     namespace: bool = False
+    loses_packets: bool = False
     clock: str = ""
     counts_from: Callable[[Bench, int], int] = lambda bench, began_ns: began_ns
 
@@ -293,6 +295,7 @@ _ALL = (
         expect=Expect.SHAPED,
         lasts_s=3.0,
         quick=True,
+        loses_packets=True,
         clock="realtime",
     ),
     Fault(

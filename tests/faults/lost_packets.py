@@ -17,6 +17,7 @@ LOAD, GREATER, RETURN, RANDOM = 0x20, 0x25, 0x06, 0xFFFFF000 + 56
 """Instructions of the classic Berkeley packet filter, and where Linux has a random number for it."""
 ALL = 0xFFFFFFFF
 _INSTRUCTION = struct.Struct("HBBI")
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def lose(pids: Iterable[int], share: float) -> None:
@@ -40,20 +41,42 @@ def lose(pids: Iterable[int], share: float) -> None:
                         each.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, bytes(4))
 
 
+def reaches_others() -> bool:
+    """Returns whether the kernel gives out sockets of another process: in a container it takes CAP_SYS_PTRACE."""
+    process = os.pidfd_open(os.getpid())
+    try:
+        os.close(_copy(process, process))
+    except OSError:
+        return False
+    finally:
+        os.close(process)
+    return True
+
+
 def _udp_sockets(pid: int) -> Iterator[socket.socket]:
-    libc, process = ctypes.CDLL(None, use_errno=True), os.pidfd_open(pid)
+    process = os.pidfd_open(pid)
     try:
         for place in sorted(Path(f"/proc/{pid}/fd").iterdir()):
             with contextlib.suppress(FileNotFoundError):  # closed meanwhile
                 if not str(place.readlink()).startswith("socket:"):
                     continue
-                copy = libc.syscall(PIDFD_GETFD, process, int(place.name), 0)
-                if copy < 0:
-                    raise OSError(ctypes.get_errno(), f"pidfd_getfd of {place}")
-                found = socket.socket(fileno=copy)
+                number = int(place.name)
+                found = socket.socket(fileno=os.dup(number) if pid == os.getpid() else _copy(process, number))
                 if (found.family, found.type) == (socket.AF_INET, socket.SOCK_DGRAM):
                     yield found
                 else:
                     found.close()
     finally:
         os.close(process)
+
+
+def _copy(process: int, number: int) -> int:
+    """Returns a file of another process, by its number there.
+
+    Raises:
+        OSError: the kernel does not allow it.
+    """
+    copy: int = _LIBC.syscall(PIDFD_GETFD, process, number, 0)
+    if copy < 0:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    return copy

@@ -39,24 +39,35 @@ def answer_times(share: float, count: int, defaults: bool = False) -> list[float
             profile = Path(folder, "defaults.xml")
             profile.write_text(_WRITERS.sub("", (SETTINGS / "transport_small_local.xml").read_text()))
             environment |= {TRANSPORT_VARIABLE: str(profile), "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT"}
-        program = [sys.executable, "-m", "tests.faults.lost_requests"]
-        server = subprocess.Popen([*program, "serve"], env=environment)
-        asking = [*program, "ask", str(count)]
-        client = subprocess.Popen(asking, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        started = [_start(environment, "serve"), _start(environment, "ask", str(count))]
         try:
-            assert client.stdin is not None and client.stdout is not None
-            assert client.stdout.readline() == "ready\n"
-            lose([server.pid, client.pid], share)
-            said, _ = client.communicate("go\n")
-            return [float(word) for word in said.split()]
+            for process in started:
+                assert _hear(process) == "ready"
+            for process in started:
+                assert process.stdin is not None
+                process.stdin.write(f"{share}\n")
+                process.stdin.flush()
+                assert _hear(process) == "losing"
+            return [float(_hear(started[-1])) for _ in range(count)]
         finally:
-            for process in (server, client):
+            for process in started:
                 process.kill()
                 process.wait()
 
 
+def _start(environment: dict[str, str], *words: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.faults.lost_requests", *words]
+    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _hear(process: subprocess.Popen[str]) -> str:
+    """Returns the next line that a process says."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
 def serve() -> None:
-    """Answers until it is killed."""
+    """Says that it serves, loses what it is told to, and answers until it is killed."""
     require_ros()
     prepare_process()
     import rclpy
@@ -67,12 +78,13 @@ def serve() -> None:
     node, executor = rclpy.create_node("server"), EventsExecutor()
     node.create_service(Trigger, SERVICE, lambda _, response: response)
     executor.add_node(node)
+    _lose_when_told()
     while True:
         executor.spin_once(1.0)
 
 
 def ask(count: int) -> None:
-    """Says that it is ready, waits for a line, and asks."""
+    """Says that it found the service, loses what it is told to, and asks."""
     require_ros()
     import rclpy
     from std_srvs.srv import Trigger
@@ -82,13 +94,19 @@ def ask(count: int) -> None:
     client = node.create_client(Trigger, SERVICE)
     assert client.wait_for_service(LONGEST_S)
     time.sleep(SETTLE_S)
-    print("ready", flush=True)
-    sys.stdin.readline()
+    _lose_when_told()
     for _ in range(count):
         begin_s = time.monotonic()
         rclpy.spin_until_future_complete(node, client.call_async(Trigger.Request()), timeout_sec=LONGEST_S)
         print(time.monotonic() - begin_s, flush=True)
         time.sleep(PAUSE_S)
+
+
+def _lose_when_told() -> None:
+    """Says that it is ready, and drops the share of packets that it reads."""
+    print("ready", flush=True)
+    lose([os.getpid()], float(sys.stdin.readline()))
+    print("losing", flush=True)
 
 
 if __name__ == "__main__":

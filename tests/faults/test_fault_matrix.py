@@ -15,6 +15,7 @@ from tests.faults import start_faults
 from tests.faults.bench import Bench
 from tests.faults.faults import FAULTS, Fault
 from tests.faults.kill import fault_of
+from tests.faults.lost_packets import reaches_others
 from tests.faults.trial import AGREED_MS, Trial, try_fault
 
 pytestmark = pytest.mark.graph
@@ -51,6 +52,8 @@ def check(trial: Trial) -> None:
 
 @pytest.mark.parametrize("fault", QUICK, ids=lambda fault: fault.name)
 def test_a_fault_breaks_no_limit_and_ends_as_it_must(bench: Bench, fault: Fault) -> None:
+    if fault.loses_packets and not reaches_others():
+        pytest.skip("losing packets of other processes takes pidfd_getfd, which this container forbids")
     check(tried(bench, fault))
 
 
