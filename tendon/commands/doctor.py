@@ -11,6 +11,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -236,8 +237,19 @@ def _machine() -> Iterator[Finding]:
     yield Finding(what="CPU cores", found=str(cores), advice="" if cores >= MIN_CORES else advice, needed="real time")
     if SHARED_MEMORY.is_dir():
         size = shutil.disk_usage(SHARED_MEMORY).total
-        advice = "" if size >= MIN_SHARED_MEMORY else "in a container: --shm-size=1g, or --ipc=host"
-        yield Finding(what="/dev/shm", found=f"{size / (1 << 20):.0f} MB", advice=advice, needed="images between nodes")
+        found, advice = f"{size / (1 << 20):.0f} MB", ""
+        if not os.access(SHARED_MEMORY, os.W_OK):
+            found, advice = f"{found}, read-only", "images go by UDP, which takes longer: mount it for writing"
+        elif size < MIN_SHARED_MEMORY:
+            advice = "in a container: --shm-size=1g, or --ipc=host"
+        yield Finding(what="/dev/shm", found=found, advice=advice, needed="images between nodes")
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as itself:
+            itself.bind(("127.0.0.1", 0))
+            itself.sendto(b"", itself.getsockname())
+    except OSError as error:
+        advice = f"{error.strerror}: ip link set lo up"
+        yield Finding(what="loopback network", found="", advice=advice, needed="all nodes", required=True)
     if RECEIVE_BUFFER.is_file():
         most = int(RECEIVE_BUFFER.read_text())
         advice = "to lose fewer of them: sysctl -w net.core.rmem_max=4194304"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 
 from tendon.commands import doctor
@@ -30,3 +33,20 @@ def test_what_a_simulator_lacks_is_said_with_how_to_get_it(monkeypatch: pytest.M
     monkeypatch.setattr(frame_time, "time_frame", without_graphics)
     for finding in doctor._simulators():
         assert finding.verdict == "absent" and "apt install libegl1" in finding.advice
+
+
+def test_a_loopback_network_that_is_down_is_what_no_graph_can_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "loopback network" not in {finding.what for finding in doctor._machine()}
+
+    def unreachable(*_: object) -> None:
+        raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH))
+
+    monkeypatch.setattr(doctor.socket, "socket", unreachable)
+    found = {finding.what: finding for finding in doctor._machine()}["loopback network"]
+    assert found.required and not found.found and "ip link set lo up" in found.advice
+
+
+def test_shared_memory_that_cannot_be_written_is_not_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.os, "access", lambda *_: False)
+    found = {finding.what: finding for finding in doctor._machine()}
+    assert "read-only" in found["/dev/shm"].found and found["/dev/shm"].verdict != "ok"
