@@ -142,6 +142,13 @@ def _link(state: str) -> Make:
     return lambda _: subprocess.run(["ip", "link", "set", "lo", state], check=True) and None
 
 
+def _flicker(bench: Bench) -> None:
+    """The network is gone for 40 to 100 ms: some commands are lost, and nobody need have noticed."""
+    _link("down")(bench)
+    time.sleep(0.04 + 0.06 * bench.random.random())
+    _link("up")(bench)
+
+
 def _lossy(share: float) -> Make:
     """Packets between all nodes, and those of whoever asks the graph to stop, are lost."""
     return lambda bench: lose([*bench.pids.values(), os.getpid()], share)
@@ -284,6 +291,14 @@ _ALL = (
         make=_link("down"),
         undo=_link("up"),
         lasts_s=0.5,
+        namespace=True,
+        clock="realtime",
+    ),
+    Fault(
+        row="discovery or network loss",
+        name="network down for 40-100 ms",
+        make=_flicker,
+        expect=Expect.HOLD,
         namespace=True,
         clock="realtime",
     ),
