@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import harness
 
 from tendon.graph.domain import free_domain
+from tendon.safety.latch import STATE_VARIABLE
+from tendon.testing.process import GraphProcess
 
 CASES = {
     "tendon --version": 0,
@@ -34,9 +36,8 @@ CASES = {
     "tendon run policy:=bundles/none": 2,
 }
 """What is typed, and the exit code that it must have."""
-ASKED = {"tendon safety stop": 0}
-"""The same where a graph runs."""
 START_S = 8.0
+"""In which a mock graph is ready, at the latest."""
 
 
 def seconds(line: str, code: int, environment: dict[str, str]) -> float:
@@ -65,16 +66,13 @@ def main() -> None:
     for line, code in CASES.items():
         add(bench, line, code, environment, args.repeats, "none")
     with tempfile.TemporaryDirectory() as folder:
-        environment["TENDON_STATE"] = folder
-        command = [sys.executable, "-m", "tendon.cli", "run", "backend:=mock", "policy:=none"]
-        graph = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        environment[STATE_VARIABLE] = folder
+        graph = GraphProcess(["backend:=mock", "policy:=none"], Path(folder, "graph.log"), environment)
         try:
             time.sleep(START_S)
-            for line, code in ASKED.items():
-                add(bench, line, code, environment, args.repeats, "mock")
+            add(bench, "tendon safety stop", 0, environment, args.repeats, "mock")
         finally:
-            graph.send_signal(signal.SIGINT)
-            graph.wait()
+            graph.end()
 
 
 def add(bench: harness.Bench, line: str, code: int, environment: dict[str, str], repeats: int, graph: str) -> None:

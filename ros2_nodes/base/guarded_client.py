@@ -21,8 +21,6 @@ from tendon.core.errors import NoAnswerError
 if TYPE_CHECKING:
     from tendon.ros2_nodes.base.guard import GuardedNode
 
-LOOK_S = 0.01
-"""Between two looks for who serves: a stop must not wait for one."""
 KEPT = 10
 """Answers that the middleware keeps until they are taken: ROS's default for services."""
 
@@ -74,15 +72,6 @@ class GuardedClient:
     def ready(self) -> bool:
         """Whether somebody serves it, as far as the middleware knows."""
         return bool(self._client.service_is_ready())
-
-    def wait(self, timeout_s: float) -> bool:
-        """Returns whether somebody serves it in time; rclpy would look four times a second."""
-        until_s = time.monotonic() + timeout_s
-        while not self.ready:
-            if time.monotonic() > until_s:
-                return False
-            time.sleep(LOOK_S)
-        return True
 
     def ask(self, request: Any, limit_s: float) -> PendingRequest:
         """Sends a request, which has to be answered within so much wall time."""

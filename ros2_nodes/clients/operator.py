@@ -281,7 +281,7 @@ class Operator:
 
     def _answer(self, client: GuardedClient, request: Any, timeout_s: float) -> Any:
         deadline_s = time.monotonic() + timeout_s
-        if not client.wait(timeout_s):
+        if not self.wait(lambda: client.ready, timeout_s):  # rclpy would look four times a second
             raise StoppedError(f"nobody answers {client.service}; in the graph are: {self.graph_nodes()}")
         asked = client.ask(request, max(0.1, deadline_s - time.monotonic()))
         try:

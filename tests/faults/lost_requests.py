@@ -13,13 +13,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from tendon.graph import topics
+from tendon.graph.description import RANGE_VARIABLE
 from tendon.graph.domain import free_domain
 from tendon.ros2_nodes import base
 from tendon.ros2_nodes.base.runtime import TRANSPORT_VARIABLE, prepare_process, require_ros
 from tests.faults.lost_packets import lose
 
 SETTINGS = Path(base.__file__).parent
-SERVICE = "safety/stop"
 LONGEST_S, PAUSE_S, SETTLE_S = 30.0, 0.05, 1.0
 _WRITERS = re.compile(r"<data_writer.*</data_writer>", re.DOTALL)
 
@@ -32,13 +33,13 @@ def answer_times(share: float, count: int, defaults: bool = False) -> list[float
         count: of requests.
         defaults: reliability as Fast DDS has it, instead of Tendon's settings of it.
     """
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(free_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(free_domain()), RANGE_VARIABLE: "LOCALHOST"}
     environment.pop(TRANSPORT_VARIABLE, None)
     with tempfile.TemporaryDirectory() as folder:
         if defaults:
             profile = Path(folder, "defaults.xml")
             profile.write_text(_WRITERS.sub("", (SETTINGS / "transport_small_local.xml").read_text()))
-            environment |= {TRANSPORT_VARIABLE: str(profile), "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT"}
+            environment |= {TRANSPORT_VARIABLE: str(profile), RANGE_VARIABLE: "SYSTEM_DEFAULT"}
         started = [_start(environment, "serve"), _start(environment, "ask", str(count))]
         try:
             for process in started:
@@ -76,7 +77,7 @@ def serve() -> None:
 
     rclpy.init()
     node, executor = rclpy.create_node("server"), EventsExecutor()
-    node.create_service(Trigger, SERVICE, lambda _, response: response)
+    node.create_service(Trigger, topics.STOP, lambda _, response: response)
     executor.add_node(node)
     _lose_when_told()
     while True:
@@ -91,7 +92,7 @@ def ask(count: int) -> None:
 
     rclpy.init()
     node = rclpy.create_node("client")
-    client = node.create_client(Trigger, SERVICE)
+    client = node.create_client(Trigger, topics.STOP)
     assert client.wait_for_service(LONGEST_S)
     time.sleep(SETTLE_S)
     _lose_when_told()
