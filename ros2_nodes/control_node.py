@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseArray
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -75,6 +76,7 @@ SHOWN = 40
 """Characters of a word that nobody knows."""
 LISTENERS = 2
 """Who takes every command at least: the robot side and the safety monitor."""
+NO_WAIT = Duration(nanoseconds=0)
 KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
 """Message by controller type."""
 
@@ -99,7 +101,9 @@ class ControlNode(NodeShell):
         if self._correction is None:
             self.add_on_set_parameters_callback(nothing_to_limit)
         correct = None if self._correction is None else self._correction.residual
-        self._controller = Controller(self.profile, correct, clearance=clearance, guards=guards)
+        self._controller = Controller(
+            self.profile, correct, clearance=clearance, guards=guards, arrived=self._commands_arrived
+        )
         if self.profile.collision_file is None:
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
         ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
@@ -129,7 +133,8 @@ class ControlNode(NodeShell):
         self._commands = {}
         for controller in self.profile.controllers:
             topic = topics.commands(controller)
-            self._commands[controller.name] = self.create_publisher(KINDS[controller.type], topic, qos.NEWEST)
+            kind, of = KINDS[controller.type], qos.commands(None if self.time.simulated else self._period_ns)
+            self._commands[controller.name] = self.create_publisher(kind, topic, of)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True)
         for source in (Source.POLICY, Source.TELEOP):
@@ -407,6 +412,18 @@ class ControlNode(NodeShell):
         """Returns which commands the robot or the safety monitor would not get; empty when they are matched."""
         alone = [each.topic_name for each in self._commands.values() if each.get_subscription_count() < LISTENERS]
         return f"not both the robot and the safety monitor are connected to {', '.join(alone)}" if alone else ""
+
+    def _commands_arrived(self) -> bool:
+        """Returns whether all who listen to commands have acknowledged them, or need no stop on the wire.
+
+        Simulated time waits until the robot has them. A forward_command controller needs more of them to rest.
+        """
+        if self.time.simulated or any(each.type == "forward_command" for each in self.profile.controllers):
+            return True
+        try:
+            return all(publisher.wait_for_all_acked(NO_WAIT) for publisher in self._commands.values())
+        except RuntimeError:  # a middleware that cannot say
+            return False
 
     def finish(self, spin: Callable[[], None]) -> None:
         """Stops the robot, and leaves when its reference is at rest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from tendon.safety.input_watch import QUEUE
@@ -17,8 +18,20 @@ def _qos(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProf
     )
 
 
+def commands(period_ns: int | None) -> QoSProfile:
+    """Returns that of commands, as NEWEST; but none that is lost is sent again when the next is due.
+
+    Args:
+        period_ns: of the control loop; `None` in simulated time, which waits for a command.
+    """
+    profile = _qos(1)
+    if period_ns is not None:
+        profile.lifespan = Duration(nanoseconds=period_ns)
+    return profile
+
+
 NEWEST = _qos(1)
-"""Commands, permissions, heartbeats, and everything published: only the newest counts, none is lost on the way."""
+"""Permissions, heartbeats, and everything published: only the newest counts, none is lost on the way."""
 
 STREAM = _qos(2, reliable=False)
 """What subscribers of images and joint states ask for: it matches any driver, and a late frame is not resent."""

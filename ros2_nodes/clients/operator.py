@@ -39,6 +39,8 @@ STATUS_S = 2.5
 DISCOVERY_S, BUSY_DISCOVERY_S, COMPANY_S = 0.5, 20.0, 4.0
 """How long a graph is looked for; longer while nothing is seen of participants that this machine has in the domain,
 and then for as long as it takes until all of them are seen."""
+AGAIN_S = 1.0
+"""Between two requests to stop: participants announce themselves as often, see `transport_small.xml`."""
 
 
 class Operator:
@@ -150,7 +152,7 @@ class Operator:
         if client is None:
             response = self._ask(Trigger, service, request, timeout_s)
         else:
-            response = self._answer(client, request, timeout_s)
+            response = self._answer(client, request, timeout_s, again=service == topics.STOP)
         if not response.success:
             raise StoppedError(beginning(response.message))
         return beginning(response.message)
@@ -279,16 +281,30 @@ class Operator:
         """Returns the namespaces of this ROS domain in which a safety monitor has been discovered."""
         return sorted(space for name, space in self.node.get_node_names_and_namespaces() if name == "safety_monitor")
 
-    def _answer(self, client: GuardedClient, request: Any, timeout_s: float) -> Any:
+    def _answer(self, client: GuardedClient, request: Any, timeout_s: float, again: bool = False) -> Any:
+        """Returns the answer to a request. It goes to nobody while who answers has not found this client.
+
+        Args:
+            client: asks.
+            request: what.
+            timeout_s: for all of it.
+            again: ask every `AGAIN_S`: what is asked for does no harm a second time.
+        """
         deadline_s = time.monotonic() + timeout_s
         if not self.wait(lambda: client.ready, timeout_s):  # rclpy would look four times a second
             raise StoppedError(f"nobody answers {client.service}; in the graph are: {self.graph_nodes()}")
-        asked = client.ask(request, max(0.1, deadline_s - time.monotonic()))
+        asked, again_s = [client.ask(request, max(0.1, deadline_s - time.monotonic()))], time.monotonic() + AGAIN_S
         try:
-            while (answer := asked.answer()) is None:
+            while (answer := next((found for each in asked if (found := each.answer()) is not None), None)) is None:
                 time.sleep(0.01)
+                if again and time.monotonic() > again_s:
+                    asked.append(client.ask(request, max(0.1, deadline_s - time.monotonic())))
+                    again_s += AGAIN_S
         except NoAnswerError:
             raise StoppedError(f"{client.service} was not answered within {timeout_s:.1f} s") from None
+        finally:
+            for each in asked:
+                each.give_up()
         return answer
 
     def close(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class Controller:
         clearance: what must be kept apart; `None` checks joint limits only.
         guards: further laws that a motion and its stop must obey, such as a `HumanZone`.
         held: (n,) the setpoint that the robot side holds; `None` when nobody knows.
+        arrived: returns whether the robot side is known to have each command that was sent. It is asked when joint
+            states do not come either.
     """
 
     def __init__(
@@ -57,8 +60,9 @@ class Controller:
         clearance: Clearance | None = None,
         guards: Sequence[Guard] = (),
         held: Array | None = None,
+        arrived: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._profile = profile
+        self._profile, self._arrived = profile, arrived
         self.period_ns = round(1e9 / profile.control_hz)
         self._arrival_ns = round(ARRIVAL_PERIODS * self.period_ns)
         settings = self._settings = profile.safety
@@ -82,7 +86,8 @@ class Controller:
         self._gap_ticks = gap_ticks(settings, self.period_ns)
         self._feedback = Feedback(profile, self._standstill)
         self._easing = Easing(profile)
-        self._stops: tuple[HeldStop | None, HeldStop | None] = (None, None)
+        unheard_ns = nanoseconds(settings.joint_state_age_s)
+        self._stops: deque[HeldStop] = deque(maxlen=2 + unheard_ns // self.period_ns)
 
     @property
     def mode(self) -> Mode:
@@ -273,16 +278,30 @@ class Controller:
         if observation is None or now_ns is None:
             raise StoppedError("arm refused: no joint state yet")
         self._modes.arm(self._standing_causes())
-        self._reference.start(self._settling.begin(observation.joint_position, now_ns), now_ns)
         self._late_in_a_row = 0
         self._feedback.largest_error = np.zeros(len(self._profile.joints))
-        self._standstill.end()
-        self._easing.begin()
         self._strays, self._strayed_ns = False, 0
         self._homeward.forget()
+        self._settle(observation.joint_position, now_ns)
+
+    def _settle(self, measured: Array, now_ns: int) -> None:
+        """Starts anew from rest, where a robot stands whose setpoint may be another than the one it was sent last."""
+        self._reference.start(self._settling.begin(measured, now_ns), now_ns)
+        self._standstill.end()
+        self._easing.begin()
         self._deadman.end(self._settling.until_ns)
-        self._stops = (None, None)
+        self._stops.clear()
         self._executor.clear(self._settling.until_ns)
+
+    def _know_held(self) -> None:
+        """Takes what the robot side holds from where it rests, and what it was sent: some of it may not have come."""
+        observation = self._feedback.observation
+        if not self._stops or observation is None:
+            return
+        ends = [stop.position for stop in self._stops]
+        away = [self._feedback.farthest(observation.joint_position - end) for end in ends]
+        self._settling.held = ends[-1 - int(np.argmin(away[::-1]))]
+        self._settling.others = tuple(ends)
 
     @property
     def tracking_error(self) -> Array:
@@ -303,8 +322,9 @@ class Controller:
         Args:
             late_ns: how long after its tick it was ready.
         """
-        before = self._stops[0]
-        self._stops = (None, before)
+        if self._stops:
+            self._stops.pop()
+        before = self._stops[-1] if self._stops else None
         if not self._reference or self._feedback.now_ns is None:
             return
         if self._settling.under_way(self._feedback.now_ns):
@@ -323,8 +343,7 @@ class Controller:
             StoppedError: not latched, or the cause is still there.
         """
         self._modes.reset(self._standing_causes())
-        if self._stops[1] is not None:
-            self._settling.held, self._settling.without = self._stops[1].position, self._stops[1].without
+        self._know_held()
         self._reference.clear()
         self._rejections.clear()
 
@@ -341,6 +360,7 @@ class Controller:
             position = self._filter.position if observation is None else observation.joint_position
             return self._quiet("", position)
         late = self._keep_time(now_ns, before_ns)
+        self._mind_arrival(now_ns)
         if self._standstill.until_ns is not None and not self._stands(now_ns, self._standstill.until_ns):
             # The robot plays a stop that must not be interrupted.
             return self._quiet(self._standstill.reason, self._filter.position, late)
@@ -367,8 +387,7 @@ class Controller:
         ended = self.mode.stopped and not self._reference.moving()  # the robot has what it needs to rest
         command = yielding or (None if ended else self._command(notes))
         if command is not None:
-            without = None if yielding is None else newest.stop.position[-1]
-            self._stops = (self._stops[1], HeldStop.of(command, without))
+            self._stops.append(HeldStop.of(command))
         tick = Tick(
             command=command,
             mode=self.mode,
@@ -384,10 +403,10 @@ class Controller:
             cause=None if stop is None else stop.cause,
             inputs=self._reference.drain(),
         )
-        if yielding is not None and self._stops[1] is not None:
+        if yielding is not None:
             # Nothing is sent after it: the robot side plays it to its end, with permission or without.
-            self._settling.wait(now_ns, self._stops[1].rest_ns)
-            self._reference.start(self._stops[1].position, now_ns)
+            self._settling.wait(now_ns, self._stops[-1].rest_ns)
+            self._reference.start(self._stops[-1].position, now_ns)
         return tick
 
     def _rest(self, now_ns: int) -> Array | None:
@@ -444,13 +463,37 @@ class Controller:
         self._reference.tick = max(tick, self._reference.tick)
         return late
 
+    def _mind_arrival(self, now_ns: int) -> None:
+        """Begins a hold when commands may not have come to the robot: it plays the stop of one of the last.
+
+        One that came then would make it leap. So nothing is sent until it rests, wherever that is.
+        """
+        moves = self.mode.moving or (self.mode is Mode.STOPPING and self._reference.moving())
+        if self._standstill.until_ns is None and moves and self._feedback.overdue and not self._arrived():
+            rest_ns = max((stop.rest_ns for stop in self._stops), default=now_ns)
+            self._standstill.lose(self._feedback.age_ns, now_ns, rest_ns)
+            self._easing.over = True
+            self._reference.halt(now_ns)
+
     def _stands(self, now_ns: int, until_ns: int) -> bool:
-        """Returns whether a standstill is over: the robot should be at the end of its stop, and is, or has to stop."""
-        if self._feedback.observation is None or (now_ns < until_ns and not self._feedback.stale()):
+        """Returns whether a hold is over: the robot should be at the end of its stop, and is, or has to stop."""
+        observation, stale = self._feedback.observation, self._feedback.stale()
+        if self._standstill.unheard:
+            for reason in stale:
+                self._modes.stop(reason)
+            stale = []
+        if observation is None or (now_ns < until_ns and not stale):
             return False
-        problem = self._feedback.off_stop(self._filter.position)
-        if problem is not None:
-            self._modes.stop(problem)
+        ends = [stop.position for stop in self._stops] if self._standstill.unheard else [self._filter.position]
+        problems = [self._feedback.off_stop(end) for end in ends]
+        if problems and problems[-1] is not None and all(problems):
+            self._modes.stop(problems[-1])
+        if self._standstill.unheard and self.mode.moving:
+            self._know_held()
+            self._settling.rested = observation.joint_position
+            self._settle(observation.joint_position, now_ns)
+            self._strayed_ns = self._settling.until_ns
+            return True
         self._standstill.end()
         self._reference.start(self._filter.position, now_ns)
         self._executor.clear(now_ns)

@@ -18,6 +18,9 @@ from tendon.robots.safety_settings import nanoseconds
 
 CONTACTS = (Cause.TRACKING, Cause.EFFORT)
 """What something in the robot's way shows as."""
+OVERDUE_SHARE = 0.625
+"""Part of `joint_state_age_s` after which a joint state is overdue: at 100 Hz two have not come, and the robot is still
+on what the newest command it can have heard has committed to (`ARRIVAL_PERIODS`)."""
 
 
 class Feedback:
@@ -57,11 +60,22 @@ class Feedback:
         if len(self.observation.joint_position) != len(self._names):
             text = f"joint state of {len(self.observation.joint_position)} joints, expected {len(self._names)}"
             return [Reason(Cause.BAD_JOINTS, text)]
-        age_ns = self._standstill.age_ns(self.observation.stamp_ns, self.now_ns)
-        if abs(age_ns) > self._age_ns:
-            text = f"stale joint state: {age_ns * 1e-6:.0f} ms old, allowed {self._age_ns * 1e-6:.0f}"
+        if abs(self.age_ns) > self._age_ns:
+            text = f"stale joint state: {self.age_ns * 1e-6:.0f} ms old, allowed {self._age_ns * 1e-6:.0f}"
             return [Reason(Cause.STALE_JOINTS, text)]
         return []
+
+    @property
+    def age_ns(self) -> int:
+        """How old the joint state is, less the time in which the control loop was not awake; 0 before the first."""
+        if self.observation is None or self.now_ns is None:
+            return 0
+        return self._standstill.age_ns(self.observation.stamp_ns, self.now_ns)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether so many joint states have not come that commands may not have come to the robot either."""
+        return self.age_ns > OVERDUE_SHARE * self._age_ns
 
     def moving(self) -> list[Reason]:
         """Returns a reason for each joint that is measured to move."""
@@ -122,6 +136,10 @@ class Feedback:
         ahead_s = (stamp_ns - reference.time_ns(tick)) * 1e-9
         return np.asarray(observation.joint_position - point.position - ahead_s * point.velocity)
 
+    def farthest(self, away: Array) -> float:
+        """Returns how far (n,) `away` is from a place, in tolerances of the joint that is farthest."""
+        return float((np.abs(away) / self._tolerance).max())
+
     def off_stop(self, position: Array) -> Reason | None:
         """Returns why a robot that played its stop does not stand at the end of it, at (n,) `position`."""
         if self.stale() or self.observation is None:
@@ -133,6 +151,6 @@ class Feedback:
         i = int(wrong[0])
         text = (
             f"{self._names[i]} is {away[i]:.3f} from where its stop ends, at "
-            f"{self.observation.joint_velocity[i]:.3f} a second, after the machine stood still"
+            f"{self.observation.joint_velocity[i]:.3f} a second, after it was held"
         )
         return Reason(Cause.TRACKING, text)

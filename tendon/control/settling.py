@@ -35,8 +35,8 @@ class Settling:
         self.held = held
         self.rested: Array | None = None
         """(n,) where the robot was measured when its last stop had ended; `None` when that is not known."""
-        self.without: Array | None = None
-        """(n,) what it holds if the way back after contact did not reach it; `None` when that cannot be."""
+        self.others: tuple[Array, ...] = ()
+        """(n,) each: what it holds instead if the last commands did not reach it."""
         self._began_ns = self.until_ns = self._next_ns = 0
         self.sent = 0
         """How often the robot side was sent where it settles, since `begin`."""
@@ -59,8 +59,8 @@ class Settling:
         moved: it starts at its setpoint, and keeps what it holds. Another one that is measured beyond its stop, as far
         as that yields, starts at its limit.
 
-        The robot side gets time to come there: it holds another setpoint, too, when the last commands before a stop did
-        not reach it. Of a way back after contact that did not, the measured position tells nothing.
+        The robot side gets time to come there, from one of `others` too. Of a way back after contact that did not reach
+        it, the measured position tells nothing.
 
         Args:
             measured: (n,) where the robot is, at rest.
@@ -72,8 +72,8 @@ class Settling:
             away = np.maximum(away, self._unknown)
         else:
             start, away = self.held, np.where(self._followed, away, 0.0)
-        if self.without is not None:
-            away = np.maximum(away, np.abs(start - self.without))
+        for other in self.others:
+            away = np.maximum(away, np.abs(start - other))
         self._began_ns, self.sent, self.until_ns = (
             now_ns,
             0,

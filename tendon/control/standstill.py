@@ -1,4 +1,4 @@
-"""A machine that stood still for a moment: what the robot did meanwhile, and when it may go on.
+"""A machine that stood still for a moment, or a network that was gone: when the robot may go on.
 
 While no command comes the robot plays the stop that it holds. One bounded standstill is therefore a hold that ends by
 itself, at the end of that stop; one that is longer, or comes back, is a machine that somebody has to look at.
@@ -20,20 +20,16 @@ class HeldStop:
     Attributes:
         rest_ns: when.
         position: (n,) where.
-        without: (n,) where the robot rests if this command does not reach it, as far as that is elsewhere; `None` where
-            it hardly is.
     """
 
     rest_ns: int
     position: Array
-    without: Array | None = None
 
     @classmethod
-    def of(cls, command: Command, without: Array | None = None) -> HeldStop:
+    def of(cls, command: Command) -> HeldStop:
         """Returns that of a command."""
         trajectory = command.trajectory
-        rest_ns = command.stamp_ns + trajectory.time_from_start_ns[-1]
-        return cls(rest_ns=rest_ns, position=trajectory.position[-1], without=without)
+        return cls(rest_ns=command.stamp_ns + trajectory.time_from_start_ns[-1], position=trajectory.position[-1])
 
 
 NEXT_PERMISSION_NS = 30_000_000
@@ -76,6 +72,10 @@ class Standstill:
         self._began_ns: int | None = None
         self._woke_ns: int | None = None
         self._until_ns: int | None = None
+        self.unheard = False
+        """Whether the robot may not have heard the last commands: nobody knows which stop it plays."""
+        self.reason = ""
+        """What to say while it holds."""
 
     def begin(self, slept_ns: int, now_ns: int, rest_ns: int) -> Reason | None:
         """Takes a standstill that has just ended; returns why the robot must not go on, `None` when it may.
@@ -87,6 +87,7 @@ class Standstill:
         """
         self._began_ns, self._woke_ns = now_ns - slept_ns, now_ns
         self._until_ns = max(rest_ns, now_ns) + self._settle_ns
+        self.reason = f"held: the machine stood still for {slept_ns * 1e-6:.0f} ms"
         if slept_ns < self._counts_ns:  # a hiccup, that only a fast loop notices
             return None
         before_ns, self._counted_ns = self._counted_ns, now_ns
@@ -131,20 +132,25 @@ class Standstill:
         text = f"{reason.text} (a command was ready {late_ns * 1e-6:.0f} ms after its tick)"
         return Reason(reason.cause, text)
 
+    def lose(self, age_ns: int, now_ns: int, rest_ns: int) -> None:
+        """Takes commands that the robot may not have heard: it plays the stop of one of them.
+
+        Args:
+            age_ns: of the newest joint state.
+            now_ns: the time now.
+            rest_ns: when the last of those stops comes to rest.
+        """
+        self.unheard, self._until_ns = True, max(rest_ns, now_ns) + self._settle_ns
+        self.reason = f"held: no joint state for {age_ns * 1e-6:.0f} ms, and commands are not acknowledged"
+
     def end(self) -> None:
         """Forgets the hold: the robot goes on, or is stopped for good."""
-        self._until_ns = None
+        self.unheard, self._until_ns = False, None
 
     @property
     def until_ns(self) -> int | None:
         """When the robot should be at rest; `None` when there is no hold."""
         return self._until_ns
-
-    @property
-    def reason(self) -> str:
-        """What to say while it holds."""
-        began_ns, woke_ns = self._began_ns or 0, self._woke_ns or 0
-        return f"held: the machine stood still for {(woke_ns - began_ns) * 1e-6:.0f} ms"
 
     def age_ns(self, stamp_ns: int, now_ns: int) -> int:
         """Returns how old something is, less the last standstill or doze, in which nothing new can have been seen."""

@@ -20,6 +20,8 @@ PERIOD_NS = 10 * MS
 class Robot:
     """Ticks the controller on its grid and plays what arrives, sampled every millisecond.
 
+    While `cut` nothing gets from one to the other. What was sent last meanwhile comes after it, if it is not too old.
+
     Args:
         position: (8,) where the robot stands.
         residual: for the controller.
@@ -39,26 +41,38 @@ class Robot:
     ) -> None:
         self._from_measured = from_measured
         start = PROFILE.vector("home") if position is None else position
-        self.controller = Controller(profile, residual, held=start if known else None)
+        arrived = lambda: self._lost is None  # noqa: E731
+        self.controller = Controller(profile, residual, held=start if known else None, arrived=arrived)
         self.side = TrajectoryController(PROFILE.joint_names, start)
         self.now_ns = 1000 * MS
         self.offset = np.zeros(8)
         self.stale_ns = 0
+        self.cut = False
+        self._lost: Command | None = None
+        self._seen: Observation | None = None
         self.positions: list[Array] = []
         self.velocities: list[Array] = []
         self._flying: list[tuple[int, Command]] = []
         self.tick()
 
     def observe(self) -> Observation:
-        stamp_ns = self.now_ns - self.stale_ns
-        position, velocity = self.side.sample(stamp_ns)
-        return Observation(stamp_ns=stamp_ns, joint_position=position + self.offset, joint_velocity=velocity)
+        if not self.cut or self._seen is None:
+            stamp_ns = self.now_ns - self.stale_ns
+            position, velocity = self.side.sample(stamp_ns)
+            self._seen = Observation(stamp_ns=stamp_ns, joint_position=position + self.offset, joint_velocity=velocity)
+        return self._seen
 
     def tick(self, delay_ns: int = 0, skip: int = 0) -> Tick:
         """Lets a period pass (and `skip` more without a tick), then ticks; the command arrives `delay_ns` later."""
         self.pass_time((1 + skip) * self.controller.period_ns)
         tick = self.controller.tick(self.now_ns, self.observe())
-        if tick.command is not None:
+        if not self.cut and self._lost is not None:
+            if self.now_ns <= self._lost.stamp_ns + self.controller.period_ns:
+                self._flying.append((self.now_ns, self._lost))
+            self._lost = None
+        if tick.command is not None and self.cut:
+            self._lost = tick.command
+        elif tick.command is not None:
             earliest_ns = self._flying[-1][0] if self._flying else 0
             self._flying.append((max(earliest_ns, self.now_ns + delay_ns), tick.command))
         return tick

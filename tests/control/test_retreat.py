@@ -13,11 +13,10 @@ from tendon.control.clearance.model import Clearance
 from tendon.control.controller import Controller
 from tendon.core.causes import Cause, Reason
 from tendon.core.modes import Mode
-from tendon.core.types import Array, SentTrajectory
+from tendon.core.types import Array
 from tendon.robots.environment import load_environment
-from tendon.robots.profile import ControllerSpec
-from tendon.safety.laws import CommandLaws, Delivery
 from tests.control.limits_checker import PROFILE, make_chunk
+from tests.control.monitors_laws import breach_of, every_law
 from tests.control.robot_side import MS, PERIOD_NS, Robot
 from tests.control.test_controller import running, swing
 from tests.control.test_sources import armed, to
@@ -57,7 +56,7 @@ def test_whatever_is_blocked_and_when_no_limit_and_no_law_of_the_monitor_is_brok
     robot = Robot()
     robot.arm()
     robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns)
-    laws = CommandLaws(PROFILE, _every_joint(), np.zeros(8))
+    laws = every_law()
     held = None
     since = len(robot.positions)
     for k in range(260):
@@ -67,16 +66,7 @@ def test_whatever_is_blocked_and_when_no_limit_and_no_law_of_the_monitor_is_brok
             robot.offset = np.where([*joints, False], held - commanded, 0.0)
         command = robot.tick(delay_ns=delay * MS).command
         if command is not None:
-            sent = SentTrajectory(
-                stamp_ns=command.stamp_ns,
-                joint_names=PROFILE.joint_names,
-                times_ns=command.trajectory.time_from_start_ns,
-                position=command.trajectory.position,
-                velocity=command.trajectory.velocity,
-            )
-            seen = robot.observe()
-            delivery = Delivery(arrived_ns=None, measured=seen.joint_position, measured_ns=seen.stamp_ns)
-            assert laws.check(sent, delivery) is None
+            assert breach_of(laws, command, robot.observe()) is None
     robot.assert_inside(since)
     if robot.controller.mode is Mode.LATCHED and held is not None:
         last = np.array(robot.positions[-1])
@@ -87,8 +77,8 @@ def test_what_a_gripper_holds_it_keeps() -> None:
     robot = running()
     robot.offset[GRIPPER] = -0.02
     blocked(robot, np.arange(8) == 2, 200)
-    end = robot.controller._stops[1]
-    assert end is not None and robot.positions[-1][GRIPPER] == end.position[GRIPPER] > 0.0
+    end = robot.controller._stops[-1]
+    assert robot.positions[-1][GRIPPER] == end.position[GRIPPER] > 0.0
     assert robot.controller.mode is Mode.LATCHED
 
 
@@ -208,7 +198,3 @@ def test_it_does_not_come_back_through_what_must_be_kept_apart() -> None:
     near = PROFILE.vector("home") - 0.02
     longer = controller._filter.retreat(stop, near)
     assert longer is not None and np.array_equal(longer.position[-1], near)
-
-
-def _every_joint() -> ControllerSpec:
-    return replace(PROFILE.controllers[0], joints=PROFILE.joint_names)

@@ -142,16 +142,27 @@ def _link(state: str) -> Make:
     return lambda _: subprocess.run(["ip", "link", "set", "lo", state], check=True) and None
 
 
-def _flicker(bench: Bench) -> None:
-    """The network is gone for 40 to 100 ms: some commands are lost, and nobody need have noticed."""
-    _link("down")(bench)
-    time.sleep(0.04 + 0.06 * bench.random.random())
-    _link("up")(bench)
+def _flicker(shortest_s: float, longest_s: float) -> Make:
+    """The network is gone for a moment: some commands are lost, and nobody need have noticed."""
+
+    def make(bench: Bench) -> None:
+        _link("down")(bench)
+        time.sleep(bench.random.uniform(shortest_s, longest_s))
+        _link("up")(bench)
+
+    return make
 
 
 def _lossy(share: float) -> Make:
     """Packets between all nodes, and those of whoever asks the graph to stop, are lost."""
     return lambda bench: lose([*bench.pids.values(), os.getpid()], share)
+
+
+def _silent(bench: Bench) -> None:
+    """All packets of all nodes are lost for 20 to 100 ms."""
+    _lossy(1.0)(bench)
+    time.sleep(bench.random.uniform(0.02, 0.1))
+    _lossy(0.0)(bench)
 
 
 def _starved(bench: Bench) -> None:
@@ -297,8 +308,17 @@ _ALL = (
     Fault(
         row="discovery or network loss",
         name="network down for 40-100 ms",
-        make=_flicker,
+        make=_flicker(0.04, 0.1),
         expect=Expect.HOLD,
+        namespace=True,
+        clock="realtime",
+    ),
+    Fault(
+        row="discovery or network loss",
+        name="network down for 10-40 ms",
+        make=_flicker(0.01, 0.04),
+        expect=Expect.SHAPED,
+        lasts_s=2.0,
         namespace=True,
         clock="realtime",
     ),
@@ -309,6 +329,16 @@ _ALL = (
         undo=_lossy(0.0),
         expect=Expect.SHAPED,
         lasts_s=3.0,
+        quick=True,
+        loses_packets=True,
+        clock="realtime",
+    ),
+    Fault(
+        row="discovery or network loss",
+        name="all packets lost for 20-100 ms",
+        make=_silent,
+        expect=Expect.SHAPED,
+        lasts_s=1.0,
         quick=True,
         loses_packets=True,
         clock="realtime",

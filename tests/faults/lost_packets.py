@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -61,7 +62,13 @@ def _udp_sockets(pid: int) -> Iterator[socket.socket]:
                 if not str(place.readlink()).startswith("socket:"):
                     continue
                 number = int(place.name)
-                found = socket.socket(fileno=os.dup(number) if pid == os.getpid() else _copy(process, number))
+                try:
+                    copied = os.dup(number) if pid == os.getpid() else _copy(process, number)
+                except OSError as error:
+                    if error.errno == errno.EBADF:  # closed since it was listed
+                        continue
+                    raise
+                found = socket.socket(fileno=copied)
                 if (found.family, found.type) == (socket.AF_INET, socket.SOCK_DGRAM):
                     yield found
                 else:

@@ -1,0 +1,159 @@
+"""A network that is gone between controller and robot: the robot plays the stop of a command, nobody knows of which."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tendon.core.causes import Cause, Reason
+from tendon.core.modes import Mode
+from tests.control.monitors_laws import breach_of, every_law
+from tests.control.robot_side import MS, Robot
+from tests.control.test_controller import running, settle, swing
+from tests.laws import law_settings
+
+GRIPPER = 7
+
+
+def cut_for(robot: Robot, ticks: int) -> None:
+    robot.cut = True
+    settle(robot, ticks)
+    robot.cut = False
+
+
+class Watched:
+    """A robot whose monitor checks each command, and hears none either while both are cut off from the controller.
+
+    Args:
+        alone: whether the monitor is on the controller's side, and hears all commands but no joint states.
+    """
+
+    def __init__(self, alone: bool) -> None:
+        self.robot, self._laws, self._alone, self._missed = Robot(), every_law(), alone, False
+        self.begin_ns = self.robot.now_ns
+
+    def tick(self) -> None:
+        robot = self.robot
+        command = robot.tick().command
+        if command is None:
+            return
+        if robot.cut and not self._alone:
+            self._missed = True
+            return
+        breach = breach_of(self._laws, command, robot.observe(), self._missed)
+        assert breach is None, breach
+        self._missed = False
+
+    def lead(self, ticks: int) -> None:
+        """Sends a chunk every 150 ms, which swings on as if nothing had been."""
+        for k in range(ticks):
+            if k % 15 == 0:
+                self.propose()
+            self.tick()
+
+    def propose(self) -> None:
+        self.robot.controller.submit(swing(self.robot.now_ns - 50 * MS, self.begin_ns), self.robot.now_ns)
+
+    def arm(self) -> None:
+        self.robot.controller.arm()
+        self.lead(40)
+
+
+@law_settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_an_outage_of_any_length_at_any_moment_breaks_no_limit_and_no_law(seed: int, alone: bool) -> None:
+    rng = np.random.default_rng(seed)
+    watched = Watched(alone)
+    robot = watched.robot
+    watched.arm()
+    for _ in range(4):
+        watched.lead(int(rng.integers(1, 80)))
+        robot.cut = True
+        for _ in range(int(rng.integers(1, 25))):
+            if rng.random() < 0.1:
+                watched.propose()
+            if rng.random() < 0.02:
+                robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+            watched.tick()
+        robot.cut = False
+        if robot.controller.mode.stopped:
+            for _ in range(80):
+                watched.tick()
+            assert robot.controller.mode is Mode.LATCHED
+            robot.controller.reset()
+            watched.tick()
+            watched.arm()
+    watched.lead(250)
+    assert robot.controller.mode is Mode.RUNNING
+    robot.assert_inside()
+
+
+def test_an_outage_of_30_ms_is_a_hold_that_ends_by_itself() -> None:
+    robot = running()
+    begin_ns = robot.now_ns
+    cut_for(robot, 3)
+    tick = robot.tick()
+    assert tick.command is None and tick.mode is Mode.RUNNING
+    assert tick.reasons == ("held: no joint state for 30 ms, and commands are not acknowledged",)
+    while tick.command is None:
+        assert robot.now_ns - begin_ns < 2e9, "the hold has no end"
+        tick = robot.tick()
+    assert len(tick.command.trajectory.position) == 1, "it settles: what the robot holds is not known"
+    for _ in range(8):
+        robot.controller.submit(swing(robot.now_ns, begin_ns), robot.now_ns)
+        settle(robot, 10)
+    assert np.abs(robot.velocities[-500:]).max() > 0.05
+    robot.assert_inside()
+
+
+@pytest.mark.parametrize("ticks", [5, 7, 10, 20])
+def test_a_longer_one_latches_and_nothing_is_sent_after_it(ticks: int) -> None:
+    """The commands of its stop would be another stop than the one that the robot plays."""
+    robot = running()
+    cut_for(robot, ticks)
+    after = [robot.tick() for _ in range(60)]
+    assert all(tick.command is None for tick in after)
+    assert after[-1].mode is Mode.LATCHED and after[-1].cause is Cause.STALE_JOINTS
+    assert not robot.velocities[-1].any()
+    robot.assert_inside()
+
+
+def test_joint_states_alone_that_are_late_hold_nothing() -> None:
+    robot = running()
+    robot.stale_ns = 39 * MS
+    assert all(robot.tick().command is not None for _ in range(40))
+    robot.assert_inside()
+
+
+def test_what_a_gripper_holds_it_keeps_over_an_outage() -> None:
+    robot = running()
+    robot.offset[GRIPPER] = -0.02
+    settle(robot, 5)
+    cut_for(robot, 3)
+    held = robot.positions[-1][GRIPPER]
+    settle(robot, 150)
+    assert robot.controller.mode is Mode.RUNNING
+    assert abs(robot.positions[-1][GRIPPER] - held) < 0.003, "it closes on, by its stop, and does not let go"
+    robot.assert_inside()
+
+
+def test_somebody_who_moves_the_robot_during_the_hold_latches_it() -> None:
+    robot = running()
+    cut_for(robot, 3)
+    robot.offset[2] = 0.2
+    settle(robot, 150)
+    assert robot.controller.mode is Mode.LATCHED
+    assert "panda_joint3 is 0.19" in robot.tick().reasons[0]
+
+
+def test_a_stop_that_is_asked_for_during_an_outage_latches_when_the_robot_rests() -> None:
+    robot = running()
+    cut_for(robot, 3)
+    robot.tick()
+    robot.controller.stop(Reason(Cause.REQUESTED, "somebody pressed it"))
+    assert robot.tick().mode is Mode.STOPPING
+    settle(robot, 60)
+    assert robot.controller.mode is Mode.LATCHED and not robot.velocities[-1].any()
+    robot.assert_inside()

@@ -1,0 +1,1 @@
+"""Tests of tendon.ros2_nodes.clients."""
