@@ -115,6 +115,8 @@ class CommandLaws:
         breach, ordered = self._form(command)
         if ordered is None:
             return breach
+        if self._last is not None and _equal(ordered, self._last):
+            return None  # sent twice, as one may be lost
         if outdated := self._arrives(ordered, delivery):
             return outdated  # with such a stamp it would make each command after it look wrong
         breach = breach or self._order(ordered)
@@ -362,6 +364,15 @@ class CommandLaws:
 def _end_ns(command: SentTrajectory) -> int:
     """Returns when a command comes to rest."""
     return command.stamp_ns + command.times_ns[-1]
+
+
+def _equal(one: SentTrajectory, other: SentTrajectory) -> bool:
+    return (
+        one.stamp_ns == other.stamp_ns
+        and tuple(one.times_ns) == tuple(other.times_ns)
+        and np.array_equal(one.position, other.position)
+        and np.array_equal(one.velocity, other.velocity)
+    )
 
 
 def start_allowance(profile: RobotProfile) -> Array:

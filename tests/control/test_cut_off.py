@@ -58,7 +58,7 @@ class Watched:
 
     def arm(self) -> None:
         self.robot.controller.arm()
-        self.lead(40)
+        self.tick()
 
 
 @law_settings(max_examples=25)
