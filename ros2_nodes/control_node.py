@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseArray
-from rclpy.duration import Duration
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -55,6 +55,7 @@ from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.control.correction import Correction, nothing_to_limit
 from tendon.ros2_nodes.control.going_home import GoingHome
+from tendon.ros2_nodes.control.link import Link
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10
@@ -76,9 +77,8 @@ SHOWN = 40
 """Characters of a word that nobody knows."""
 LISTENERS = 2
 """Who takes every command at least: the robot side and the safety monitor."""
-LOSSY_NS = 1_000_000_000
-"""For so long after a joint state that did not come it is looked whether commands do."""
-NO_WAIT = Duration(nanoseconds=0)
+LAST_TIMES = 3
+"""How often a command is sent that none follows: the robot joins it as well two ticks later."""
 KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
 """Message by controller type."""
 
@@ -104,7 +104,7 @@ class ControlNode(NodeShell):
             self.add_on_set_parameters_callback(nothing_to_limit)
         correct = None if self._correction is None else self._correction.residual
         self._controller = Controller(
-            self.profile, correct, clearance=clearance, guards=guards, arrived=self._commands_arrived
+            self.profile, correct, clearance=clearance, guards=guards, arrived=lambda: self._link.arrived()
         )
         if self.profile.collision_file is None:
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
@@ -120,7 +120,7 @@ class ControlNode(NodeShell):
         self._loaded = profile_digest(self.profile, whole=True)
         self._refusal = ""
         self._observation: Observation | None = None
-        self._state_ns, self._lost_ns = 0, 0
+        self._state_ns = 0
         self._chunks: deque[tuple[Source, bytes]] = deque(maxlen=4)
         self._wishes: deque[Callable[[int], None]] = deque(maxlen=8)
         self._placed: list[int] = []
@@ -133,10 +133,16 @@ class ControlNode(NodeShell):
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
         self._ready_meter, self._metered = self.meter("ready"), self._controller.source
         self._commands = {}
+        # A forward_command controller needs more commands to rest; simulated time waits until they have come.
+        keeps = all(controller.type == "joint_trajectory" for controller in self.profile.controllers)
+        lifespan_ns = qos.lifespan_ns(self._period_ns) if keeps and not self.time.simulated else 0
         for controller in self.profile.controllers:
             topic = topics.commands(controller)
-            kind, of = KINDS[controller.type], qos.commands(None if self.time.simulated else self._period_ns)
+            kind, of = KINDS[controller.type], qos.commands(lifespan_ns) if lifespan_ns else qos.NEWEST
             self._commands[controller.name] = self.create_publisher(kind, topic, of)
+        oldest_ns = nanoseconds(settings.joint_state_age_s)
+        self._link = Link([*self._commands.values()], lifespan_ns, oldest_ns)
+        self._again: list[list[tuple[Publisher, bytes]]] = []
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True)
         for source in (Source.POLICY, Source.TELEOP):
@@ -259,6 +265,8 @@ class ControlNode(NodeShell):
 
     def _step(self, now_ns: int, late_ns: int) -> None:
         observation = self._newest_observation(now_ns, late_ns)
+        if 2 * late_ns < self._period_ns:
+            self._link.heard(now_ns - self._state_ns)
         if self._zone is not None:
             self._zone.pass_time(now_ns)
         self._follow(now_ns)
@@ -269,13 +277,20 @@ class ControlNode(NodeShell):
         self._tick = tick = self._controller.tick(now_ns, observation)
         ready = () if tick.command is None else wire.command_bytes(tick.command, self.profile)
         messages = [(self._commands[controller.name], data) for controller, data in ready]
-        late_ns = self.time.now_ns() - now_ns
+        late_ns = self.time.now_ns() - now_ns  # right before they are sent: a process can be held up anywhere
         self._ready_meter.add(late_ns)
         if messages and late_ns > self._late_ns:
             self._controller.abandon(late_ns)
             messages.clear()
-        for publisher, data in messages * (2 if messages and self._loses(now_ns) else 1):
-            publisher.publish(data)  # right after the check: a process can be held up anywhere
+        elif messages:
+            self._again = [messages] * (LAST_TIMES - 1) if tick.last and not self.time.simulated else []
+        elif self._again:
+            messages = self._again.pop()
+        if messages:
+            copies = 2 if self._link.loses else 1
+            self._link.sent()
+            for publisher, data in messages * copies:
+                publisher.publish(data)
         if self._correction is not None:
             self._correction.tell(now_ns, tick)
         for data in wire.filter_input_bytes(now_ns, self.profile.joint_names, tick.inputs):
@@ -414,28 +429,6 @@ class ControlNode(NodeShell):
         """Returns which commands the robot or the safety monitor would not get; empty when they are matched."""
         alone = [each.topic_name for each in self._commands.values() if each.get_subscription_count() < LISTENERS]
         return f"not both the robot and the safety monitor are connected to {', '.join(alone)}" if alone else ""
-
-    def _loses(self, now_ns: int) -> bool:
-        """Returns whether commands are lost, as joint states are: each is sent twice then.
-
-        Where one packet in ten is lost, so are four commands in a row, after which the robot is on its stop, once in a
-        hundred seconds.
-        """
-        if 2 * (now_ns - self._state_ns) > 3 * self._period_ns:
-            self._lost_ns = now_ns
-        return now_ns - self._lost_ns < LOSSY_NS and not self._commands_arrived()
-
-    def _commands_arrived(self) -> bool:
-        """Returns whether all who listen to commands have acknowledged them, or need no stop on the wire.
-
-        Simulated time waits until the robot has them. A forward_command controller needs more of them to rest.
-        """
-        if self.time.simulated or any(each.type == "forward_command" for each in self.profile.controllers):
-            return True
-        try:
-            return all(publisher.wait_for_all_acked(NO_WAIT) for publisher in self._commands.values())
-        except RuntimeError:  # a middleware that cannot say
-            return False
 
     def finish(self, spin: Callable[[], None]) -> None:
         """Stops the robot, and leaves when its reference is at rest."""

@@ -7,6 +7,8 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 from tendon.safety.input_watch import QUEUE
 
+SHORTEST_LIFESPAN_NS = 12_500_000
+
 
 def _qos(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProfile:
     """Returns a profile that keeps the last `depth` messages; with `latched`, for who comes later too."""
@@ -18,16 +20,20 @@ def _qos(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProf
     )
 
 
-def commands(period_ns: int | None) -> QoSProfile:
-    """Returns that of commands, as NEWEST; but none that is lost is sent again when the next is due.
-
-    Args:
-        period_ns: of the control loop; `None` in simulated time, which waits for a command.
-    """
+def commands(lifespan_ns: int) -> QoSProfile:
+    """Returns that of commands, as NEWEST; but one that is lost is not sent again after so long."""
     profile = _qos(1)
-    if period_ns is not None:
-        profile.lifespan = Duration(nanoseconds=period_ns)
+    profile.lifespan = Duration(nanoseconds=lifespan_ns)
     return profile
+
+
+def lifespan_ns(period_ns: int) -> int:
+    """Returns how long a command may be sent again, in a control loop with such a period.
+
+    Longer, and the last one before an outage would come when the robot is on its stop. Shorter, and nobody could be
+    asked whether it was acknowledged, which takes 5 ms, when the next is due.
+    """
+    return max(5 * period_ns // 4, SHORTEST_LIFESPAN_NS)
 
 
 NEWEST = _qos(1)

@@ -111,10 +111,13 @@ def _choose_transport(images: bool) -> None:
 
 
 def _use_transport(name: str) -> bool:
-    """Sets the Fast DDS profile; returns false, and leaves it, where the user has set one of his own."""
+    """Sets the Fast DDS profile; returns false, and leaves it, where the user has set one of his own that is there."""
     folder = Path(__file__).parent
-    if Path(os.environ.get(TRANSPORT_VARIABLE, folder / "none")).parent != folder:
-        return False
+    place = os.environ.get(TRANSPORT_VARIABLE)
+    if place and Path(place).parent != folder:
+        if Path(place).is_file():
+            return False
+        print(f"{TRANSPORT_VARIABLE} names {place}, which is no file: Tendon's own is used", file=sys.stderr)
     os.environ[TRANSPORT_VARIABLE] = str(folder / name)
     return True
 

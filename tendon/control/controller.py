@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -18,8 +17,9 @@ from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import ARRIVAL_PERIODS, Reference
 from tendon.control.rejections import Rejections
 from tendon.control.residual.bounded import BoundedResidual
+from tendon.control.sent_stops import SentStops
 from tendon.control.settling import Settling
-from tendon.control.standstill import HeldStop, Standstill, gap_ticks
+from tendon.control.standstill import Standstill, gap_ticks
 from tendon.control.tick import Tick
 from tendon.core.base_motion import Motion
 from tendon.core.causes import Cause, Reason
@@ -33,6 +33,8 @@ from tendon.robots.safety_settings import nanoseconds
 
 AWAY_DIGITS = 5
 """Of how far the robot is from its reference [rad, m], for the filter: a hundredth of a millimetre at 1 m."""
+SLEPT_TICKS = 2
+"""A loop that missed so many at once sent nothing while the robot may have come to its stop, if a command was lost."""
 WENT_BACK = Reason(Cause.CLOCK, "the clock went back")
 
 
@@ -86,8 +88,7 @@ class Controller:
         self._gap_ticks = gap_ticks(settings, self.period_ns)
         self._feedback = Feedback(profile, self._standstill)
         self._easing = Easing(profile)
-        unheard_ns = nanoseconds(settings.joint_state_age_s)
-        self._stops: deque[HeldStop] = deque(maxlen=2 + unheard_ns // self.period_ns)
+        self._sent = SentStops(2 + nanoseconds(settings.joint_state_age_s) // self.period_ns)
 
     @property
     def mode(self) -> Mode:
@@ -189,9 +190,8 @@ class Controller:
 
     def at_home(self) -> bool:
         """Returns whether there is a reference, and it rests at home."""
-        return (
-            bool(self._reference) and self._homeward.at_home(self._filter.position) and not self._filter.velocity.any()
-        )
+        known = bool(self._reference) and not self._sent.unheard
+        return known and self._homeward.at_home(self._filter.position) and not self._filter.velocity.any()
 
     @property
     def looked_at_ns(self) -> int:
@@ -290,18 +290,20 @@ class Controller:
         self._standstill.end()
         self._easing.begin()
         self._deadman.end(self._settling.until_ns)
-        self._stops.clear()
+        self._sent.clear()
         self._executor.clear(self._settling.until_ns)
 
     def _know_held(self) -> None:
-        """Takes what the robot side holds from where it rests, and what it was sent: some of it may not have come."""
-        observation = self._feedback.observation
-        if not self._stops or observation is None:
+        """Takes what the robot side holds from what it was sent; where it rests tells which of that it heard last."""
+        ends, settling = self._sent.ends, self._settling
+        if not ends:
             return
-        ends = [stop.position for stop in self._stops]
-        away = [self._feedback.farthest(observation.joint_position - end) for end in ends]
-        self._settling.held = ends[-1 - int(np.argmin(away[::-1]))]
-        self._settling.others = tuple(ends)
+        if not self._sent.unheard:
+            settling.held, settling.others = ends[-1], ends
+        elif ends := self._sent.ends_of_motion:
+            settling.held, settling.others = self._feedback.nearest(ends), ends
+        else:  # it may have been told nothing since it was armed
+            settling.others = (*settling.others, self._filter.position)
 
     @property
     def tracking_error(self) -> Array:
@@ -322,9 +324,7 @@ class Controller:
         Args:
             late_ns: how long after its tick it was ready.
         """
-        if self._stops:
-            self._stops.pop()
-        before = self._stops[-1] if self._stops else None
+        before = self._sent.take_back()
         if not self._reference or self._feedback.now_ns is None:
             return
         if self._settling.under_way(self._feedback.now_ns):
@@ -360,8 +360,9 @@ class Controller:
             position = self._filter.position if observation is None else observation.joint_position
             return self._quiet("", position)
         late = self._keep_time(now_ns, before_ns)
-        self._mind_arrival(now_ns)
-        if self._standstill.until_ns is not None and not self._stands(now_ns, self._standstill.until_ns):
+        self._mind_arrival(now_ns, late)
+        until_ns = self._standstill.until_ns
+        if until_ns is not None and not (self._rests if self._sent.unheard else self._stands)(now_ns, until_ns):
             # The robot plays a stop that must not be interrupted.
             return self._quiet(self._standstill.reason, self._filter.position, late)
         off, moving = self._feedback.off(self._reference), self.mode.moving
@@ -387,7 +388,7 @@ class Controller:
         ended = self.mode.stopped and not self._reference.moving()  # the robot has what it needs to rest
         command = yielding or (None if ended else self._command(notes))
         if command is not None:
-            self._stops.append(HeldStop.of(command))
+            self._sent.add(command)
         tick = Tick(
             command=command,
             mode=self.mode,
@@ -402,11 +403,12 @@ class Controller:
             late_ticks=late,
             cause=None if stop is None else stop.cause,
             inputs=self._reference.drain(),
+            last=yielding is not None,
         )
-        if yielding is not None:
+        if yielding is not None and (stop_of := self._sent.newest) is not None:
             # Nothing is sent after it: the robot side plays it to its end, with permission or without.
-            self._settling.wait(now_ns, self._stops[-1].rest_ns)
-            self._reference.start(self._stops[-1].position, now_ns)
+            self._settling.wait(now_ns, stop_of.rest_ns)
+            self._reference.start(stop_of.position, now_ns)
         return tick
 
     def _rest(self, now_ns: int) -> Array | None:
@@ -463,42 +465,55 @@ class Controller:
         self._reference.tick = max(tick, self._reference.tick)
         return late
 
-    def _mind_arrival(self, now_ns: int) -> None:
+    def _mind_arrival(self, now_ns: int, late: int) -> None:
         """Begins a hold when commands may not have come to the robot: it plays the stop of one of the last.
 
         One that came then would make it leap. So nothing is sent until it rests, wherever that is.
         """
+        holds = self._standstill.until_ns is not None
         moves = self.mode.moving or (self.mode is Mode.STOPPING and self._reference.moving())
-        if self._standstill.until_ns is None and moves and self._feedback.overdue and not self._arrived():
-            rest_ns = max((stop.rest_ns for stop in self._stops), default=now_ns)
-            self._standstill.lose(self._feedback.age_ns, now_ns, rest_ns)
-            self._easing.over = True
+        doubtful = self._feedback.overdue or late >= SLEPT_TICKS
+        if self._sent.unheard or not moves or not doubtful or (holds and late <= self._gap_ticks) or self._arrived():
+            return
+        self._sent.unheard, self._easing.over = True, True
+        self._standstill.doubt(now_ns, self._sent.rest_ns)
+        if not holds:
             self._reference.halt(now_ns)
 
     def _stands(self, now_ns: int, until_ns: int) -> bool:
-        """Returns whether a hold is over: the robot should be at the end of its stop, and is, or has to stop."""
-        observation, stale = self._feedback.observation, self._feedback.stale()
-        if self._standstill.unheard:
-            for reason in stale:
-                self._modes.stop(reason)
-            stale = []
-        if observation is None or (now_ns < until_ns and not stale):
+        """Returns whether a standstill is over: the robot should be at the end of its stop, and is, or has to stop."""
+        if self._feedback.observation is None or (now_ns < until_ns and not self._feedback.stale()):
             return False
-        ends = [stop.position for stop in self._stops] if self._standstill.unheard else [self._filter.position]
-        problems = [self._feedback.off_stop(end) for end in ends]
-        if problems and problems[-1] is not None and all(problems):
-            self._modes.stop(problems[-1])
-        if self._standstill.unheard and self.mode.moving:
-            self._know_held()
-            self._settling.rested = observation.joint_position
-            self._settle(observation.joint_position, now_ns)
-            self._strayed_ns = self._settling.until_ns
-            return True
+        self._check_rest((self._filter.position,))
         self._standstill.end()
         self._reference.start(self._filter.position, now_ns)
         self._executor.clear(now_ns)
         self._strayed_ns = now_ns
         return True
+
+    def _rests(self, now_ns: int, until_ns: int) -> bool:
+        """Returns whether a hold is over after commands that may not have come: the robot rests at the end of one."""
+        for reason in self._feedback.stale():
+            self._modes.stop(reason)
+        observation = self._feedback.observation
+        if observation is None or now_ns < until_ns:
+            return False
+        self._check_rest(self._sent.ends_of_motion)
+        if self.mode.moving:
+            self._know_held()
+            self._settling.rested = observation.joint_position
+            self._settle(observation.joint_position, now_ns)
+            self._strayed_ns = self._settling.until_ns
+        else:
+            self._standstill.end()
+            self._reference.start(self._filter.position, now_ns)
+        return True
+
+    def _check_rest(self, ends: Sequence[Array]) -> None:
+        """Stops a robot that is not at rest at one of (n,) `ends`."""
+        problems = [problem for end in ends if (problem := self._feedback.off_stop(end)) is not None]
+        if problems and len(problems) == len(ends):
+            self._modes.stop(problems[-1])
 
     def _commit(self, now_ns: int) -> tuple[Array | None, Array | None, tuple[str, ...]]:
         """Adds the next point of the reference; returns its target before and after a residual, and notes about it."""

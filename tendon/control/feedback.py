@@ -136,9 +136,12 @@ class Feedback:
         ahead_s = (stamp_ns - reference.time_ns(tick)) * 1e-9
         return np.asarray(observation.joint_position - point.position - ahead_s * point.velocity)
 
-    def farthest(self, away: Array) -> float:
-        """Returns how far (n,) `away` is from a place, in tolerances of the joint that is farthest."""
-        return float((np.abs(away) / self._tolerance).max())
+    def nearest(self, places: Sequence[Array]) -> Array:
+        """Returns the one of (n,) `places` where the robot is, the last of equals; the last before a joint state."""
+        if self.observation is None:
+            return places[-1]
+        measured = self.observation.joint_position
+        return min(reversed(places), key=lambda place: float((np.abs(measured - place) / self._tolerance).max()))
 
     def off_stop(self, position: Array) -> Reason | None:
         """Returns why a robot that played its stop does not stand at the end of it, at (n,) `position`."""

@@ -36,7 +36,7 @@ class Settling:
         self.rested: Array | None = None
         """(n,) where the robot was measured when its last stop had ended; `None` when that is not known."""
         self.others: tuple[Array, ...] = ()
-        """(n,) each: what it holds instead if the last commands did not reach it."""
+        """(n,) each: what it may hold instead, where some of the last commands did not reach it."""
         self._began_ns = self.until_ns = self._next_ns = 0
         self.sent = 0
         """How often the robot side was sent where it settles, since `begin`."""

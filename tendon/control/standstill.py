@@ -72,8 +72,6 @@ class Standstill:
         self._began_ns: int | None = None
         self._woke_ns: int | None = None
         self._until_ns: int | None = None
-        self.unheard = False
-        """Whether the robot may not have heard the last commands: nobody knows which stop it plays."""
         self.reason = ""
         """What to say while it holds."""
 
@@ -86,7 +84,7 @@ class Standstill:
             rest_ns: when the stop that the robot plays comes to rest.
         """
         self._began_ns, self._woke_ns = now_ns - slept_ns, now_ns
-        self._until_ns = max(rest_ns, now_ns) + self._settle_ns
+        self._until_ns = max(rest_ns + self._settle_ns, now_ns + self._settle_ns, self._until_ns or 0)
         self.reason = f"held: the machine stood still for {slept_ns * 1e-6:.0f} ms"
         if slept_ns < self._counts_ns:  # a hiccup, that only a fast loop notices
             return None
@@ -132,20 +130,19 @@ class Standstill:
         text = f"{reason.text} (a command was ready {late_ns * 1e-6:.0f} ms after its tick)"
         return Reason(reason.cause, text)
 
-    def lose(self, age_ns: int, now_ns: int, rest_ns: int) -> None:
+    def doubt(self, now_ns: int, rest_ns: int) -> None:
         """Takes commands that the robot may not have heard: it plays the stop of one of them.
 
         Args:
-            age_ns: of the newest joint state.
             now_ns: the time now.
             rest_ns: when the last of those stops comes to rest.
         """
-        self.unheard, self._until_ns = True, max(rest_ns, now_ns) + self._settle_ns
-        self.reason = f"held: no joint state for {age_ns * 1e-6:.0f} ms, and commands are not acknowledged"
+        self._until_ns = max(rest_ns + self._settle_ns, now_ns + self._settle_ns, self._until_ns or 0)
+        self.reason = "held: the last commands may not have come to the robot"
 
     def end(self) -> None:
         """Forgets the hold: the robot goes on, or is stopped for good."""
-        self.unheard, self._until_ns = False, None
+        self._until_ns = None
 
     @property
     def until_ns(self) -> int | None:

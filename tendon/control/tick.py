@@ -28,6 +28,7 @@ class Tick:
         binding: the tightest limit.
         late_ticks: ticks missed before this one.
         inputs: what the filter was given since the last tick, in order.
+        last: whether no command follows this one, which is sent more than once as it may be lost.
     """
 
     mode: Mode
@@ -43,3 +44,4 @@ class Tick:
     late_ticks: int = 0
     cause: Cause | None = None
     inputs: tuple[FilterInput, ...] = ()
+    last: bool = False

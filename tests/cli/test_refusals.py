@@ -85,6 +85,14 @@ def test_the_doctor_names_a_middleware_that_is_not_installed_and_goes_on() -> No
     assert "CPU cores" in result.stdout and not result.stderr
 
 
+def test_settings_of_the_middleware_that_are_not_there_do_not_refuse_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fast DDS would go on without any, and the answer might take seconds."""
+    monkeypatch.setenv("FASTRTPS_DEFAULT_PROFILES_FILE", "/no/such/profile.xml")
+    result = run_with_middleware("rmw_fastrtps_cpp", "safety", "stop")
+    assert "names /no/such/profile.xml, which is no file: Tendon's own is used" in result.stderr
+    assert "no graph" in result.stderr and "XMLPARSER" not in result.stdout + result.stderr
+
+
 def test_a_middleware_that_is_installed_is_taken() -> None:
     result = run_with_middleware("rmw_fastrtps_cpp", "doctor")
     assert result.returncode == 0, result.stdout + result.stderr

@@ -11,7 +11,7 @@ from tendon.core.causes import Cause, Reason
 from tendon.core.modes import Mode
 from tests.control.monitors_laws import breach_of, every_law
 from tests.control.robot_side import MS, Robot
-from tests.control.test_controller import running, settle, swing
+from tests.control.test_controller import HOME, running, settle, swing
 from tests.laws import law_settings
 
 GRIPPER = 7
@@ -34,9 +34,9 @@ class Watched:
         self.robot, self._laws, self._alone, self._missed = Robot(), every_law(), alone, False
         self.begin_ns = self.robot.now_ns
 
-    def tick(self) -> None:
+    def tick(self, skip: int = 0) -> None:
         robot = self.robot
-        command = robot.tick().command
+        command = robot.tick(skip=skip).command
         if command is None:
             return
         if robot.cut and not self._alone:
@@ -76,7 +76,7 @@ def test_an_outage_of_any_length_at_any_moment_breaks_no_limit_and_no_law(seed: 
                 watched.propose()
             if rng.random() < 0.02:
                 robot.controller.stop(Reason(Cause.REQUESTED, "test"))
-            watched.tick()
+            watched.tick(skip=int(rng.integers(1, 9)) if rng.random() < 0.05 else 0)
         robot.cut = False
         if robot.controller.mode.stopped:
             for _ in range(80):
@@ -90,13 +90,29 @@ def test_an_outage_of_any_length_at_any_moment_breaks_no_limit_and_no_law(seed: 
     robot.assert_inside()
 
 
+@pytest.mark.parametrize("gripped", [False, True])
+def test_an_outage_just_after_arming_forgets_nothing(gripped: bool) -> None:
+    """The robot side may hold any setpoint within its tolerance, and may not have been told where to settle."""
+    held, off = HOME.copy(), np.r_[np.full(7, 0.07), 0.0]
+    if gripped:
+        held[GRIPPER], off = 0.0, np.r_[np.zeros(7), 0.035]
+    robot = Robot(position=held, known=False)
+    robot.offset = off
+    settle(robot, 5)
+    robot.controller.arm()
+    cut_for(robot, 3)
+    settle(robot, 300)
+    assert robot.controller.mode is Mode.ARMED
+    robot.assert_inside()
+
+
 def test_an_outage_of_30_ms_is_a_hold_that_ends_by_itself() -> None:
     robot = running()
     begin_ns = robot.now_ns
     cut_for(robot, 3)
     tick = robot.tick()
     assert tick.command is None and tick.mode is Mode.RUNNING
-    assert tick.reasons == ("held: no joint state for 30 ms, and commands are not acknowledged",)
+    assert tick.reasons == ("held: the last commands may not have come to the robot",)
     while tick.command is None:
         assert robot.now_ns - begin_ns < 2e9, "the hold has no end"
         tick = robot.tick()

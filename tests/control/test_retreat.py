@@ -77,9 +77,22 @@ def test_what_a_gripper_holds_it_keeps() -> None:
     robot = running()
     robot.offset[GRIPPER] = -0.02
     blocked(robot, np.arange(8) == 2, 200)
-    end = robot.controller._stops[-1]
+    end = robot.controller._sent.newest
+    assert end is not None
     assert robot.positions[-1][GRIPPER] == end.position[GRIPPER] > 0.0
     assert robot.controller.mode is Mode.LATCHED
+
+
+def test_a_way_back_is_the_last_that_is_sent() -> None:
+    """So the control node sends it more than once: it may be lost."""
+    robot = running()
+    place = robot.observe().joint_position
+    ticks = []
+    for _ in range(200):
+        robot.offset[2] = place[2] - robot.side.sample(robot.now_ns + PERIOD_NS)[0][2]
+        ticks.append(robot.tick())
+    sent = [tick for tick in ticks if tick.command is not None]
+    assert [tick.last for tick in sent] == [False] * (len(sent) - 1) + [True]
 
 
 def test_armed_again_it_stays_where_it_was_held() -> None:

@@ -1,0 +1,64 @@
+"""Whether commands come to who listens to them, as far as the control node can know."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rclpy.duration import Duration
+from rclpy.publisher import Publisher
+
+LATE_SHARE = 0.375
+"""Part of the age that a joint state may have after which the next one has not come: 15 ms at 100 Hz."""
+LOSSY_NS = 1_000_000_000
+"""For so long after that the network is one that loses."""
+MARGIN_NS = 500_000
+"""Before the end of its lifespan from when a command no longer counts: the middleware takes one that it has forgotten
+for acknowledged."""
+NO_WAIT = Duration(nanoseconds=0)
+
+
+class Link:
+    """The way of commands. In the thread of the control loop.
+
+    Acknowledgements alone are no measure: whoever listens owes one, such as a suspended `ros2 topic echo`.
+
+    Args:
+        publishers: of commands that hold a stop.
+        lifespan_ns: of those; 0 in simulated time, which waits until they have come.
+        oldest_ns: how old a joint state may be.
+    """
+
+    def __init__(self, publishers: Sequence[Publisher], lifespan_ns: int, oldest_ns: int) -> None:
+        self._publishers, self._lifespan_ns = publishers, lifespan_ns
+        self._late_ns = round(LATE_SHARE * oldest_ns)
+        self._sent_ns = self._lossy_until_ns = 0
+
+    def heard(self, age_ns: int) -> None:
+        """Takes how old the newest joint state is at a tick that is on time."""
+        if age_ns > self._late_ns:
+            self._lossy_until_ns = time.monotonic_ns() + LOSSY_NS
+
+    def sent(self) -> None:
+        """Takes note that commands are sent now."""
+        self._sent_ns = time.monotonic_ns()
+
+    def arrived(self) -> bool:
+        """Returns whether all commands have come, or none is known to be lost."""
+        if not self._lifespan_ns:
+            return True
+        if time.monotonic_ns() - self._sent_ns > self._lifespan_ns - MARGIN_NS:  # nobody can be asked any more
+            return not self._lossy
+        try:
+            return all(publisher.wait_for_all_acked(NO_WAIT) for publisher in self._publishers)
+        except RuntimeError:  # a middleware that cannot say
+            return not self._lossy
+
+    @property
+    def loses(self) -> bool:
+        """Whether the last commands may be lost, in a network that loses."""
+        return self._lossy and not self.arrived()
+
+    @property
+    def _lossy(self) -> bool:
+        return time.monotonic_ns() < self._lossy_until_ns

@@ -1,0 +1,56 @@
+"""What the robot side was sent last: where each of those commands comes to rest, and so what it may hold."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from tendon.control.standstill import HeldStop
+from tendon.core.types import Array, Command
+
+
+class SentStops:
+    """The stops of the last commands. Not thread-safe.
+
+    Args:
+        count: how many commands the robot side may miss before nothing more is sent.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._stops: deque[tuple[HeldStop, bool]] = deque(maxlen=count)
+        self.unheard = False
+        """Whether some may not have been heard: which of them the robot plays, or holds the end of, is not known."""
+
+    def add(self, command: Command) -> None:
+        """Takes a command that is sent; one of a single point asks the robot to settle."""
+        self._stops.append((HeldStop.of(command), len(command.trajectory.position) == 1))
+
+    def take_back(self) -> HeldStop | None:
+        """Forgets the newest, which was not sent after all; returns the one before."""
+        if self._stops:
+            self._stops.pop()
+        return self.newest
+
+    def clear(self) -> None:
+        """Forgets all: the robot begins anew."""
+        self._stops.clear()
+        self.unheard = False
+
+    @property
+    def newest(self) -> HeldStop | None:
+        """That of the newest command; `None` without one."""
+        return self._stops[-1][0] if self._stops else None
+
+    @property
+    def rest_ns(self) -> int:
+        """When the last of them comes to rest; 0 without one."""
+        return max((stop.rest_ns for stop, _ in self._stops), default=0)
+
+    @property
+    def ends(self) -> tuple[Array, ...]:
+        """(n,) each: where they come to rest, the newest last."""
+        return tuple(stop.position for stop, _ in self._stops)
+
+    @property
+    def ends_of_motion(self) -> tuple[Array, ...]:
+        """(n,) each: the same without commands that ask to settle, which a robot that hears none does not follow."""
+        return tuple(stop.position for stop, settles in self._stops if not settles)
