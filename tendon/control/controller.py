@@ -359,8 +359,11 @@ class Controller:
         if not self._reference:
             position = self._filter.position if observation is None else observation.joint_position
             return self._quiet("", position)
+        brakes = self.mode is Mode.STOPPING and (self._reference.moving() or bool(self._filter.velocity.any()))
+        commands = self.mode.moving or brakes
         late = self._keep_time(now_ns, before_ns)
-        self._mind_arrival(now_ns, late)
+        if commands:
+            self._mind_arrival(now_ns, late)
         until_ns = self._standstill.until_ns
         if until_ns is not None and not (self._rests if self._sent.unheard else self._stands)(now_ns, until_ns):
             # The robot plays a stop that must not be interrupted.
@@ -471,9 +474,8 @@ class Controller:
         One that came then would make it leap. So nothing is sent until it rests, wherever that is.
         """
         holds = self._standstill.until_ns is not None
-        moves = self.mode.moving or (self.mode is Mode.STOPPING and self._reference.moving())
         doubtful = self._feedback.overdue or late >= SLEPT_TICKS
-        if self._sent.unheard or not moves or not doubtful or (holds and late <= self._gap_ticks) or self._arrived():
+        if self._sent.unheard or not doubtful or (holds and late <= self._gap_ticks) or self._arrived():
             return
         self._sent.unheard, self._easing.over = True, True
         self._standstill.doubt(now_ns, self._sent.rest_ns)

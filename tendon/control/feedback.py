@@ -137,11 +137,19 @@ class Feedback:
         return np.asarray(observation.joint_position - point.position - ahead_s * point.velocity)
 
     def nearest(self, places: Sequence[Array]) -> Array:
-        """Returns the one of (n,) `places` where the robot is, the last of equals; the last before a joint state."""
+        """Returns the one of (n,) `places` where the robot is, the last of equals; the last before a joint state.
+
+        A joint without tolerance decides where the others do not: what it holds may keep it from all of them.
+        """
         if self.observation is None:
             return places[-1]
         measured = self.observation.joint_position
-        return min(reversed(places), key=lambda place: float((np.abs(measured - place) / self._tolerance).max()))
+
+        def distance(place: Array) -> tuple[float, float]:
+            away = np.abs(measured - place)
+            return float((away / self._tolerance).max()), float(away[~np.isfinite(self._tolerance)].sum())
+
+        return min(reversed(places), key=distance)
 
     def off_stop(self, position: Array) -> Reason | None:
         """Returns why a robot that played its stop does not stand at the end of it, at (n,) `position`."""
