@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseArray
-from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -77,8 +76,6 @@ SHOWN = 40
 """Characters of a word that nobody knows."""
 LISTENERS = 2
 """Who takes every command at least: the robot side and the safety monitor."""
-LAST_TIMES = 3
-"""How often a command is sent that none follows: the robot joins it as well two ticks later."""
 KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
 """Message by controller type."""
 
@@ -142,7 +139,6 @@ class ControlNode(NodeShell):
             self._commands[controller.name] = self.create_publisher(kind, topic, of)
         oldest_ns = nanoseconds(settings.joint_state_age_s)
         self._link = Link([*self._commands.values()], lifespan_ns, oldest_ns)
-        self._again: list[list[tuple[Publisher, bytes]]] = []
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
         self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True)
         for source in (Source.POLICY, Source.TELEOP):
@@ -283,14 +279,9 @@ class ControlNode(NodeShell):
             self._controller.abandon(late_ns)
             messages.clear()
         elif messages:
-            self._again = [messages] * (LAST_TIMES - 1) if tick.last and not self.time.simulated else []
-        elif self._again:
-            messages = self._again.pop()
-        if messages:
-            copies = 2 if self._link.loses else 1
-            self._link.sent()
-            for publisher, data in messages * copies:
-                publisher.publish(data)
+            self._link.send(messages, tick.last)
+        else:
+            self._link.repeat()
         if self._correction is not None:
             self._correction.tell(now_ns, tick)
         for data in wire.filter_input_bytes(now_ns, self.profile.joint_names, tick.inputs):

@@ -1,4 +1,4 @@
-"""Whether commands come to who listens to them, as far as the control node can know."""
+"""The way of commands: sent more than once where they may be lost, and whether they have come, as far as is known."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ MARGIN_NS = 500_000
 """Before the end of its lifespan from when a command no longer counts: the middleware takes one that it has forgotten
 for acknowledged."""
 NO_WAIT = Duration(nanoseconds=0)
+LAST_TIMES = 3
+"""How often commands are sent that none follow: the robot joins them as well two ticks later."""
+
+Message = tuple[Publisher, bytes]
 
 
 class Link:
@@ -33,15 +37,34 @@ class Link:
         self._publishers, self._lifespan_ns = publishers, lifespan_ns
         self._late_ns = round(LATE_SHARE * oldest_ns)
         self._sent_ns = self._lossy_until_ns = 0
+        self._again: list[Sequence[Message]] = []
 
     def heard(self, age_ns: int) -> None:
         """Takes how old the newest joint state is at a tick that is on time."""
         if age_ns > self._late_ns:
             self._lossy_until_ns = time.monotonic_ns() + LOSSY_NS
 
-    def sent(self) -> None:
-        """Takes note that commands are sent now."""
+    def send(self, messages: Sequence[Message], last: bool = False) -> None:
+        """Sends the commands of a tick; twice when those before may be lost.
+
+        Args:
+            messages: a command for each controller.
+            last: whether none follow, so that these are sent by `repeat` too.
+        """
+        self._again = [messages] * (LAST_TIMES - 1) if last and self._lifespan_ns else []
+        self._publish(messages)
+
+    def repeat(self) -> None:
+        """Sends commands once more that none follow, in a tick without others."""
+        if self._again:
+            self._publish(self._again.pop())
+
+    def _publish(self, messages: Sequence[Message]) -> None:
+        copies = 2 if self._lossy and not self.arrived() else 1
         self._sent_ns = time.monotonic_ns()
+        for _ in range(copies):
+            for publisher, data in messages:
+                publisher.publish(data)
 
     def arrived(self) -> bool:
         """Returns whether all commands have come, or none is known to be lost."""
@@ -53,11 +76,6 @@ class Link:
             return all(publisher.wait_for_all_acked(NO_WAIT) for publisher in self._publishers)
         except RuntimeError:  # a middleware that cannot say
             return not self._lossy
-
-    @property
-    def loses(self) -> bool:
-        """Whether the last commands may be lost, in a network that loses."""
-        return self._lossy and not self.arrived()
 
     @property
     def _lossy(self) -> bool:

@@ -15,6 +15,10 @@ class Answering:
 
     def __init__(self, answer: bool | Exception) -> None:
         self.answer = answer
+        self.sent: list[bytes] = []
+
+    def publish(self, data: bytes) -> None:
+        self.sent.append(data)
 
     def wait_for_all_acked(self, _: Any) -> bool:
         if isinstance(self.answer, Exception):
@@ -22,47 +26,76 @@ class Answering:
         return self.answer
 
 
-def link(*answers: bool | Exception, lifespan_ns: int = LIFESPAN_NS) -> Link:
-    made: Any = [Answering(answer) for answer in answers]
-    return Link(made, lifespan_ns, OLDEST_NS)
+def link(*answers: bool | Exception, lifespan_ns: int = LIFESPAN_NS) -> tuple[Link, list[Any]]:
+    publishers: list[Any] = [Answering(answer) for answer in answers]
+    return Link(publishers, lifespan_ns, OLDEST_NS), publishers
+
+
+def sent(made: Link, publishers: list[Any], last: bool = False) -> list[list[bytes]]:
+    """Returns what each publisher is given when commands are sent, and what in the two ticks after it."""
+    made.send([(each, b"command") for each in publishers], last)
+    first = [len(each.sent) for each in publishers]
+    made.repeat()
+    made.repeat()
+    made.repeat()
+    return [[number, len(each.sent) - number] for number, each in zip(first, publishers, strict=True)]
 
 
 def test_all_listeners_of_all_commands_have_to_have_them() -> None:
     for answers in ((True, True), (True, False), (False, True)):
-        made = link(*answers)
-        made.sent()
+        made, publishers = link(*answers)
+        assert sent(made, publishers) == [[1, 0], [1, 0]]
         assert made.arrived() == all(answers)
 
 
 def test_what_has_expired_counts_for_nothing() -> None:
     """Fast DDS says that all is acknowledged when it has forgotten what was not."""
-    made = link(True)
-    made.sent()
+    made, publishers = link(True)
     made.heard(16_000_000)
-    assert made.arrived() and not made.loses
+    assert sent(made, publishers) == [[2, 0]], "nobody can be asked of a first command"
+    assert made.arrived()
+    publishers[0].sent.clear()
+    assert sent(made, publishers) == [[1, 0]]
     time.sleep(0.06)
-    assert not made.arrived() and made.loses
+    assert not made.arrived()
 
 
 def test_where_nothing_is_lost_a_late_tick_is_no_doubt() -> None:
-    made = link(False)
+    made, publishers = link(False)
     made.heard(14_000_000)
-    made.sent()
+    assert sent(made, publishers) == [[1, 0]]
     time.sleep(0.06)
-    assert made.arrived() and not made.loses
+    assert made.arrived()
+
+
+def test_where_joint_states_are_lost_what_is_not_acknowledged_is_followed_by_two() -> None:
+    made, publishers = link(False)
+    made.heard(16_000_000)
+    made.send([(publishers[0], b"command")])
+    publishers[0].sent.clear()
+    assert sent(made, publishers) == [[2, 0]]
 
 
 def test_a_middleware_that_cannot_say_is_believed_until_joint_states_do_not_come() -> None:
-    made = link(RuntimeError("unsupported"))
-    made.sent()
-    assert made.arrived() and not made.loses
+    made, publishers = link(RuntimeError("unsupported"))
+    assert sent(made, publishers) == [[1, 0]] and made.arrived()
     made.heard(16_000_000)
-    made.sent()
-    assert not made.arrived() and made.loses
+    publishers[0].sent.clear()
+    assert sent(made, publishers) == [[2, 0]] and not made.arrived()
 
 
-def test_in_simulated_time_nothing_is_asked() -> None:
-    made = link(False, lifespan_ns=0)
+def test_what_nothing_follows_is_sent_three_times() -> None:
+    made, publishers = link(True)
+    assert sent(made, publishers, last=True) == [[1, 2]]
+    made.send([(publishers[0], b"command")], last=True)
+    made.send([(publishers[0], b"another")])
+    publishers[0].sent.clear()
+    made.repeat()
+    assert not publishers[0].sent, "another followed"
+
+
+def test_in_simulated_time_nothing_is_asked_and_nothing_sent_again() -> None:
+    made, publishers = link(False, lifespan_ns=0)
     made.heard(10**9)
-    made.sent()
-    assert made.arrived() and not made.loses
+    assert sent(made, publishers, last=True) == [[1, 0]]
+    assert made.arrived()
