@@ -19,8 +19,8 @@ from tendon.robots.safety_settings import nanoseconds
 CONTACTS = (Cause.TRACKING, Cause.EFFORT)
 """What something in the robot's way shows as."""
 OVERDUE_SHARE = 0.625
-"""Part of `joint_state_age_s` after which a joint state is overdue: at 100 Hz two have not come, and the robot is still
-on what the newest command it can have heard has committed to (`ARRIVAL_PERIODS`)."""
+"""Part of `joint_state_age_s` after which a joint state is overdue: 25 ms, when two at 100 Hz have not come. The robot
+is not on its stop yet: that begins four control periods after the last command that it heard."""
 
 
 class Feedback:

@@ -142,13 +142,13 @@ def _link(state: str) -> Make:
     return lambda _: subprocess.run(["ip", "link", "set", "lo", state], check=True) and None
 
 
-def _flicker(shortest_s: float, longest_s: float) -> Make:
-    """The network is gone for a moment: some commands are lost, and nobody need have noticed."""
+def _briefly(begin: Make, end: Make, shortest_s: float, longest_s: float) -> Make:
+    """A fault that is over so soon that nobody need have noticed."""
 
     def make(bench: Bench) -> None:
-        _link("down")(bench)
+        begin(bench)
         time.sleep(bench.random.uniform(shortest_s, longest_s))
-        _link("up")(bench)
+        end(bench)
 
     return make
 
@@ -156,13 +156,6 @@ def _flicker(shortest_s: float, longest_s: float) -> Make:
 def _lossy(share: float) -> Make:
     """Packets between all nodes, and those of whoever asks the graph to stop, are lost."""
     return lambda bench: lose([*bench.pids.values(), os.getpid()], share)
-
-
-def _silent(bench: Bench) -> None:
-    """All packets of all nodes are lost for 20 to 100 ms."""
-    _lossy(1.0)(bench)
-    time.sleep(bench.random.uniform(0.02, 0.1))
-    _lossy(0.0)(bench)
 
 
 def _starved(bench: Bench) -> None:
@@ -308,7 +301,7 @@ _ALL = (
     Fault(
         row="discovery or network loss",
         name="network down for 40-100 ms",
-        make=_flicker(0.04, 0.1),
+        make=_briefly(_link("down"), _link("up"), 0.04, 0.1),
         expect=Expect.HOLD,
         namespace=True,
         clock="realtime",
@@ -316,7 +309,7 @@ _ALL = (
     Fault(
         row="discovery or network loss",
         name="network down for 10-40 ms",
-        make=_flicker(0.01, 0.04),
+        make=_briefly(_link("down"), _link("up"), 0.01, 0.04),
         expect=Expect.SHAPED,
         lasts_s=2.0,
         namespace=True,
@@ -336,7 +329,7 @@ _ALL = (
     Fault(
         row="discovery or network loss",
         name="all packets lost for 20-100 ms",
-        make=_silent,
+        make=_briefly(_lossy(1.0), _lossy(0.0), 0.02, 0.1),
         expect=Expect.SHAPED,
         lasts_s=1.0,
         quick=True,
