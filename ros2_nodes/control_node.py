@@ -128,7 +128,7 @@ class ControlNode(NodeShell):
         self._overruns = 0
         self._ticks = 0
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
-        self._ready_meter, self._metered = self.meter("ready"), self._controller.source
+        self._ready_meter, self._metered = self.meter("ready"), self._controller.guidance.source
         self._commands = {}
         # A forward_command controller needs more commands to rest; simulated time waits until they have come.
         keeps = all(controller.type == "joint_trajectory" for controller in self.profile.controllers)
@@ -220,7 +220,7 @@ class ControlNode(NodeShell):
             self._refuse(f"{topics.CONTROL_SOURCE} is {beginning(name, SHOWN)!r}, must be one of {', '.join(choices)}")
             self.complain(topics.CONTROL_SOURCE, self._refusal)
             return
-        self._wishes.append(lambda _: self._controller.select(source))
+        self._wishes.append(lambda _: self._controller.guidance.select(source))
 
     def _seen(self, message: PoseArray) -> None:
         people = [np.array([p.position.x, p.position.y, p.position.z]) for p in message.poses]
@@ -286,8 +286,9 @@ class ControlNode(NodeShell):
             self._correction.tell(now_ns, tick)
         for data in wire.filter_input_bytes(now_ns, self.profile.joint_names, tick.inputs):
             self._inputs.publish(data)
-        if self._controller.source is not self._metered:  # how slow the one before was says nothing of this one
-            self._metered = self._controller.source
+        source = self._controller.guidance.source
+        if source is not self._metered:  # how slow the one before was says nothing of this one
+            self._metered = source
             self._chunk_meter.forget()
         for stamp_ns in self._placed:  # from here on the command follows that observation
             self._chunk_meter.add(self.time.now_ns() - stamp_ns)
@@ -316,7 +317,7 @@ class ControlNode(NodeShell):
 
     def _follow(self, now_ns: int) -> None:
         demand = self._permissions.demand()
-        self._controller.set_speed_scale(demand.speed)
+        self._controller.guidance.set_speed_scale(demand.speed)
         stop = self._leaving or demand.stop
         if demand.lapsed and self._controller.mode is Mode.STANDBY:
             stop = self._leaving
@@ -386,9 +387,9 @@ class ControlNode(NodeShell):
         tick = self._tick
         if tick is None:
             return
-        looked_at_ns, plan_ns = self._controller.looked_at_ns, self._controller.plan_ns
-        settled = self._controller.settled
-        said = (tick.mode, self._event, self._controller.source, settled, looked_at_ns, plan_ns > 0)
+        guidance, settled = self._controller.guidance, self._controller.settled
+        looked_at_ns, plan_ns = guidance.looked_at_ns, guidance.plan_ns
+        said = (tick.mode, self._event, guidance.source, settled, looked_at_ns, plan_ns > 0)
         if said == self._reported and self._ticks % REPORT_EVERY:
             return
         self._reported = said
@@ -407,7 +408,7 @@ class ControlNode(NodeShell):
             obstacle=obstacle,
             margin=round(tick.margin, 3),
             binding=tick.binding,
-            source=self._controller.source,
+            source=guidance.source,
             settled=settled,
             at_home=self._controller.at_home(),
             profile=self._loaded,

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tendon.control.clearance.model import Clearance
-from tendon.control.deadman import RELEASED, Deadman
-from tendon.control.executor import STARVED, Executor, Placement
+from tendon.control.deadman import RELEASED
+from tendon.control.executor import Placement
 from tendon.control.feedback import Feedback
 from tendon.control.filter import Guard, SafetyFilter
-from tendon.control.homing.chunk import SPEED_SHARE
-from tendon.control.homing.follower import HomeFollower
+from tendon.control.guidance import Guidance
 from tendon.control.mode_machine import ModeMachine
 from tendon.control.reference import ARRIVAL_PERIODS, Reference
 from tendon.control.rejections import Rejections
@@ -69,16 +68,8 @@ class Controller:
         self._arrival_ns = round(ARRIVAL_PERIODS * self.period_ns)
         settings = self._settings = profile.safety
         self._residual = residual
-        self._executor = Executor(len(profile.joints), nanoseconds(settings.chunk_ahead_s))
         self._filter = SafetyFilter(profile, clearance)
         self._filter.guards = guards
-        # A plan says where the robot is to be: what it does later than it is told, it is told earlier.
-        self._delay_ns = nanoseconds(self._filter.delay_s + profile.latencies.command)
-        self._source, self._hold, self._speed = Source.POLICY, False, 1.0
-        self._strays, self._strayed_ns = False, 0
-        self._looked_at_ns = 0
-        self._homeward = HomeFollower(profile)
-        self._deadman = Deadman(profile)
         self._modes = ModeMachine()
         self._reference = Reference(self._filter, self.period_ns, profile)
         self._settling = Settling(profile, held)
@@ -87,6 +78,7 @@ class Controller:
         self._standstill = Standstill(settings, self.period_ns)
         self._gap_ticks = gap_ticks(settings, self.period_ns)
         self._feedback = Feedback(profile, self._standstill)
+        self.guidance = Guidance(profile, residual, self._filter, self._reference, self._settling, self._feedback)
         self._easing = Easing(profile)
         self._sent = SentStops(2 + nanoseconds(settings.joint_state_age_s) // self.period_ns)
 
@@ -105,65 +97,6 @@ class Controller:
         """Whether chunks may lead: not from arming until the robot is where it starts, nor on a way back from touch."""
         return self._feedback.now_ns is not None and not self._settling.under_way(self._feedback.now_ns)
 
-    @property
-    def source(self) -> Source:
-        """Whose chunks are followed."""
-        return self._source
-
-    def select(self, source: Source) -> None:
-        """Hands over to another source without a jump: the robot brakes until that one's first chunk leads it on."""
-        if source is not self._source:
-            leaves, self._source = self._source is Source.POLICY, source
-            self._limit_speed()
-            self._drop_plan(leaves)
-            self._homeward.forget()
-            if source is Source.TELEOP and self._feedback.now_ns is not None:
-                self._deadman.hand_over(self._feedback.now_ns)
-
-    def set_speed_scale(self, speed: float) -> None:
-        """Sets which part of the velocity limits may be used, 0 to 1. At 0 the robot comes to rest, unlatched.
-
-        Its plan ends with that, see `_drop_plan`.
-
-        Raises:
-            InvalidDataError: it is not in that range.
-        """
-        if not 0.0 <= speed <= 1.0:
-            raise InvalidDataError(f"speed is {speed}, must be 0 (hold) to 1 (full)")
-        if self._source is Source.HOME and not self._hold and speed < self._speed:
-            self._executor.clear()  # behind a target that goes on it would cut corners: it rests, then goes on slower
-        held, self._hold = self._hold, speed == 0.0
-        if held is not self._hold:
-            self._drop_plan(leaves=self._hold)
-        if self._residual is not None:
-            self._residual.authority.speed = speed
-        if not self._hold:
-            self._speed = speed
-            self._limit_speed()
-
-    def _limit_speed(self) -> None:
-        """Sets the filter's speed: on its way home a robot that was kept from following its plan must not race on."""
-        self._filter.speed = self._speed * (SPEED_SHARE if self._source is Source.HOME else 1.0)
-
-    def _drop_plan(self, leaves: bool) -> None:
-        """Ends the plan, which would go on without a robot that leaves it, by a hold or to another source.
-
-        When the policy leads again, a chunk counts that was asked for when the robot had come to rest.
-        """
-        if leaves:
-            self._strays, self._strayed_ns = True, self._feedback.now_ns or 0
-        led = self._source is Source.POLICY
-        self._executor.clear(max(self._settling.until_ns, self._strayed_ns) if led else None)
-
-    def _mind_straying(self, now_ns: int) -> None:
-        """Keeps the policy's chunks out until a robot that somebody else moved, or that is held, has come to rest."""
-        led = self._source is Source.POLICY
-        self._strays = (self._strays or self._hold or not led) and self._reference.moving()
-        if self._strays:
-            self._strayed_ns = now_ns
-            if led:
-                self._drop_plan(leaves=False)
-
     def begin_home(self) -> Array:
         """Brakes; returns (n,) where it will rest, from where the way home is to be planned (`HomePlanner`).
 
@@ -172,11 +105,7 @@ class Controller:
         """
         if not self.mode.moving:
             raise StoppedError(f"home needs an armed robot, mode is {self.mode.value}")
-        self.select(Source.HOME)
-        self._executor.clear()
-        self._homeward.ask()
-        self._settling.leave()
-        return np.array(self._reference.newest.stop.position[-1])
+        return self.guidance.begin_home()
 
     def follow_home(self, way: Array) -> None:
         """Moves along a (k, n) way home from `begin_home`, slowly, once it rests; after a hold it goes on.
@@ -184,28 +113,13 @@ class Controller:
         Raises:
             StoppedError: since then the robot was stopped, armed anew, moved or given to another source.
         """
-        if not self.mode.moving or self._source is not Source.HOME:
-            raise StoppedError(f"not going home: mode is {self.mode.value}, source is {self._source.value}")
-        self._homeward.follow(way, self._reference.newest.stop.position[-1])
+        if not self.mode.moving or self.guidance.source is not Source.HOME:
+            raise StoppedError(f"not going home: mode is {self.mode.value}, source is {self.guidance.source.value}")
+        self.guidance.follow_home(way)
 
     def at_home(self) -> bool:
         """Returns whether there is a reference, and it rests at home."""
-        known = bool(self._reference) and not self._sent.unheard
-        return known and self._homeward.at_home(self._filter.position) and not self._filter.velocity.any()
-
-    @property
-    def looked_at_ns(self) -> int:
-        """Stamp of the observation of the policy's last chunk, taken or not; 0 before one."""
-        return self._looked_at_ns
-
-    @property
-    def plan_ns(self) -> int:
-        """Stamp of the observation of the chunk that is followed; 0 without a plan."""
-        return self._executor.plan_ns or 0
-
-    def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
-        """Returns the running plan on another grid, see `Executor.window`. Any thread."""
-        return self._executor.window(start_ns, step_ns, rows)
+        return bool(self._reference) and not self._sent.unheard and self.guidance.at_home()
 
     def submit(
         self, chunk: ActionChunk, now_ns: int, source: Source = Source.POLICY, hold_ns: int = RELEASED
@@ -221,42 +135,22 @@ class Controller:
         Raises:
             InvalidDataError: the rows have another length, or it lasts too long; it counts as `reject` does.
         """
-        if source is Source.POLICY:
-            self._looked_at_ns = chunk.observation_stamp_ns
-        placement, follows = Placement.IDLE, self.mode.moving and source is self._source and not self._hold
-        if source is Source.TELEOP and not self._held(chunk, now_ns, hold_ns):
-            follows, placement = False, Placement.IDLE if hold_ns == RELEASED else Placement.RELEASED
-        if follows:
-            from_ns = max(self._reference.time_ns(self._reference.committed), now_ns)
+        placement = self.guidance.hear(chunk, now_ns, source, hold_ns)
+        if placement is None and self.mode.moving:
             try:
                 if source is not Source.HOME:  # that way is planned here
                     self._rejections.check(chunk)
-                placement = self._executor.submit(chunk, from_ns, (self._filter.position, self._filter.velocity))
+                placement = self.guidance.follow(chunk, now_ns)
             except InvalidDataError as error:
                 self.reject(str(error), source)
                 raise
-        if source is self._source:
+        if source is self.guidance.source:
             self._rejections.clear()
-        return placement
-
-    def _held(self, chunk: ActionChunk, now_ns: int, hold_ns: int) -> bool:
-        """Returns whether the deadman is held behind a chunk; at its release the robot brakes."""
-        self._mind_deadman(now_ns)
-        held = self._deadman.take(hold_ns, chunk.observation_stamp_ns, now_ns)
-        if self._source is Source.TELEOP and not self._deadman.held:
-            self._executor.clear()
-        return held
-
-    def _mind_deadman(self, now_ns: int) -> None:
-        """Ends a hold that nothing is heard of, or that outlasts one of the monitor: a leap would follow."""
-        if self._hold and self._deadman.held:
-            self._deadman.end(now_ns)
-        if self._deadman.lapse(now_ns) and self._source is Source.TELEOP:
-            self._executor.clear()
+        return placement or Placement.IDLE
 
     def reject(self, reason: str, source: Source = Source.POLICY) -> None:
         """Counts a message that was no valid chunk; `invalid_chunks` in a row of who leads latch a stop."""
-        if source is not self._source:
+        if source is not self.guidance.source:
             return
         stop = self._rejections.add(reason, self._feedback.now_ns or 0)
         if stop is not None and self.mode.moving:
@@ -280,8 +174,7 @@ class Controller:
         self._modes.arm(self._standing_causes())
         self._late_in_a_row = 0
         self._feedback.largest_error = np.zeros(len(self._profile.joints))
-        self._strays, self._strayed_ns = False, 0
-        self._homeward.forget()
+        self.guidance.arm()
         self._settle(observation.joint_position, now_ns)
 
     def _settle(self, measured: Array, now_ns: int) -> None:
@@ -289,21 +182,8 @@ class Controller:
         self._reference.start(self._settling.begin(measured, now_ns), now_ns)
         self._standstill.end()
         self._easing.begin()
-        self._deadman.end(self._settling.until_ns)
         self._sent.clear()
-        self._executor.clear(self._settling.until_ns)
-
-    def _know_held(self) -> None:
-        """Takes what the robot side holds from what it was sent; where it rests tells which of that it heard last."""
-        ends, settling = self._sent.ends, self._settling
-        if not ends:
-            return
-        if not self._sent.unheard:
-            settling.held, settling.others = ends[-1], ends
-        elif ends := self._sent.ends_of_motion:
-            settling.held, settling.others = self._feedback.nearest(ends), ends
-        else:  # it may have been told nothing since it was armed
-            settling.others = (*settling.others, self._filter.position)
+        self.guidance.restart(self._settling.until_ns)
 
     @property
     def tracking_error(self) -> Array:
@@ -343,7 +223,7 @@ class Controller:
             StoppedError: not latched, or the cause is still there.
         """
         self._modes.reset(self._standing_causes())
-        self._know_held()
+        self._settling.learn(self._sent, self._feedback, self._filter.position)
         self._reference.clear()
         self._rejections.clear()
 
@@ -374,9 +254,9 @@ class Controller:
         for reason in off:
             self._modes.stop(reason)
         added: tuple[Array | None, Array | None, tuple[str, ...]] = (None, None, ())
-        self._mind_straying(now_ns)
-        self._lead_home(now_ns)
-        self._mind_deadman(now_ns)
+        self.guidance.look(now_ns)
+        if (chunk := self.guidance.way_home(now_ns)) is not None:
+            self.submit(chunk, now_ns, Source.HOME)
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             added = self._commit(now_ns)
         base, target, notes = added
@@ -489,8 +369,7 @@ class Controller:
         self._check_rest((self._filter.position,))
         self._standstill.end()
         self._reference.start(self._filter.position, now_ns)
-        self._executor.clear(now_ns)
-        self._strayed_ns = now_ns
+        self.guidance.rest(now_ns)
         return True
 
     def _rests(self, now_ns: int, until_ns: int) -> bool:
@@ -502,10 +381,10 @@ class Controller:
             return False
         self._check_rest(self._sent.ends_of_motion)
         if self.mode.moving:
-            self._know_held()
+            self._settling.learn(self._sent, self._feedback, self._filter.position)
             self._settling.rested = observation.joint_position
             self._settle(observation.joint_position, now_ns)
-            self._strayed_ns = self._settling.until_ns
+            self.guidance.rest(self._settling.until_ns)
         else:
             self._standstill.end()
             self._reference.start(self._filter.position, now_ns)
@@ -513,9 +392,8 @@ class Controller:
 
     def _check_rest(self, ends: Sequence[Array]) -> None:
         """Stops a robot that is not at rest at one of (n,) `ends`."""
-        problems = [problem for end in ends if (problem := self._feedback.off_stop(end)) is not None]
-        if problems and len(problems) == len(ends):
-            self._modes.stop(problems[-1])
+        if (reason := self._feedback.off_stop(ends)) is not None:
+            self._modes.stop(reason)
 
     def _commit(self, now_ns: int) -> tuple[Array | None, Array | None, tuple[str, ...]]:
         """Adds the next point of the reference; returns its target before and after a residual, and notes about it."""
@@ -528,9 +406,9 @@ class Controller:
             self._reference.commit(None)
             return None, None, notes
         plain: Array | None = None
-        if self._residual is not None and self._source is Source.POLICY and self.mode is Mode.RUNNING:
+        if self._residual is not None and self.guidance.source is Source.POLICY and self.mode is Mode.RUNNING:
             plain = motion[0]
-            base = self._executor.base(due_ns + self._delay_ns, motion)
+            base = self.guidance.base(due_ns, motion)
             motion = self._residual.correct(self._feedback.observation, base)
             notes = (*notes, *self._residual.problems)
         return plain, motion[0], (*notes, *self._reference.commit(*motion).reasons)
@@ -539,38 +417,21 @@ class Controller:
         """Returns the motion due, or why there is none."""
         if not self.mode.moving or due_ns < self._settling.until_ns + self.lead_ns:
             return None, ()
-        motion, end_ns = self._executor.sample(due_ns + self._delay_ns), self._executor.end_ns
+        motion, end_ns = self.guidance.sample(due_ns), self.guidance.end_ns
         if motion is not None:
             self._modes.run()
             self._settling.leave()
-        if self._hold:
+        if self.guidance.held:
             return None, ("held",)
         if self.mode is not Mode.RUNNING:
             return self._settling.motion(due_ns), ()
         if motion is None:
-            return None, (self._idle(),)
+            return None, (self.guidance.idle(),)
         # One more step may lengthen the stop by a tick; it must not outlast the plan.
         stop_ns = (int(self._reference.newest.stop.ticks[-1]) + 1) * self.period_ns
         if end_ns is not None and due_ns + stop_ns > end_ns:
             return None, ("starved: stopping before the plan ends",)
         return motion, ()
-
-    def _idle(self) -> str:
-        """Returns why nothing is due."""
-        if self._source is Source.HOME:
-            return self._homeward.idle(self._filter.position)
-        return STARVED if self._source is not Source.TELEOP or self._deadman.held else self._deadman.note
-
-    def _lead_home(self, now_ns: int) -> None:
-        """Submits what is left of the way home, from rest."""
-        waits = self._hold or self._reference.moving() or now_ns <= self._settling.until_ns
-        if self._source is not Source.HOME or waits:
-            return
-        from_ns, end_ns = self._reference.time_ns(self._reference.committed), self._executor.end_ns
-        here = self._filter.position
-        goes_on = end_ns is None or (end_ns < from_ns and self._homeward.came_nearer(here))
-        if goes_on and (chunk := self._homeward.chunk(here, self._speed, from_ns, now_ns)):
-            self.submit(chunk, now_ns, Source.HOME)
 
     def _standing_causes(self) -> list[Reason]:
         """Returns what would stop it again at once, while the reference is at rest."""
@@ -581,8 +442,7 @@ class Controller:
         tick, settling = self._reference.tick, self._settling
         now_ns = self._reference.time_ns(tick)
         if self.mode.moving and settling.overslept(now_ns):
-            self._deadman.end(settling.until_ns)
-            self._executor.clear(settling.until_ns)
+            self.guidance.restart(settling.until_ns)
         if not settling.under_way(now_ns):
             return self._reference.command(reasons)
         if not self.mode.moving or not settling.send(now_ns):  # a stop leaves the robot side to what it has heard

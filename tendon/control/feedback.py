@@ -90,7 +90,7 @@ class Feedback:
 
     def standing(self) -> list[Reason]:
         """Returns what would stop a robot that is armed now."""
-        return self.stale() + self.moving() + self.pressed()
+        return self.stale() or self.moving() + self.pressed()
 
     def off(self, reference: Reference) -> list[Reason]:
         """Returns what must stop a robot that may move.
@@ -151,8 +151,17 @@ class Feedback:
 
         return min(reversed(places), key=distance)
 
-    def off_stop(self, position: Array) -> Reason | None:
-        """Returns why a robot that played its stop does not stand at the end of it, at (n,) `position`."""
+    def off_stop(self, ends: Sequence[Array]) -> Reason | None:
+        """Returns why a robot that played a stop does not stand at the end of it, which is one of (n,) `ends`."""
+        problem: Reason | None = None
+        for end in ends:
+            problem = self._off(end)
+            if problem is None:
+                break
+        return problem
+
+    def _off(self, position: Array) -> Reason | None:
+        """Returns why it does not stand at (n,) `position`."""
         if self.stale() or self.observation is None:
             return None
         away = np.abs(self.observation.joint_position - position)

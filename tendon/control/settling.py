@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tendon.control.feedback import Feedback
+from tendon.control.sent_stops import SentStops
 from tendon.core.base_motion import Motion
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
@@ -49,6 +51,23 @@ class Settling:
         self._near = profile.safety.held_share * self._tolerance
         self._unknown = np.minimum(self._tolerance, self._range[1] - self._range[0])
         self._way: tuple[Array, Array] | None = None
+
+    def learn(self, sent: SentStops, feedback: Feedback, position: Array) -> None:
+        """Takes what the robot side holds from what it was sent; where it rests tells which of that it heard last.
+
+        Args:
+            sent: the ends of its last commands.
+            feedback: where it rests.
+            position: (n,) where the reference is, which it may hold if it heard none of them.
+        """
+        if not sent.ends:
+            return
+        if not sent.unheard:
+            self.held, self.others = sent.ends[-1], sent.ends
+        elif ends := sent.ends_of_motion:
+            self.held, self.others = feedback.nearest(ends), ends
+        else:  # it may have been told nothing since it was armed
+            self.others = (*self.others, position)
 
     def begin(self, measured: Array, now_ns: int) -> Array:
         """Returns (n,) where the reference starts, and sets `until_ns`.

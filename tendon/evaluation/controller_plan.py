@@ -31,12 +31,12 @@ class ControllerPlan:
 
     def window(self, start_ns: int, step_ns: int, rows: int) -> ActionChunk | None:
         """Returns rows of the plan on another grid."""
-        return self._controller.window(start_ns, step_ns, rows)
+        return self._controller.guidance.window(start_ns, step_ns, rows)
 
     def submit(self, chunk: ActionChunk, now_ns: int) -> None:
         """Hands the controller a chunk."""
         at_ns = now_ns + self._controller.lead_ns
-        before = self._controller.window(at_ns, chunk.step_ns, 1)
+        before = self._controller.guidance.window(at_ns, chunk.step_ns, 1)
         self._controller.submit(chunk, now_ns)
         self.delivered += 1
         self.estimate = None if chunk.features is None else chunk.features.progress
@@ -47,5 +47,5 @@ class ControllerPlan:
 
     def clear(self) -> None:
         """Has the robot brake until the next chunk leads it on."""
-        self._controller.select(Source.HOLD)
-        self._controller.select(Source.POLICY)
+        self._controller.guidance.select(Source.HOLD)
+        self._controller.guidance.select(Source.POLICY)

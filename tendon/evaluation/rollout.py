@@ -212,7 +212,7 @@ class Rollout:
         if switch.at_ns is None or now_ns < switch.at_ns:
             return
         ready = not switch.stop_first or self._at_rest()
-        self._controller.set_speed_scale(1.0 if ready else 0.0)
+        self._controller.guidance.set_speed_scale(1.0 if ready else 0.0)
         if not ready:
             return
         self._held = switching.held() is not None

@@ -138,7 +138,7 @@ def test_killed_in_motion_the_robot_comes_to_rest_on_its_own() -> None:
 
 def test_starved_it_stops_by_the_end_of_the_plan_without_latching_and_resumes() -> None:
     robot = running()
-    end_ns = robot.controller._executor.end_ns
+    end_ns = robot.controller.guidance.end_ns
     assert end_ns is not None
     while robot.now_ns < end_ns:
         tick = robot.tick()
@@ -360,6 +360,10 @@ def test_arming_needs_a_fresh_joint_state_and_a_robot_at_rest() -> None:
     moving = Observation(stamp_ns=robot.now_ns, joint_position=HOME, joint_velocity=np.full(8, 0.2))
     robot.controller.tick(robot.now_ns, moving)
     with pytest.raises(StoppedError, match="panda_joint1 moves"):
+        robot.controller.arm()
+    short = Observation(stamp_ns=robot.now_ns, joint_position=HOME[:-1], joint_velocity=np.zeros(7))
+    robot.controller.tick(robot.now_ns, short)
+    with pytest.raises(StoppedError, match="joint state of 7 joints, expected 8"):
         robot.controller.arm()
 
 

@@ -30,7 +30,7 @@ class Hand:
 
     def __init__(self, armed: bool = True, control_hz: float = 100.0) -> None:
         self.robot = Robot(profile=replace(PROFILE, control_hz=control_hz))
-        self.robot.controller.select(Source.TELEOP)
+        self.robot.controller.guidance.select(Source.TELEOP)
         if armed:
             self.robot.arm()
         self.pressed_ns = self.sent_ns = 0
@@ -128,13 +128,13 @@ def test_a_key_held_while_the_robot_is_armed_does_not_set_it_in_motion() -> None
 def test_a_hold_of_the_safety_monitor_ends_that_of_the_hand(hand: Hand) -> None:
     """It would lead on meanwhile, and the robot would race after it when the hold is over."""
     robot = hand.robot
-    robot.controller.set_speed_scale(0.0)
+    robot.controller.guidance.set_speed_scale(0.0)
     for _ in range(30):
         hand.send()
         robot.tick()
         robot.tick()
     assert not robot.velocities[-1].any()
-    robot.controller.set_speed_scale(1.0)
+    robot.controller.guidance.set_speed_scale(1.0)
     leads_only_after_a_press(hand, 5)
 
 
@@ -154,26 +154,26 @@ def test_a_press_while_the_robot_still_comes_to_its_start_does_not_count() -> No
 def test_a_hold_from_before_somebody_else_led_the_robot_does_not_lead_it_back(hand: Hand, leads: Source) -> None:
     """It once did so at full speed: the hand leads on from where the robot was when it was pressed."""
     robot = hand.robot
-    robot.controller.select(leads)
+    robot.controller.guidance.select(leads)
     for k in range(60):
         if leads is Source.POLICY and not k:
             away = np.linspace(HOME, HOME - 0.5, 40)
             robot.controller.submit(make_chunk(away, robot.now_ns, 50 * MS), robot.now_ns)
         hand.send()
         robot.tick()
-    robot.controller.select(Source.TELEOP)
+    robot.controller.guidance.select(Source.TELEOP)
     leads_only_after_a_press(hand, 60)
 
 
 def test_the_press_that_takes_over_from_a_policy_counts() -> None:
     """It is heard a moment before or after the robot is given to it."""
     hand = Hand()
-    hand.robot.controller.select(Source.POLICY)
+    hand.robot.controller.guidance.select(Source.POLICY)
     hand.press()
     assert hand.send() is Placement.IDLE
     for _ in range(5):
         hand.robot.tick()
-    hand.robot.controller.select(Source.TELEOP)
+    hand.robot.controller.guidance.select(Source.TELEOP)
     hand.lead(20)
     assert hand.robot.velocities[-1][0] > 0.1
 

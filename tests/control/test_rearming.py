@@ -81,7 +81,7 @@ class Trouble:
             rows = np.linspace(robot.positions[-1], goal, 20)
             controller.submit(make_chunk(rows, robot.now_ns, 50 * MS), robot.now_ns)
         if self._now(0.004):
-            controller.set_speed_scale(float(self._random.choice([0.0, 0.3, 1.0])))
+            controller.guidance.set_speed_scale(float(self._random.choice([0.0, 0.3, 1.0])))
         if self._blocked is None and self._now(0.005):
             joint = int(self._random.integers(GRIPPER))
             self._blocked = joint, float(robot.observe().joint_position[joint])

@@ -40,7 +40,7 @@ def test_only_the_selected_source_is_followed_and_the_switch_keeps_every_limit()
     assert robot.controller.submit(teleop, robot.now_ns, Source.TELEOP, robot.now_ns) is Placement.IDLE
     for _ in range(60):
         robot.tick()
-    robot.controller.select(Source.TELEOP)
+    robot.controller.guidance.select(Source.TELEOP)
     for k in range(60):
         if k >= 2:
             if k == 2:
@@ -52,11 +52,11 @@ def test_only_the_selected_source_is_followed_and_the_switch_keeps_every_limit()
             )
         tick = robot.tick()
     assert tick.mode is Mode.RUNNING and robot.velocities[-1][2] < -0.1
-    robot.controller.select(Source.HOLD)
+    robot.controller.guidance.select(Source.HOLD)
     for _ in range(60):
         tick = robot.tick()
     assert tick.mode is Mode.RUNNING and not robot.velocities[-1].any(), "hold is at rest and not latched"
-    robot.controller.select(Source.POLICY)
+    robot.controller.guidance.select(Source.POLICY)
     assert robot.controller.submit(to(1, 0.3, robot.now_ns), robot.now_ns) is Placement.ACCEPTED
     for _ in range(60):
         robot.tick()
@@ -87,15 +87,15 @@ def test_slow_scales_the_speed_and_hold_rests_without_latching_and_goes_on() -> 
         robot.tick()
     limit = PROFILE.vector("velocity")[0]
     assert robot.velocities[-1][0] == pytest.approx(limit, rel=1e-6)
-    robot.controller.set_speed_scale(0.25)
+    robot.controller.guidance.set_speed_scale(0.25)
     for _ in range(30):
         robot.tick()
     assert robot.velocities[-1][0] == pytest.approx(0.25 * limit, rel=1e-6)
-    robot.controller.set_speed_scale(0.0)
+    robot.controller.guidance.set_speed_scale(0.0)
     for _ in range(20):
         tick = robot.tick()
     assert tick.reasons == ("held",) and not robot.velocities[-1].any() and tick.mode is Mode.RUNNING
-    robot.controller.set_speed_scale(1.0)
+    robot.controller.guidance.set_speed_scale(1.0)
     for _ in range(10):
         tick = robot.tick()
     assert not robot.velocities[-1].any() and tick.mode is Mode.RUNNING, "it raced after what went on meanwhile"
@@ -106,7 +106,7 @@ def test_slow_scales_the_speed_and_hold_rests_without_latching_and_goes_on() -> 
     robot.assert_inside()
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(InvalidDataError, match="speed"):
-            robot.controller.set_speed_scale(wrong)
+            robot.controller.guidance.set_speed_scale(wrong)
 
 
 def test_a_robot_that_was_not_armed_is_not_said_to_be_at_home() -> None:
@@ -133,7 +133,7 @@ def test_home_is_reached_slowly_from_a_motion_and_only_when_armed() -> None:
     assert robot.controller.at_home() and tick.mode is Mode.RUNNING
     assert np.allclose(robot.positions[-1], HOME, atol=2e-3)
     assert (np.abs(robot.velocities[count:]) <= 0.25 * PROFILE.vector("velocity")).all()
-    assert robot.controller.source is Source.HOME
+    assert robot.controller.guidance.source is Source.HOME
     robot.assert_inside()
 
 
@@ -173,18 +173,21 @@ def test_after_a_hold_a_chunk_leads_on_that_saw_the_robot_at_rest() -> None:
     for _ in range(60):
         robot.tick()
     before = to(0, 0.8, robot.now_ns)
-    robot.controller.set_speed_scale(0.0)
+    robot.controller.guidance.set_speed_scale(0.0)
     for _ in range(60):
         robot.tick()
-        robot.controller.set_speed_scale(0.0)
+        robot.controller.guidance.set_speed_scale(0.0)
     rested = to(0, 0.8, robot.now_ns)
     for _ in range(10):
         robot.tick()
-    robot.controller.set_speed_scale(1.0)
+    robot.controller.guidance.set_speed_scale(1.0)
     assert robot.controller.submit(before, robot.now_ns) is Placement.OLDER
-    assert (robot.controller.looked_at_ns, robot.controller.plan_ns) == (before.observation_stamp_ns, 0)
+    assert (robot.controller.guidance.looked_at_ns, robot.controller.guidance.plan_ns) == (
+        before.observation_stamp_ns,
+        0,
+    )
     assert robot.controller.submit(rested, robot.now_ns) is Placement.ACCEPTED
-    assert robot.controller.looked_at_ns == robot.controller.plan_ns == rested.observation_stamp_ns
+    assert robot.controller.guidance.looked_at_ns == robot.controller.guidance.plan_ns == rested.observation_stamp_ns
     robot.assert_inside()
 
 
@@ -196,10 +199,10 @@ def test_the_policy_leads_again_from_where_the_robot_came_to_rest(source: Source
     robot.controller.submit(to(0, 40.0, robot.now_ns), robot.now_ns)
     for _ in range(60):
         robot.tick()
-    robot.controller.select(source)
+    robot.controller.guidance.select(source)
     for _ in range(ticks):
         robot.tick()
-    robot.controller.select(Source.POLICY)
+    robot.controller.guidance.select(Source.POLICY)
     refused = 0
     while robot.controller.submit(to(1, 0.3, robot.now_ns), robot.now_ns) is not Placement.ACCEPTED:
         robot.tick()

@@ -67,7 +67,7 @@ def test_a_controller_in_the_same_process_has_the_only_copy_of_the_plan() -> Non
     plan.submit(chunk, now_ns)
     assert plan.delivered == 1 and plan.window(now_ns + STEP_NS, STEP_NS, 1) is not None
     plan.clear()
-    assert controller.window(now_ns + STEP_NS, STEP_NS, 1) is None
+    assert controller.guidance.window(now_ns + STEP_NS, STEP_NS, 1) is None
     plan.submit(chunk, now_ns)
     assert plan.delivered == 2
 

@@ -75,17 +75,17 @@ def test_held_slowed_and_asked_again_on_its_way_it_still_gets_home_along_it() ->
     body = Body(DETOUR)
     way = body.go()
     body.pass_s(2.0)
-    body.controller.set_speed_scale(0.0)
+    body.controller.guidance.set_speed_scale(0.0)
     assert body.pass_s(1.0).reasons == ("held",)
     stood = body.position.copy()
     body.pass_s(1.0)
     np.testing.assert_array_equal(body.position, stood)
-    body.controller.set_speed_scale(0.5)
+    body.controller.guidance.set_speed_scale(0.5)
     body.pass_s(2.0)
     assert not np.array_equal(body.position, stood), "it goes on after the hold"
-    body.controller.set_speed_scale(0.25)
+    body.controller.guidance.set_speed_scale(0.25)
     body.pass_s(1.0)
-    body.controller.set_speed_scale(1.0)
+    body.controller.guidance.set_speed_scale(1.0)
     foot = rest_of_way(way, body.position)[1]
     assert np.abs(body.position - foot).max() < 0.02, "it has left its way"
     body.controller.begin_home()
@@ -116,7 +116,7 @@ def test_a_way_is_followed_only_by_the_robot_that_asked_for_it_and_still_stands_
     way = np.array([start, HOME])
     with pytest.raises(StoppedError, match="moved while its way home was planned"):
         body.controller.follow_home(way + 0.01)
-    body.controller.select(Source.TELEOP)
+    body.controller.guidance.select(Source.TELEOP)
     with pytest.raises(StoppedError, match="source is teleop"):
         body.controller.follow_home(way)
     body.controller.begin_home()
@@ -168,5 +168,5 @@ def test_a_robot_that_was_kept_from_its_way_does_not_race_after_it() -> None:
             assert "a person is near" in reasons[-1] and (body.position == before).all()
     assert body.controller.at_home()
     assert fastest <= 1.001 * SPEED_SHARE
-    body.controller.select(Source.POLICY)
+    body.controller.guidance.select(Source.POLICY)
     assert body.controller._filter.speed == 1.0, "whoever leads next is not slowed"

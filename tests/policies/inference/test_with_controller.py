@@ -112,7 +112,7 @@ class Graph:
     def _tick(self, speed: float = 1.0) -> None:
         self.clock.advance_ns(self.controller.period_ns)
         now_ns = self.clock.now_ns()
-        self.controller.set_speed_scale(speed)
+        self.controller.guidance.set_speed_scale(speed)
         if self.chunks:
             self.controller.submit(self.chunks.popleft(), now_ns)
         seen = Observation(stamp_ns=now_ns, joint_position=self.position, joint_velocity=self.velocity)
@@ -123,8 +123,8 @@ class Graph:
         self.plan.confirm(*self.said)
         if self.session.instruction:
             self.session.permit(armed=True, speed=speed, led=self.led)
-        self.said = self.controller.looked_at_ns, self.controller.plan_ns
-        self.led = self.controller.source is Source.POLICY and self.controller.settled
+        self.said = self.controller.guidance.looked_at_ns, self.controller.guidance.plan_ns
+        self.led = self.controller.guidance.source is Source.POLICY and self.controller.settled
         if now_ns >= self.frame_ns:
             self.frame_ns = now_ns + FRAME_NS
             self.frames.append(seen)
@@ -199,7 +199,7 @@ def test_a_hold_that_ends_soon_after_arming_lets_no_chunk_in_too_early(
     speed: float, delay_ms: int, hold_s: float
 ) -> None:
     graph = Graph("panda", SteadyPolicy(speed, *ROWS["30 Hz"]), delay_ms * MS)
-    graph.controller.set_speed_scale(0.0)
+    graph.controller.guidance.set_speed_scale(0.0)
     graph.begin(speed=0.0)
     graph.run(hold_s, speed=0.0)
     graph.run(2.0)
@@ -226,10 +226,10 @@ def test_after_another_source_a_robot_at_rest_starts_as_fast_as_its_policy_wants
     graph.run(0.3)
     graph.controller.follow_home(np.array([begin, home]))
     graph.run(home_s)
-    graph.controller.select(Source.HOLD)
+    graph.controller.guidance.select(Source.HOLD)
     graph.run(rest_s)
     since, rested = len(graph.way), graph.position[0]
-    graph.controller.select(Source.POLICY)
+    graph.controller.guidance.select(Source.POLICY)
     graph.run(1.5)
     assert graph.position[0] - rested > 0.2 * speed, "it goes on"
     graph.assert_steady(since)
