@@ -46,7 +46,9 @@ def find_policy(policy: str | Path) -> Path:
     return file.resolve()
 
 
-def check_other_folder(source: Path, folder: Path) -> None:
-    """Raises ConfigError when what is made of a bundle would be written over it."""
+def check_new_folder(source: Path, folder: Path) -> None:
+    """Raises ConfigError when what is made of a bundle would be written over it, or over another one."""
     if source.resolve() in (folder.resolve(), *folder.resolve().parents):
-        raise ConfigError(f"the variant would replace the bundle it is made from: name another folder than {folder}")
+        raise ConfigError(f"this would replace the bundle it is made from: name another folder than {folder}")
+    if (folder / MANIFEST_FILE).exists():
+        raise ConfigError(f"{folder} holds a bundle already: name another folder, or remove that one")

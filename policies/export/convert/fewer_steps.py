@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tendon.core.errors import ConfigError
 from tendon.policies.bundle.bundle import Bundle, write_bundle
-from tendon.policies.bundle.places import check_other_folder
+from tendon.policies.bundle.places import check_new_folder
 from tendon.policies.parity.chunk import CHUNK, NOISE, STEP_NOISE
 from tendon.policies.parity.graph import CASES_FILE, read_cases
 from tendon.policies.parity.receipt import RECEIPT_FILE, read_receipt, receipt_files
@@ -25,9 +25,9 @@ def with_steps(bundle: Bundle, folder: Path, steps: int) -> Bundle:
         steps: at least 1; of a diffusion, at most as many as it has.
 
     Raises:
-        ConfigError: the bundle has no denoiser, or not so many steps; or the folder is its own.
+        ConfigError: the bundle has no denoiser, or not so many steps; or the folder holds a bundle.
     """
-    check_other_folder(bundle.folder, folder)
+    check_new_folder(bundle.folder, folder)
     denoiser = bundle.manifest.denoiser
     if denoiser is None:
         raise ConfigError(f"bundle {bundle.folder} answers a chunk at once: only a denoiser takes steps")

@@ -17,6 +17,7 @@ from onnx import TensorProto, helper, numpy_helper, shape_inference
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.types import Array
 from tendon.policies.bundle.bundle import Bundle, write_bundle
+from tendon.policies.bundle.places import check_new_folder
 from tendon.policies.inference.identity import BOUND_TO_MODEL
 from tendon.policies.spec.steering import PREFIX, SteeringInput
 
@@ -31,12 +32,11 @@ def steer_bundle(bundle: Bundle, folder: Path, steering: SteeringInput, directio
         directions: see `steer_model`.
 
     Raises:
-        ConfigError: see `steer_model`; the folder is the bundle's own, or it has a number of that name already.
+        ConfigError: see `steer_model`; the folder holds a bundle, or this one has a number of that name already.
         MismatchError: see `steer_model`.
     """
     manifest = bundle.manifest
-    if folder.resolve() == bundle.folder.resolve():
-        raise ConfigError(f"{folder} is the bundle itself: name another folder for the one that can be steered")
+    check_new_folder(bundle.folder, folder)
     if any(each.name == steering.name for each in manifest.steering):
         raise ConfigError(f"bundle {manifest.name} is steered by {steering.name} already: take another name")
     model = steer_model(bundle.content[manifest.model], steering.name, directions)

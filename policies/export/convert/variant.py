@@ -15,7 +15,7 @@ import numpy as np
 
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.policies.bundle.bundle import Bundle, write_bundle
-from tendon.policies.bundle.places import check_other_folder
+from tendon.policies.bundle.places import check_new_folder
 from tendon.policies.engines.external_data import listed_locations
 from tendon.policies.engines.loading import Engine, Graph, load_graph
 from tendon.policies.export.convert.half import to_half
@@ -73,13 +73,14 @@ def make_variant(
         tell: is told what is being done.
 
     Raises:
-        ConfigError: there is no such precision, or nothing to calibrate on or to compare with.
+        ConfigError: there is no such precision, the folder holds a bundle, or there is nothing to calibrate on or to
+            compare with.
         IntegrityError: the inferences are not those of the bundle's graphs.
         MismatchError: an output is off by more than the precision's bound.
     """
     if precision not in PRECISIONS:
         raise ConfigError(f"precision is {precision!r}, known: {', '.join(PRECISIONS)}")
-    check_other_folder(bundle.folder, folder)
+    check_new_folder(bundle.folder, folder)
     if precision == "int8" and not recorded:
         raise ConfigError(
             "int8 needs recorded inputs, since it takes the ranges of activations from them and other inputs than the "

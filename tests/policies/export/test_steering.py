@@ -219,7 +219,7 @@ class TestSurgery:
         """The original stays what was signed and measured."""
         with pytest.raises(ConfigError, match="steered by speed already"):
             steer_bundle(steered, tmp_path / "again", steering_input(), {"actions": push()})
-        with pytest.raises(ConfigError, match="the bundle itself"):
+        with pytest.raises(ConfigError, match="would replace the bundle it is made from"):
             steer_bundle(steered, steered.folder, steering_input(name="other"), {"actions": push()})
 
     def test_the_tabletop_policy_answers_bit_by_bit_the_same_at_zero(

@@ -276,11 +276,15 @@ def test_inputs_of_another_policy_are_refused(make: Callable[..., Bundle], tmp_p
         make_variant(make(), tmp_path / "made", "fp16", cases)
 
 
-def test_the_source_is_not_replaced(make: Callable[..., Bundle]) -> None:
+def test_neither_the_source_nor_another_bundle_is_replaced(make: Callable[..., Bundle], tmp_path: Path) -> None:
     source = make()
     for place in (source.folder, source.folder / "within"):
         with pytest.raises(ConfigError, match="would replace the bundle it is made from"):
             make_variant(source, place, "fp16", inputs(4))
+    made = make_variant(source, tmp_path / "made", "fp16", inputs(4)).bundle
+    with pytest.raises(ConfigError, match="made holds a bundle already: name another folder"):
+        make_variant(source, tmp_path / "made", "fp16", inputs(4))
+    assert load_bundle(made.folder).digest == made.digest
 
 
 def test_the_command_makes_one_and_says_how_far_it_is(
