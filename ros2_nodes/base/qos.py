@@ -8,6 +8,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from tendon.safety.input_watch import QUEUE
 
 SHORTEST_LIFESPAN_NS = 12_500_000
+"""Of commands, however fast the loop: see `lifespan_ns`."""
 
 
 def _qos(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProfile:

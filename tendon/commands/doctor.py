@@ -11,7 +11,6 @@ import importlib.util
 import os
 import platform
 import shutil
-import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from rich.table import Table
 from tendon.cli.survey import report, take_survey
 from tendon.core.distribution import DISTRIBUTION, pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError, TendonError
+from tendon.core.loopback import loopback_problem
 from tendon.core.paths import share_folder
 from tendon.graph.domain import domain_id, free_domain, in_use
 from tendon.graph.node_imports import BACKEND_NODES, NODES, import_failures
@@ -243,12 +243,7 @@ def _machine() -> Iterator[Finding]:
         elif size < MIN_SHARED_MEMORY:
             advice = "in a container: --shm-size=1g, or --ipc=host"
         yield Finding(what="/dev/shm", found=found, advice=advice, needed="images between nodes")
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as itself:
-            itself.bind(("127.0.0.1", 0))
-            itself.sendto(b"", itself.getsockname())
-    except OSError as error:
-        advice = f"{error.strerror}: ip link set lo up"
+    if advice := loopback_problem():
         yield Finding(what="loopback network", found="", advice=advice, needed="all nodes", required=True)
     if RECEIVE_BUFFER.is_file():
         most = int(RECEIVE_BUFFER.read_text())

@@ -10,6 +10,7 @@ from pathlib import Path
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.people import HumanZone
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
+from tendon.core.loopback import loopback_problem
 from tendon.data.packages import require_data
 from tendon.evaluation.suites import load_suite, suite_for
 from tendon.graph.arguments import ARGUMENTS, complete
@@ -46,6 +47,8 @@ def preflight(given: Mapping[str, str]) -> Graph:
         TendonError: something does not fit; the message names it and what to change.
     """
     values = complete(given)
+    if problem := loopback_problem():
+        raise ConfigError(f"nodes cannot reach one another, the loopback network is down: {problem}")
     profile = load_profile(values["robot"])
     _check_backend(values, profile)
     graph = describe(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_a_loopback_network_that_is_down_is_what_no_graph_can_do_without(monkeyp
     def unreachable(*_: object) -> None:
         raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH))
 
-    monkeypatch.setattr(doctor.socket, "socket", unreachable)
+    monkeypatch.setattr(socket, "socket", unreachable)
     found = {finding.what: finding for finding in doctor._machine()}["loopback network"]
     assert found.required and not found.found and "ip link set lo up" in found.advice
 

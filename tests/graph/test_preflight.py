@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tendon.cli import main
+from tendon.core import loopback
 from tendon.core.errors import TendonError
 from tendon.core.paths import share_folder
 from tendon.graph.description import describe
@@ -94,6 +95,13 @@ def test_what_fits_is_the_graph_that_is_described(bundle: Path) -> None:
 def test_a_combination_that_cannot_be_names_what_and_the_way_out(given: dict[str, str], says: str) -> None:
     with pytest.raises(TendonError, match=says):
         preflight(given)
+
+
+def test_a_network_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes would wait for one another for ever."""
+    monkeypatch.setattr(loopback, "ADDRESS", "192.0.2.1")  # of no machine
+    with pytest.raises(TendonError, match=r"the loopback network is down: .*: ip link set lo up"):
+        preflight({})
 
 
 def test_a_window_without_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
