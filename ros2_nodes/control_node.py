@@ -53,6 +53,7 @@ from tendon.ros2_nodes.base.announcements import Announcements
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.control.correction import Correction, nothing_to_limit
+from tendon.ros2_nodes.control.given_inputs import GivenInputs
 from tendon.ros2_nodes.control.going_home import GoingHome
 from tendon.ros2_nodes.control.link import Link
 from tendon.safety.reports import ControlState
@@ -125,8 +126,7 @@ class ControlNode(NodeShell):
         self._rejections: deque[str] = deque(maxlen=4)
         self._tick: Tick | None = None
         self._reported: tuple[Mode, int, Source, bool, int, bool] | None = None
-        self._overruns = 0
-        self._ticks = 0
+        self._overruns = self._ticks = 0
         self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
         self._ready_meter, self._metered = self.meter("ready"), self._controller.guidance.source
         self._commands = {}
@@ -148,7 +148,8 @@ class ControlNode(NodeShell):
             self._correction.listen()
         Announcements(self, topics.CONTROL_SOURCE, self._selected)
         self._going_home = GoingHome(self, self._controller, self._wishes.append, self._profile_setting, place)
-        self._inputs = self.create_publisher(JointTrajectory, topics.FILTER_INPUT, qos.EACH)
+        inputs = self.create_publisher(JointTrajectory, topics.FILTER_INPUT, qos.EACH)
+        self._given = GivenInputs(self.profile.joint_names, inputs.publish)
         if self.profile.human is not None:
             self.create_subscription(PoseArray, self.profile.human.topic, self._seen, qos.STREAM)
         self.create_subscription(DiagnosticArray, wire.PERMISSION.name, self._permitted, qos.NEWEST, raw=True)
@@ -284,8 +285,7 @@ class ControlNode(NodeShell):
             self._link.repeat()
         if self._correction is not None:
             self._correction.tell(now_ns, tick)
-        for data in wire.filter_input_bytes(now_ns, self.profile.joint_names, tick.inputs):
-            self._inputs.publish(data)
+        self._given.add(now_ns, tick.inputs)
         source = self._controller.guidance.source
         if source is not self._metered:  # how slow the one before was says nothing of this one
             self._metered = source

@@ -1,4 +1,4 @@
-"""What the filter was given in a control tick, as trajectory messages and back: for the event log and its replay."""
+"""What the filter was given, as trajectory messages and back: for the event log and its replay."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Rows = list[Array]
 """Positions, velocities, accelerations and effort of a point; each may be empty."""
 
 MAX_STEPS = 128
-"""Of a message. A tick has 1, and after those that were missed some 15, at 1000 Hz 105; 3000 take 14 ms and 0.7 MB of
-log."""
+"""Of a message. A tick has 1, five of which are sent together, and after those that were missed some 15, at 1000 Hz
+105; 3000 take 14 ms and 0.7 MB of log."""
 NO_TIME = bytes(8)
 NONE: Array = np.empty(0)
 RESET, STEP = "reset", "step"
@@ -34,7 +34,7 @@ class SentFilterInputs:
     """What one message says.
 
     Attributes:
-        stamp_ns: of the control tick.
+        stamp_ns: of the control tick of the last step.
         reset: (n,) where the reference was put at rest; `None` in a message of steps.
         steps: what the filter was given, in order.
     """
@@ -45,14 +45,18 @@ class SentFilterInputs:
 
 
 def filter_input_bytes(stamp_ns: int, joint_names: Sequence[str], inputs: Sequence[FilterInput]) -> Iterator[bytes]:
-    """Yields messages of what the filter was given in a tick: a reset with the pose, and steps.
+    """Yields messages of what the filter was given, the last of it in a tick: a reset with the pose, and steps.
 
     A point without positions is a step without a target. Its accelerations, where it has some, are how far the robot
     was measured from where it was told to be, and its effort is the part of the velocity limits in force.
     """
-    names, steps = tuple(joint_names), []
+    names = tuple(joint_names)
+    steps: list[Rows] = []
     for given in inputs:
         if given.reset is not None:
+            if steps:
+                yield _message(stamp_ns, STEP, names, steps)
+                steps = []
             yield _message(stamp_ns, RESET, names, [[given.reset, NONE, NONE, NONE]])
         rows = [NONE if each is None else each for each in (given.target, given.velocity, given.away)]
         steps.append([*rows, np.array([given.speed])])
