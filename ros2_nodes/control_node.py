@@ -50,12 +50,14 @@ from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import Announcements
+from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.base.runtime import Urgency, run_node
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.control.correction import Correction, nothing_to_limit
 from tendon.ros2_nodes.control.given_inputs import GivenInputs
 from tendon.ros2_nodes.control.going_home import GoingHome
 from tendon.ros2_nodes.control.link import Link
+from tendon.ros2_nodes.control.robot_side import RobotSide
 from tendon.safety.reports import ControlState
 
 REPORT_EVERY = 10
@@ -75,8 +77,6 @@ RESET_NS = 200_000_000
 """The monitor permits a reset once it has heard that the cause is gone; this node may hear that by so much later."""
 SHOWN = 40
 """Characters of a word that nobody knows."""
-LISTENERS = 2
-"""Who takes every command at least: the robot side and the safety monitor."""
 KINDS = {"joint_trajectory": JointTrajectory, "forward_command": Float64MultiArray}
 """Message by controller type."""
 
@@ -138,9 +138,11 @@ class ControlNode(NodeShell):
             kind, of = KINDS[controller.type], qos.commands(lifespan_ns) if lifespan_ns else qos.NEWEST
             self._commands[controller.name] = self.create_publisher(kind, topic, of)
         oldest_ns = nanoseconds(settings.joint_state_age_s)
-        self._link = Link([*self._commands.values()], lifespan_ns, oldest_ns)
+        publishers = [*self._commands.values()]
+        self._robot_side = RobotSide(self, publishers)
+        self._link = Link(publishers, lifespan_ns, oldest_ns, lambda: self._robot_side.acknowledges)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
-        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True)
+        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True, informed=True)
         for source in (Source.POLICY, Source.TELEOP):
             take, topic = partial(self._proposed, source), topics.action_chunk(source)
             self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
@@ -192,10 +194,12 @@ class ControlNode(NodeShell):
     def check(self) -> None:
         """Logs, besides, why chunks were rejected: not in the loop, where rclpy's first line takes 20 ms."""
         super().check()
+        self._robot_side.look()
         while self._rejections:
             self.get_logger().warning(self._rejections.popleft(), throttle_duration_sec=1.0)
 
-    def _measured(self, data: bytes) -> None:
+    def _measured(self, data: bytes, info: MessageInfo) -> None:
+        self._link.came(info.number)
         if not self.time.now_ns():
             return  # no /clock yet
         try:
@@ -262,8 +266,7 @@ class ControlNode(NodeShell):
 
     def _step(self, now_ns: int, late_ns: int) -> None:
         observation = self._newest_observation(now_ns, late_ns)
-        if 2 * late_ns < self._period_ns:
-            self._link.heard(now_ns - self._state_ns)
+        self._link.heard(now_ns - self._state_ns if 2 * late_ns < self._period_ns else 0)
         if self._zone is not None:
             self._zone.pass_time(now_ns)
         self._follow(now_ns)
@@ -399,7 +402,7 @@ class ControlNode(NodeShell):
         elif not self._permissions.listening:  # it would take the armed state for one that it finds, and not follow it
             obstacle = obstacle or "it has not heard the safety monitor yet"
         else:
-            obstacle = obstacle or self._unheard()
+            obstacle = obstacle or self._robot_side.unheard()
         state = ControlState(
             mode=tick.mode,
             event=self._event,
@@ -416,11 +419,6 @@ class ControlNode(NodeShell):
             plan_ns=plan_ns,
         )
         self._states.publish(wire.STATE.encode(state, now_ns))
-
-    def _unheard(self) -> str:
-        """Returns which commands the robot or the safety monitor would not get; empty when they are matched."""
-        alone = [each.topic_name for each in self._commands.values() if each.get_subscription_count() < LISTENERS]
-        return f"not both the robot and the safety monitor are connected to {', '.join(alone)}" if alone else ""
 
     def finish(self, spin: Callable[[], None]) -> None:
         """Stops the robot, and leaves when its reference is at rest."""

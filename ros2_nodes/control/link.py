@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rclpy.duration import Duration
 from rclpy.publisher import Publisher
+
+from tendon.ros2_nodes.base import qos
 
 LATE_SHARE = 0.375
 """Part of the age that a joint state may have after which the next one has not come: 15 ms at 100 Hz."""
@@ -18,6 +21,8 @@ for acknowledged."""
 NO_WAIT = Duration(nanoseconds=0)
 LAST_TIMES = 3
 """How often commands are sent that none follow: the robot joins them as well two ticks later."""
+MOST_LOST = 50
+"""Joint states between two, by their numbers, beyond which they are of two publishers."""
 
 Message = tuple[Publisher, bytes]
 
@@ -31,18 +36,36 @@ class Link:
         publishers: of commands that hold a stop.
         lifespan_ns: of those; 0 in simulated time, which waits until they have come.
         oldest_ns: how old a joint state may be.
+        acknowledged: returns whether the robot side says what it has; by others' acknowledgements nothing is known.
     """
 
-    def __init__(self, publishers: Sequence[Publisher], lifespan_ns: int, oldest_ns: int) -> None:
-        self._publishers, self._lifespan_ns = publishers, lifespan_ns
+    def __init__(
+        self,
+        publishers: Sequence[Publisher],
+        lifespan_ns: int,
+        oldest_ns: int,
+        acknowledged: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._publishers, self._lifespan_ns, self._acknowledged = publishers, lifespan_ns, acknowledged
         self._late_ns = round(LATE_SHARE * oldest_ns)
         self._sent_ns = self._lossy_until_ns = 0
+        self._numbers: list[int] = []
         self._again: list[Sequence[Message]] = []
 
+    def came(self, number: int) -> None:
+        """Takes the number that its publisher gave a joint state; 0 where the middleware does not say."""
+        self._numbers.append(number)
+
     def heard(self, age_ns: int) -> None:
-        """Takes how old the newest joint state is at a tick that is on time."""
-        if age_ns > self._late_ns:
+        """Takes how old the newest joint state is at a tick, 0 at one that is late; of those that came, none may lack.
+
+        Where more come in a tick than their queue holds, it drops the oldest; so the first is not compared there.
+        """
+        first = len(self._numbers) > qos.STREAM.depth
+        pairs = itertools.pairwise(self._numbers[first:])
+        if age_ns > self._late_ns or any(before and 1 < number - before <= MOST_LOST for before, number in pairs):
             self._lossy_until_ns = time.monotonic_ns() + LOSSY_NS
+        del self._numbers[:-1]
 
     def send(self, messages: Sequence[Message], last: bool = False) -> None:
         """Sends the commands of a tick; twice when those before may be lost.
@@ -70,7 +93,8 @@ class Link:
         """Returns whether all commands have come, or none is known to be lost."""
         if not self._lifespan_ns:
             return True
-        if time.monotonic_ns() - self._sent_ns > self._lifespan_ns - MARGIN_NS:  # nobody can be asked any more
+        over = time.monotonic_ns() - self._sent_ns > self._lifespan_ns - MARGIN_NS
+        if over or not self._acknowledged():  # nobody can be asked
             return not self._lossy
         try:
             return all(publisher.wait_for_all_acked(NO_WAIT) for publisher in self._publishers)

@@ -354,8 +354,8 @@ class Controller:
         One that came then would make it leap. So nothing is sent until it rests, wherever that is.
         """
         holds = self._standstill.until_ns is not None
-        doubtful = self._feedback.overdue or late >= SLEPT_TICKS
-        if self._sent.unheard or not doubtful or (holds and late <= self._gap_ticks) or self._arrived():
+        slept = late > self._gap_ticks if holds else late >= SLEPT_TICKS
+        if self._sent.unheard or not (slept or self._feedback.overdue) or self._arrived():
             return
         self._sent.unheard, self._easing.over = True, True
         self._standstill.doubt(now_ns, self._sent.rest_ns)

@@ -19,8 +19,8 @@ from tendon.robots.safety_settings import nanoseconds
 CONTACTS = (Cause.TRACKING, Cause.EFFORT)
 """What something in the robot's way shows as."""
 OVERDUE_SHARE = 0.625
-"""Part of `joint_state_age_s` after which a joint state is overdue: 25 ms, when two at 100 Hz have not come. The robot
-is not on its stop yet: that begins four control periods after the last command that it heard."""
+"""Part of `joint_state_age_s` after which a joint state is overdue, or was when it came: 25 ms, when two at 100 Hz have
+not come. The robot is not on its stop yet: that begins four control periods after the last command that it heard."""
 
 
 class Feedback:
@@ -46,9 +46,11 @@ class Feedback:
         """(n,) measured - commanded of the newest joint state that `off` looked at, rad or m."""
         self.now_ns: int | None = None
         """When it was looked at; `None` before the first tick."""
+        self._before_ns: int | None = None
 
     def take(self, observation: Observation | None, now_ns: int) -> None:
         """Takes the newest joint state there is at a tick."""
+        self._before_ns = None if self.observation is None else self.observation.stamp_ns
         self.observation, self.now_ns = observation, now_ns
         if observation is not None and observation.joint_effort is not None:
             self._contact.measured(observation.joint_effort, observation.stamp_ns)
@@ -74,8 +76,14 @@ class Feedback:
 
     @property
     def overdue(self) -> bool:
-        """Whether so many joint states have not come that commands may not have come to the robot either."""
-        return self.age_ns > OVERDUE_SHARE * self._age_ns
+        """Whether so many joint states have not come that commands may not have come to the robot either.
+
+        Before the newest one too: where they come fast it is fresh as soon as the network is back.
+        """
+        gap_ns = 0
+        if self._before_ns is not None and self.observation is not None:
+            gap_ns = self._standstill.age_ns(self._before_ns, self.observation.stamp_ns)
+        return max(self.age_ns, gap_ns) > OVERDUE_SHARE * self._age_ns
 
     def moving(self) -> list[Reason]:
         """Returns a reason for each joint that is measured to move."""

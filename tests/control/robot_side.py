@@ -15,6 +15,7 @@ from tests.control.limits_checker import PROFILE
 
 MS = 1_000_000
 PERIOD_NS = 10 * MS
+LATE_NS, LOSSY_NS = 15 * MS, 1000 * MS
 
 
 class Robot:
@@ -29,6 +30,8 @@ class Robot:
         from_measured: whether a trajectory that begins later is joined from the measured state, at rest:
             joint_trajectory_controller with `interpolate_from_desired_state: false`, its default.
         profile: of the robot, but for its limits.
+        acknowledges: whether it says which commands it has; else none comes again, and they count as lost for a second
+            after a joint state did not come, as in `tendon.ros2_nodes.control.link`.
     """
 
     def __init__(
@@ -38,11 +41,12 @@ class Robot:
         known: bool = True,
         from_measured: bool = False,
         profile: RobotProfile = PROFILE,
+        acknowledges: bool = True,
     ) -> None:
         self._from_measured = from_measured
         start = PROFILE.vector("home") if position is None else position
-        arrived = lambda: self._lost is None  # noqa: E731
-        self.controller = Controller(profile, residual, held=start if known else None, arrived=arrived)
+        self._acknowledges, self._lossy_until_ns = acknowledges, 0
+        self.controller = Controller(profile, residual, held=start if known else None, arrived=self._arrived)
         self.side = TrajectoryController(PROFILE.joint_names, start)
         self.now_ns = 1000 * MS
         self.offset = np.zeros(8)
@@ -62,12 +66,18 @@ class Robot:
             self._seen = Observation(stamp_ns=stamp_ns, joint_position=position + self.offset, joint_velocity=velocity)
         return self._seen
 
+    def _arrived(self) -> bool:
+        return self._lost is None if self._acknowledges else self.now_ns >= self._lossy_until_ns
+
     def tick(self, delay_ns: int = 0, skip: int = 0) -> Tick:
         """Lets a period pass (and `skip` more without a tick), then ticks; the command arrives `delay_ns` later."""
         self.pass_time((1 + skip) * self.controller.period_ns)
-        tick = self.controller.tick(self.now_ns, self.observe())
+        seen = self.observe()
+        if not skip and self.now_ns - seen.stamp_ns > LATE_NS:
+            self._lossy_until_ns = self.now_ns + LOSSY_NS
+        tick = self.controller.tick(self.now_ns, seen)
         if not self.cut and self._lost is not None:
-            if self.now_ns <= self._lost.stamp_ns + self.controller.period_ns:
+            if self._acknowledges and self.now_ns <= self._lost.stamp_ns + self.controller.period_ns:
                 self._flying.append((self.now_ns, self._lost))
             self._lost = None
         if tick.command is not None and self.cut:

@@ -28,10 +28,12 @@ class Watched:
 
     Args:
         alone: whether the monitor is on the controller's side, and hears all commands but no joint states.
+        acknowledges: see `Robot`.
     """
 
-    def __init__(self, alone: bool) -> None:
-        self.robot, self._laws, self._alone, self._missed = Robot(), every_law(), alone, False
+    def __init__(self, alone: bool, acknowledges: bool) -> None:
+        self.robot, self._laws = Robot(acknowledges=acknowledges), every_law()
+        self._alone, self._missed = alone, False
         self.begin_ns = self.robot.now_ns
 
     def tick(self, skip: int = 0) -> None:
@@ -62,10 +64,12 @@ class Watched:
 
 
 @law_settings(max_examples=25)
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_an_outage_of_any_length_at_any_moment_breaks_no_limit_and_no_law(seed: int, alone: bool) -> None:
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_an_outage_of_any_length_at_any_moment_breaks_no_limit_and_no_law(
+    seed: int, alone: bool, acknowledges: bool
+) -> None:
     rng = np.random.default_rng(seed)
-    watched = Watched(alone)
+    watched = Watched(alone, acknowledges)
     robot = watched.robot
     watched.arm()
     for _ in range(4):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
 from tendon.ros2_nodes.control.link import Link
 
 LIFESPAN_NS, OLDEST_NS = 60_000_000, 40_000_000
@@ -26,9 +28,11 @@ class Answering:
         return self.answer
 
 
-def link(*answers: bool | Exception, lifespan_ns: int = LIFESPAN_NS) -> tuple[Link, list[Any]]:
+def link(
+    *answers: bool | Exception, lifespan_ns: int = LIFESPAN_NS, acknowledged: bool = True
+) -> tuple[Link, list[Any]]:
     publishers: list[Any] = [Answering(answer) for answer in answers]
-    return Link(publishers, lifespan_ns, OLDEST_NS), publishers
+    return Link(publishers, lifespan_ns, OLDEST_NS, lambda: acknowledged), publishers
 
 
 def sent(made: Link, publishers: list[Any], last: bool = False) -> list[list[bytes]]:
@@ -82,6 +86,39 @@ def test_a_middleware_that_cannot_say_is_believed_until_joint_states_do_not_come
     made.heard(16_000_000)
     publishers[0].sent.clear()
     assert sent(made, publishers) == [[2, 0]] and not made.arrived()
+
+
+def test_a_robot_side_that_acknowledges_nothing_is_believed_until_joint_states_do_not_come() -> None:
+    """As joint_trajectory_controller, which listens best-effort: others have acknowledged all."""
+    made, publishers = link(True, acknowledged=False)
+    assert sent(made, publishers) == [[1, 0]] and made.arrived()
+    made.heard(16_000_000)
+    publishers[0].sent.clear()
+    assert sent(made, publishers) == [[2, 0]] and not made.arrived()
+
+
+@pytest.mark.parametrize(
+    ("ticks", "lossy"),
+    [
+        ([[1], [2], [3]], False),
+        ([[1], [3]], True),  # 100 Hz
+        ([[1, 2], [3], [5, 6]], False),  # the queue holds two: it may have dropped the fourth
+        ([[1, 2], [4]], True),
+        ([[1, 2], [3, 5]], True),
+        ([[4, 5], [9, 10], [14, 15]], False),  # 500 Hz
+        ([[4, 5], [8, 10]], True),
+        ([[7], [400], [8], [401]], False),  # two publishers
+        ([[0], [0], []], False),  # a middleware that does not count
+        ([[1], [], [3]], True),
+    ],
+)
+def test_a_joint_state_that_is_lost_is_noticed_at_any_rate(ticks: list[list[int]], lossy: bool) -> None:
+    made, _ = link(True, acknowledged=False)
+    for numbers in ticks:
+        for number in numbers:
+            made.came(number)
+        made.heard(0)
+    assert made.arrived() is not lossy
 
 
 def test_what_nothing_follows_is_sent_three_times() -> None:

@@ -28,6 +28,7 @@ from tendon.robots.trajectory_controller import TrajectoryController
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.late_answers import LateAnswers
+from tests.ros2_nodes.hardware.system_defaults import SYSTEM_DEFAULTS
 
 PERIOD_S, NOISE = 0.01, 1e-6
 
@@ -43,7 +44,7 @@ class TrajectoryNode(Node):
         self.playing = TrajectoryController(spec.joints, profile.vector("home")[self.columns])
         self.active = "--active" in flags
         self._lock = threading.Lock()
-        self.create_subscription(JointTrajectory, topics.commands(spec), self._take, qos.EACH, raw=True)
+        self.create_subscription(JointTrajectory, topics.commands(spec), self._take, SYSTEM_DEFAULTS, raw=True)
 
     def _take(self, data: bytes) -> None:
         with self._lock:
