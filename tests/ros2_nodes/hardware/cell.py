@@ -50,10 +50,10 @@ class Cell:
         self.profile, self.controller = load_profile(path), "arm_controller"
         self._log = folder / "ros2_control"
         known = os.pathsep.join(filter(None, (str(messages), os.environ.get("PYTHONPATH", ""))))
-        place = ROOT / "tests" / "ros2_nodes" / "hardware" / "ros2_control.py"
         with self._log.open("w") as output:
             self.robot = subprocess.Popen(
-                [sys.executable, str(place), str(path), *flags],
+                [sys.executable, "-m", "tests.ros2_nodes.hardware.ros2_control", str(path), *flags],
+                cwd=ROOT,
                 env=os.environ | {"PYTHONPATH": known},
                 stdout=output,
                 stderr=subprocess.STDOUT,
