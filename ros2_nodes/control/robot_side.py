@@ -16,7 +16,7 @@ from tendon.ros2_nodes.base.shell import NodeShell
 LISTENERS = 2
 """Who takes every command at least: the robot side and the safety monitor."""
 OURS = ("safety_monitor", RECORDER_NODE)
-LOOK_S = 0.5
+LOOK_S = 1.0
 FAST_DDS = b"\x01\x0f"
 HOST = slice(0, 4)
 """Of the id of an endpoint of Fast DDS: who made it, and its machine (by the addresses of its network)."""
@@ -34,6 +34,7 @@ class RobotSide:
         self._node, self._publishers = node, publishers
         self._next_s = 0.0
         self._warned = False
+        self._hosts: set[bytes] = set()
         self.acknowledges = True
         """Whether each says which commands it has: `joint_trajectory_controller` does not, it listens best-effort."""
 
@@ -56,10 +57,16 @@ class RobotSide:
         self.acknowledges = acknowledges
 
     def _warn_of_others(self, topic: str, robots: Sequence[TopicEndpointInfo]) -> None:
-        own = {bytes(each.endpoint_gid)[HOST] for each in self._node.get_publishers_info_by_topic(topic)}
+        if self._warned:
+            return
+        self._hosts = self._hosts or {
+            bytes(each.endpoint_gid)[HOST]
+            for each in self._node.get_publishers_info_by_topic(topic)
+            if name_of(each, self._node) == self._node.get_name()
+        }
         ids = {name_of(each, self._node): bytes(each.endpoint_gid)[HOST] for each in robots}
-        other = [name for name, host in ids.items() if name and host[:2] == FAST_DDS and host not in own]
-        if other and not self._warned:
+        other = [name for name, host in ids.items() if name and host[:2] == FAST_DDS and host not in self._hosts]
+        if other and self._hosts:
             self._warned = True
             self._node.get_logger().warning(
                 f"{', '.join(other)} takes {topic} on another machine: where the network between delays commands, or "

@@ -64,6 +64,9 @@ class Looking:
         self.said: list[str] = []
         self._listeners = listeners
 
+    def get_name(self) -> str:
+        return "control_node"
+
     def get_namespace(self) -> str:
         return "/"
 
