@@ -57,6 +57,7 @@ from tendon.ros2_nodes.control.correction import Correction, nothing_to_limit
 from tendon.ros2_nodes.control.given_inputs import GivenInputs
 from tendon.ros2_nodes.control.going_home import GoingHome
 from tendon.ros2_nodes.control.link import Link
+from tendon.ros2_nodes.control.newest_state import NewestState
 from tendon.ros2_nodes.control.robot_side import RobotSide
 from tendon.safety.reports import ControlState
 
@@ -106,9 +107,6 @@ class ControlNode(NodeShell):
         )
         if self.profile.collision_file is None:
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
-        ahead_ns = nanoseconds(self.profile.safety.state_ahead_s)
-        self._reader = wire.JointStateReader(self.profile.joint_names, self.time.now_ns, ahead_ns)
-        self._efforts = wire.EffortReader(self.profile)
         settings = self.profile.safety
         longest_ns, fresh_ns = map(nanoseconds, (settings.standstill_s, settings.permission_age_s))
         self._late_ns = round(settings.command_late_periods * self._period_ns)
@@ -117,8 +115,7 @@ class ControlNode(NodeShell):
         self._event = 0
         self._loaded = profile_digest(self.profile, whole=True)
         self._refusal = ""
-        self._observation: Observation | None = None
-        self._state_ns = 0
+        self._joint_states = NewestState(self, self._refuse)
         self._chunks: deque[tuple[Source, bytes]] = deque(maxlen=4)
         self._wishes: deque[Callable[[int], None]] = deque(maxlen=8)
         self._placed: list[int] = []
@@ -127,7 +124,7 @@ class ControlNode(NodeShell):
         self._tick: Tick | None = None
         self._reported: tuple[Mode, int, Source, bool, int, bool] | None = None
         self._overruns = self._ticks = 0
-        self._loop_meter, self._chunk_meter, self._state_meter = map(self.meter, ("tick", "chunk", "joint_states"))
+        self._loop_meter, self._chunk_meter = map(self.meter, ("tick", "chunk"))
         self._ready_meter, self._metered = self.meter("ready"), self._controller.guidance.source
         self._commands = {}
         # A forward_command controller needs more commands to rest; simulated time waits until they have come.
@@ -142,7 +139,8 @@ class ControlNode(NodeShell):
         self._robot_side = RobotSide(self, publishers)
         self._link = Link(publishers, lifespan_ns, oldest_ns, lambda: self._robot_side.acknowledges)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
-        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STREAM, raw=True, informed=True)
+        each = qos.EACH_OF_STREAM
+        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, each, raw=True, informed=True)
         for source in (Source.POLICY, Source.TELEOP):
             take, topic = partial(self._proposed, source), topics.action_chunk(source)
             self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)
@@ -168,7 +166,7 @@ class ControlNode(NodeShell):
         """Returns the mode as a level, with what was refused."""
         if not self._thread.is_alive():
             return Level.ERROR, "the control loop has ended"
-        if self._tick is None or self._observation is None:
+        if self._tick is None or self._joint_states.observation is None:
             return Level.WARN, self._refusal or "waiting for joint_states"
         text = "; ".join(filter(None, (self._tick.mode.value, *self._tick.reasons, self._refusal)))
         return (Level.ERROR if self._tick.mode.stopped else Level.OK), text
@@ -198,22 +196,14 @@ class ControlNode(NodeShell):
         while self._rejections:
             self.get_logger().warning(self._rejections.popleft(), throttle_duration_sec=1.0)
 
+    def take_messages(self) -> None:
+        """Takes what has come, and reads the newest joint state of it."""
+        super().take_messages()
+        self._joint_states.read()
+
     def _measured(self, data: bytes, info: MessageInfo) -> None:
-        self._link.came(info.number)
-        if not self.time.now_ns():
-            return  # no /clock yet
-        try:
-            stamp_ns, position, velocity = self._reader.read_bytes(data)
-            effort = self._efforts.read_bytes(data)
-            observation = Observation(
-                stamp_ns=stamp_ns, joint_position=position, joint_velocity=velocity, joint_effort=effort
-            )
-        except TendonError as error:
-            self._state_meter.drop()
-            self._refuse(str(error))
-            return
-        self._state_meter.add(self.time.now_ns() - stamp_ns)
-        self._observation, self._state_ns = observation, stamp_ns
+        self._link.came(info)
+        self._joint_states.add(data)
 
     def _proposed(self, source: Source, data: bytes) -> None:
         self._chunks.append((source, data))
@@ -263,10 +253,11 @@ class ControlNode(NodeShell):
             self._loop_meter.add(late_ns)
             self._step(deadline_ns, late_ns)
             self.beat()
+        self._given.send()
 
     def _step(self, now_ns: int, late_ns: int) -> None:
         observation = self._newest_observation(now_ns, late_ns)
-        self._link.heard(now_ns - self._state_ns if 2 * late_ns < self._period_ns else 0)
+        self._link.heard(on_time=2 * late_ns < self._period_ns)
         if self._zone is not None:
             self._zone.pass_time(now_ns)
         self._follow(now_ns)
@@ -303,17 +294,17 @@ class ControlNode(NodeShell):
     def _newest_observation(self, now_ns: int, late_ns: int) -> Observation | None:
         self.take_messages()
         # The simulator publishes the time before the joint states of that time: wait for them while they come.
-        if self.time.simulated and now_ns - self._state_ns <= 2 * self._period_ns:
+        if self.time.simulated and now_ns - self._joint_states.stamp_ns <= 2 * self._period_ns:
             self._await_state(now_ns, STATE_WAIT_S)
         # After a late wake-up what has arrived meanwhile is taken first, then ages are judged.
         elif not self.time.simulated and late_ns >= NOTICED_TICKS * self._period_ns:
             left_ns = DRAIN_SHARE * self._late_ns - (self.time.now_ns() - now_ns)
             self._await_state(now_ns - max(self._period_ns, STATES_NS), 1e-9 * left_ns)
-        return self._observation
+        return self._joint_states.observation
 
     def _await_state(self, stamp_ns: int, longest_s: float) -> None:
         end_s, look_s = time.monotonic() + longest_s, LOOK_S
-        while self._state_ns < stamp_ns and (left_s := end_s - time.monotonic()) > 0.0:
+        while self._joint_states.stamp_ns < stamp_ns and (left_s := end_s - time.monotonic()) > 0.0:
             time.sleep(min(look_s, left_s))
             self.take_messages()
             look_s = min(2 * look_s, LONGEST_LOOK_S)
@@ -397,7 +388,7 @@ class ControlNode(NodeShell):
             return
         self._reported = said
         obstacle = self.profile.arming_obstacle
-        if self._observation is None:
+        if self._joint_states.observation is None:
             obstacle = obstacle or "no joint state yet"
         elif not self._permissions.listening:  # it would take the armed state for one that it finds, and not follow it
             obstacle = obstacle or "it has not heard the safety monitor yet"

@@ -1,4 +1,4 @@
-"""What the filter was given, for the event log: several steps a message, as that costs more than what it says."""
+"""What the filter was given, for the event log: several steps a message, so that the monitor takes fewer messages."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ class GivenInputs:
     def add(self, now_ns: int, inputs: Sequence[FilterInput]) -> None:
         """Takes those of a tick. What waits goes out when it is enough, or when these do not continue it."""
         if not inputs or any(given.reset is not None for given in inputs):
-            self._send()
+            self.send()
         if inputs:
             self._waiting.extend(inputs)
             self._stamp_ns = now_ns
         if len(self._waiting) >= GATHERED:
-            self._send()
+            self.send()
 
-    def _send(self) -> None:
+    def send(self) -> None:
+        """Sends what waits, when no tick follows."""
         for data in wire.filter_input_bytes(self._stamp_ns, self._joints, self._waiting):
             self._publish(data)
         self._waiting.clear()

@@ -10,9 +10,10 @@ from rclpy.duration import Duration
 from rclpy.publisher import Publisher
 
 from tendon.ros2_nodes.base import qos
+from tendon.ros2_nodes.base.message_info import MessageInfo
 
 LATE_SHARE = 0.375
-"""Part of the age that a joint state may have after which the next one has not come: 15 ms at 100 Hz."""
+"""Part of the age that a joint state may have, after which since one came the next has been lost: 15 ms."""
 LOSSY_NS = 1_000_000_000
 """For so long after that the network is one that loses."""
 MARGIN_NS = 500_000
@@ -21,8 +22,6 @@ for acknowledged."""
 NO_WAIT = Duration(nanoseconds=0)
 LAST_TIMES = 3
 """How often commands are sent that none follow: the robot joins them as well two ticks later."""
-MOST_LOST = 50
-"""Joint states between two, by their numbers, beyond which they are of two publishers."""
 
 Message = tuple[Publisher, bytes]
 
@@ -48,24 +47,34 @@ class Link:
     ) -> None:
         self._publishers, self._lifespan_ns, self._acknowledged = publishers, lifespan_ns, acknowledged
         self._late_ns = round(LATE_SHARE * oldest_ns)
-        self._sent_ns = self._lossy_until_ns = 0
+        self._sent_ns = self._came_ns = self._lossy_until_ns = self._mixed_until_ns = 0
         self._numbers: list[int] = []
         self._again: list[Sequence[Message]] = []
 
-    def came(self, number: int) -> None:
-        """Takes the number that its publisher gave a joint state; 0 where the middleware does not say."""
-        self._numbers.append(number)
+    def came(self, info: MessageInfo) -> None:
+        """Takes what the middleware says of a joint state."""
+        waited_ns = time.time_ns() - info.received_ns if info.received_ns else 0
+        self._came_ns = time.monotonic_ns() - min(max(0, waited_ns), LOSSY_NS)
+        self._numbers.append(info.number)
 
-    def heard(self, age_ns: int) -> None:
-        """Takes how old the newest joint state is at a tick, 0 at one that is late; of those that came, none may lack.
+    def heard(self, on_time: bool) -> None:
+        """Looks, in each tick, whether joint states have been lost: none came for too long, or a number is missing.
 
-        Where more come in a tick than their queue holds, it drops the oldest; so the first is not compared there.
+        How old their stamps are tells nothing of the way. Numbers that go down are of two publishers, and no measure.
+
+        Args:
+            on_time: whether the tick is; else what came has not been looked at for longer.
         """
-        first = len(self._numbers) > qos.STREAM.depth
-        pairs = itertools.pairwise(self._numbers[first:])
-        if age_ns > self._late_ns or any(before and 1 < number - before <= MOST_LOST for before, number in pairs):
-            self._lossy_until_ns = time.monotonic_ns() + LOSSY_NS
-        del self._numbers[:-1]
+        now_ns, numbers = time.monotonic_ns(), self._numbers
+        lost = on_time and now_ns - self._came_ns > self._late_ns
+        steps = [number - before for before, number in itertools.pairwise(numbers) if before]
+        if len(numbers) > qos.EACH_OF_STREAM.depth:  # their queue has dropped the oldest
+            del steps[:1]
+        if any(step < 0 for step in steps):
+            self._mixed_until_ns = now_ns + LOSSY_NS
+        if lost or (now_ns >= self._mixed_until_ns and any(step > 1 for step in steps)):
+            self._lossy_until_ns = now_ns + LOSSY_NS
+        del numbers[:-1]
 
     def send(self, messages: Sequence[Message], last: bool = False) -> None:
         """Sends the commands of a tick; twice when those before may be lost.

@@ -9,17 +9,15 @@ from rclpy.publisher import Publisher
 from rclpy.qos import ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-from tendon.graph.running.state import RECORDER_NODE
-from tendon.ros2_nodes.base.publishers import name_of
+from tendon.ros2_nodes.base.publishers import name_of, robot_names
 from tendon.ros2_nodes.base.shell import NodeShell
 
 LISTENERS = 2
 """Who takes every command at least: the robot side and the safety monitor."""
-OURS = ("safety_monitor", RECORDER_NODE)
 LOOK_S = 1.0
 FAST_DDS = b"\x01\x0f"
 HOST = slice(0, 4)
-"""Of the id of an endpoint of Fast DDS: who made it, and its machine (by the addresses of its network)."""
+"""Of the id of an endpoint of Fast DDS: who made it, and its machine (by its network addresses when it was started)."""
 
 
 class RobotSide:
@@ -33,10 +31,10 @@ class RobotSide:
     def __init__(self, node: NodeShell, publishers: Sequence[Publisher]) -> None:
         self._node, self._publishers = node, publishers
         self._next_s = 0.0
-        self._warned = False
         self._hosts: set[bytes] = set()
-        self.acknowledges = True
-        """Whether each says which commands it has: `joint_trajectory_controller` does not, it listens best-effort."""
+        self._warned: set[str] = set()
+        self.acknowledges = False
+        """Whether it is known to say which commands it has: `joint_trajectory_controller` listens best-effort."""
 
     def unheard(self) -> str:
         """Returns which commands the robot or the safety monitor would not get; empty when they are matched."""
@@ -50,26 +48,27 @@ class RobotSide:
         self._next_s = time.monotonic() + LOOK_S
         acknowledges = True
         for topic in (each.topic_name for each in self._publishers):
-            found = self._node.get_subscriptions_info_by_topic(topic)
-            robots = [each for each in found if name_of(each, self._node) not in OURS]
-            acknowledges &= all(each.qos_profile.reliability is ReliabilityPolicy.RELIABLE for each in robots)
-            self._warn_of_others(topic, robots)
+            names = robot_names(self._node, topic)
+            found = {name_of(each, self._node): each for each in self._node.get_subscriptions_info_by_topic(topic)}
+            robots = {name: each for name, each in found.items() if name in names}
+            reliable = [each.qos_profile.reliability is ReliabilityPolicy.RELIABLE for each in robots.values()]
+            acknowledges &= bool(reliable) and all(reliable)
+            for name, robot in robots.items():
+                self._warn_of_another(topic, name, robot)
         self.acknowledges = acknowledges
 
-    def _warn_of_others(self, topic: str, robots: Sequence[TopicEndpointInfo]) -> None:
-        if self._warned:
-            return
+    def _warn_of_another(self, topic: str, name: str, robot: TopicEndpointInfo) -> None:
         self._hosts = self._hosts or {
             bytes(each.endpoint_gid)[HOST]
             for each in self._node.get_publishers_info_by_topic(topic)
             if name_of(each, self._node) == self._node.get_name()
         }
-        ids = {name_of(each, self._node): bytes(each.endpoint_gid)[HOST] for each in robots}
-        other = [name for name, host in ids.items() if name and host[:2] == FAST_DDS and host not in self._hosts]
-        if other and self._hosts:
-            self._warned = True
-            self._node.get_logger().warning(
-                f"{', '.join(other)} takes {topic} on another machine: where the network between delays commands, or "
-                "loses them alone, the robot may leap. Run control node and safety monitor on the robot's machine; "
-                "the policy may be elsewhere (docs/how-to/remote.md)"
-            )
+        host = bytes(robot.endpoint_gid)[HOST]
+        if not self._hosts or host in self._hosts or not host.startswith(FAST_DDS) or name in self._warned:
+            return
+        self._warned.add(name)
+        self._node.get_logger().warning(
+            f"{name} takes {topic} on another machine, or was started when this one had other network addresses: where "
+            "a network between them delays commands, or loses them alone, the robot may leap. Run control node and "
+            "safety monitor on the robot's machine; the policy may be elsewhere (docs/how-to/remote.md)"
+        )

@@ -28,7 +28,7 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.base.middleware import middleware_name
-from tendon.ros2_nodes.base.publishers import is_named, name_of, publishers, short_name
+from tendon.ros2_nodes.base.publishers import is_named, name_of, publishers, robot_names, short_name
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
 from tendon.ros2_nodes.monitor.stop_inputs import StopInputs
@@ -168,10 +168,7 @@ class MonitorInputs:
 
     def _is_taken(self, topic: str) -> bool:
         """Returns whether the robot takes a command. Whoever else does may only watch: recorders, bridges, plots."""
-        drivers = () if self._robot else publishers(self._node, self._node.resolve_topic_name(topics.JOINT_STATES))
-        return not set(filter(is_named, self._takers(topic))).isdisjoint(
-            {self._robot_side(topic), *(name for name, _ in drivers)}
-        )
+        return not self._takers(topic).isdisjoint(robot_names(self._node, self._topics[topic]))
 
     def _takers(self, topic: str) -> set[str]:
         """Returns the names of who takes commands, as `name_of` has them: one without a name may be anybody."""

@@ -33,6 +33,7 @@ class Feedback:
 
     def __init__(self, profile: RobotProfile, standstill: Standstill) -> None:
         self._names, self._standstill = profile.joint_names, standstill
+        self._period_ns = round(1e9 / profile.control_hz)
         self._tolerance = profile.tracking_tolerance
         self._age_ns = nanoseconds(profile.safety.joint_state_age_s)
         self._rest = Rest(profile)
@@ -46,11 +47,14 @@ class Feedback:
         """(n,) measured - commanded of the newest joint state that `off` looked at, rad or m."""
         self.now_ns: int | None = None
         """When it was looked at; `None` before the first tick."""
-        self._before_ns: int | None = None
+        self._gap_ns = 0
 
     def take(self, observation: Observation | None, now_ns: int) -> None:
         """Takes the newest joint state there is at a tick."""
-        self._before_ns = None if self.observation is None else self.observation.stamp_ns
+        self._gap_ns = 0
+        if observation is not None and self.observation is not None and self.now_ns is not None:
+            late_ns = max(0, now_ns - self.now_ns - self._period_ns)
+            self._gap_ns = observation.stamp_ns - self.observation.stamp_ns - late_ns
         self.observation, self.now_ns = observation, now_ns
         if observation is not None and observation.joint_effort is not None:
             self._contact.measured(observation.joint_effort, observation.stamp_ns)
@@ -80,10 +84,7 @@ class Feedback:
 
         Before the newest one too: where they come fast it is fresh as soon as the network is back.
         """
-        gap_ns = 0
-        if self._before_ns is not None and self.observation is not None:
-            gap_ns = self._standstill.age_ns(self._before_ns, self.observation.stamp_ns)
-        return max(self.age_ns, gap_ns) > OVERDUE_SHARE * self._age_ns
+        return max(self.age_ns, self._gap_ns) > OVERDUE_SHARE * self._age_ns
 
     def moving(self) -> list[Reason]:
         """Returns a reason for each joint that is measured to move."""

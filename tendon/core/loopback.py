@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 ADDRESS = "127.0.0.1"
+DOWN = (errno.ENETUNREACH, errno.EADDRNOTAVAIL)
 
 
 def loopback_problem() -> str:
@@ -14,5 +16,5 @@ def loopback_problem() -> str:
             itself.bind((ADDRESS, 0))
             itself.sendto(b"", itself.getsockname())
     except OSError as error:
-        return f"{error.strerror}: ip link set lo up"
+        return f"{error.strerror}: ip link set lo up" if error.errno in DOWN else str(error.strerror)
     return ""

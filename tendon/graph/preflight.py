@@ -48,7 +48,7 @@ def preflight(given: Mapping[str, str]) -> Graph:
     """
     values = complete(given)
     if problem := loopback_problem():
-        raise ConfigError(f"nodes cannot reach one another, the loopback network is down: {problem}")
+        raise ConfigError(f"nodes cannot reach one another by the loopback network: {problem}")
     profile = load_profile(values["robot"])
     _check_backend(values, profile)
     graph = describe(values)

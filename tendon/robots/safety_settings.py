@@ -35,7 +35,7 @@ class SafetySettings:
     joint_state_age_s: float = field(default=0.04, metadata=bounds("s", tightest=0.02, loosest=0.1))
     """Oldest joint state that the controller moves on. Four periods at 100 Hz. May be loosened for a bus that is read
     more slowly: a tracking error is then found later by as much. From 0.625 of it on, the controller sends nothing more
-    while the robot has not acknowledged what was sent before, until it rests (ADR 41)."""
+    while what was sent before is not known to have come, until the robot rests (ADR 41)."""
     joint_state_silence_s: float = field(default=0.1, metadata=bounds("s", tightest=0.05, loosest=0.2))
     """Time without a joint state after which the monitor stops the robot; one that is stamped so long before it comes
     is none. More than the controller's own limit, so that the controller, which knows more, says it first. May be

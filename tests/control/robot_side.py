@@ -54,6 +54,7 @@ class Robot:
         self.cut = False
         self._lost: Command | None = None
         self._seen: Observation | None = None
+        self._seen_ns = 0
         self.positions: list[Array] = []
         self.velocities: list[Array] = []
         self._flying: list[tuple[int, Command]] = []
@@ -63,6 +64,7 @@ class Robot:
         if not self.cut or self._seen is None:
             stamp_ns = self.now_ns - self.stale_ns
             position, velocity = self.side.sample(stamp_ns)
+            self._seen_ns = self.now_ns
             self._seen = Observation(stamp_ns=stamp_ns, joint_position=position + self.offset, joint_velocity=velocity)
         return self._seen
 
@@ -73,7 +75,7 @@ class Robot:
         """Lets a period pass (and `skip` more without a tick), then ticks; the command arrives `delay_ns` later."""
         self.pass_time((1 + skip) * self.controller.period_ns)
         seen = self.observe()
-        if not skip and self.now_ns - seen.stamp_ns > LATE_NS:
+        if not skip and self.now_ns - self._seen_ns > LATE_NS:
             self._lossy_until_ns = self.now_ns + LOSSY_NS
         tick = self.controller.tick(self.now_ns, seen)
         if not self.cut and self._lost is not None:

@@ -35,8 +35,8 @@ def swing(observation_ns: int, begin_ns: int, rows: int = 16) -> ActionChunk:
     return make_chunk(HOME + SWING * (0.5 - 0.5 * np.cos(2.0 * times_s))[:, None], observation_ns)
 
 
-def running(residual: BoundedResidual | None = None) -> Robot:
-    robot = Robot(residual=residual)
+def running(residual: BoundedResidual | None = None, acknowledges: bool = True) -> Robot:
+    robot = Robot(residual=residual, acknowledges=acknowledges)
     robot.arm()
     robot.controller.submit(swing(robot.now_ns, robot.now_ns), robot.now_ns)
     for _ in range(50):

@@ -128,6 +128,37 @@ def test_an_outage_of_30_ms_is_a_hold_that_ends_by_itself() -> None:
     robot.assert_inside()
 
 
+@pytest.mark.parametrize(("ticks", "holds"), [(1, False), (2, True)])
+def test_an_outage_is_noticed_where_the_next_joint_state_is_fresh_again(ticks: int, holds: bool) -> None:
+    """After two ticks without joint states, as where they come at 500 Hz and were lost for 21 ms or more."""
+    robot = running(acknowledges=False)
+    cut_for(robot, ticks)
+    assert (robot.tick().command is None) is holds
+    settle(robot, 150)
+    assert robot.controller.mode is Mode.RUNNING
+    robot.assert_inside()
+
+
+def test_a_tick_that_is_late_is_no_gap_between_joint_states() -> None:
+    robot = running(acknowledges=False)
+    cut_for(robot, 2)
+    settle(robot, 60)
+    assert robot.tick().command is not None, "it goes on, where joint states were lost a moment ago"
+    assert robot.tick(skip=1).command is not None
+    robot.assert_inside()
+
+
+def test_an_outage_that_begins_before_the_loop_is_held_up_is_noticed_in_its_hold() -> None:
+    robot = running(acknowledges=False)
+    robot.cut = True
+    robot.tick()
+    robot.tick(skip=8)
+    cut_for(robot, 2)
+    settle(robot, 150)
+    assert robot.controller.mode is Mode.RUNNING
+    robot.assert_inside()
+
+
 @pytest.mark.parametrize("ticks", [5, 7, 10, 20])
 def test_a_longer_one_latches_and_nothing_is_sent_after_it(ticks: int) -> None:
     """The commands of its stop would be another stop than the one that the robot plays."""
@@ -140,8 +171,9 @@ def test_a_longer_one_latches_and_nothing_is_sent_after_it(ticks: int) -> None:
     robot.assert_inside()
 
 
-def test_joint_states_alone_that_are_late_hold_nothing() -> None:
-    robot = running()
+@pytest.mark.parametrize("acknowledges", [True, False])
+def test_joint_states_alone_that_are_late_hold_nothing(acknowledges: bool) -> None:
+    robot = running(acknowledges=acknowledges)
     robot.stale_ns = 39 * MS
     assert all(robot.tick().command is not None for _ in range(40))
     robot.assert_inside()

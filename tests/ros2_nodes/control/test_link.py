@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.control.link import Link
 
 LIFESPAN_NS, OLDEST_NS = 60_000_000, 40_000_000
@@ -35,6 +36,16 @@ def link(
     return Link(publishers, lifespan_ns, OLDEST_NS, lambda: acknowledged), publishers
 
 
+def info(number: int = 0, ago_ms: int = 0) -> MessageInfo:
+    return MessageInfo(sent_ns=0, received_ns=time.time_ns() - ago_ms * 1_000_000, number=number)
+
+
+def silence(made: Link, for_ms: int) -> None:
+    """Lets a tick pass for so long after the last joint state came."""
+    made.came(info(ago_ms=for_ms))
+    made.heard(on_time=True)
+
+
 def sent(made: Link, publishers: list[Any], last: bool = False) -> list[list[bytes]]:
     """Returns what each publisher is given when commands are sent, and what in the two ticks after it."""
     made.send([(each, b"command") for each in publishers], last)
@@ -55,7 +66,7 @@ def test_all_listeners_of_all_commands_have_to_have_them() -> None:
 def test_what_has_expired_counts_for_nothing() -> None:
     """Fast DDS says that all is acknowledged when it has forgotten what was not."""
     made, publishers = link(True)
-    made.heard(16_000_000)
+    silence(made, 16)
     assert sent(made, publishers) == [[2, 0]], "nobody can be asked of a first command"
     assert made.arrived()
     publishers[0].sent.clear()
@@ -66,7 +77,7 @@ def test_what_has_expired_counts_for_nothing() -> None:
 
 def test_where_nothing_is_lost_a_late_tick_is_no_doubt() -> None:
     made, publishers = link(False)
-    made.heard(14_000_000)
+    silence(made, 14)
     assert sent(made, publishers) == [[1, 0]]
     time.sleep(0.06)
     assert made.arrived()
@@ -74,7 +85,7 @@ def test_where_nothing_is_lost_a_late_tick_is_no_doubt() -> None:
 
 def test_where_joint_states_are_lost_what_is_not_acknowledged_is_followed_by_two() -> None:
     made, publishers = link(False)
-    made.heard(16_000_000)
+    silence(made, 16)
     made.send([(publishers[0], b"command")])
     publishers[0].sent.clear()
     assert sent(made, publishers) == [[2, 0]]
@@ -83,7 +94,7 @@ def test_where_joint_states_are_lost_what_is_not_acknowledged_is_followed_by_two
 def test_a_middleware_that_cannot_say_is_believed_until_joint_states_do_not_come() -> None:
     made, publishers = link(RuntimeError("unsupported"))
     assert sent(made, publishers) == [[1, 0]] and made.arrived()
-    made.heard(16_000_000)
+    silence(made, 16)
     publishers[0].sent.clear()
     assert sent(made, publishers) == [[2, 0]] and not made.arrived()
 
@@ -92,7 +103,7 @@ def test_a_robot_side_that_acknowledges_nothing_is_believed_until_joint_states_d
     """As joint_trajectory_controller, which listens best-effort: others have acknowledged all."""
     made, publishers = link(True, acknowledged=False)
     assert sent(made, publishers) == [[1, 0]] and made.arrived()
-    made.heard(16_000_000)
+    silence(made, 16)
     publishers[0].sent.clear()
     assert sent(made, publishers) == [[2, 0]] and not made.arrived()
 
@@ -102,23 +113,33 @@ def test_a_robot_side_that_acknowledges_nothing_is_believed_until_joint_states_d
     [
         ([[1], [2], [3]], False),
         ([[1], [3]], True),  # 100 Hz
-        ([[1, 2], [3], [5, 6]], False),  # the queue holds two: it may have dropped the fourth
-        ([[1, 2], [4]], True),
-        ([[1, 2], [3, 5]], True),
-        ([[4, 5], [9, 10], [14, 15]], False),  # 500 Hz
-        ([[4, 5], [8, 10]], True),
-        ([[7], [400], [8], [401]], False),  # two publishers
-        ([[0], [0], []], False),  # a middleware that does not count
+        ([[1, 2], [3, 4], [6, 7]], True),  # 200 Hz
+        ([[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]], False),  # 500 Hz
+        ([[1, 2, 3, 4, 5], [6, 7, 9, 10]], True),
         ([[1], [], [3]], True),
+        ([[1], list(range(15, 35))], False),  # so many came that the queue has dropped some
+        ([[400], [7], [401], [8], [402]], False),  # two publishers
+        ([[1004], [1001], [1005], [1002], [1006]], False),
+        ([[500], [1], [2]], False),  # it was started again
+        ([[0], [0], []], False),  # a middleware that does not count
     ],
 )
 def test_a_joint_state_that_is_lost_is_noticed_at_any_rate(ticks: list[list[int]], lossy: bool) -> None:
     made, _ = link(True, acknowledged=False)
-    for numbers in ticks:
+    for numbers in [[0], *ticks]:
         for number in numbers:
-            made.came(number)
-        made.heard(0)
+            made.came(info(number))
+        made.heard(on_time=False)
     assert made.arrived() is not lossy
+
+
+def test_how_old_the_stamps_of_joint_states_are_and_a_late_tick_tell_of_no_loss() -> None:
+    made, _ = link(False, acknowledged=False)
+    made.came(info(1, ago_ms=60))
+    made.heard(on_time=False)
+    made.came(info(2))
+    made.heard(on_time=True)
+    assert made.arrived()
 
 
 def test_what_nothing_follows_is_sent_three_times() -> None:
@@ -133,6 +154,6 @@ def test_what_nothing_follows_is_sent_three_times() -> None:
 
 def test_in_simulated_time_nothing_is_asked_and_nothing_sent_again() -> None:
     made, publishers = link(False, lifespan_ns=0)
-    made.heard(10**9)
+    silence(made, 1000)
     assert sent(made, publishers, last=True) == [[1, 0]]
     assert made.arrived()

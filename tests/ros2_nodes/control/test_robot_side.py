@@ -34,27 +34,35 @@ def context(monkeypatch: pytest.MonkeyPatch) -> Iterator[rclpy.Context]:
 
 
 @pytest.mark.parametrize(
-    ("listeners", "acknowledges"),
+    ("backend", "listeners", "acknowledges"),
     [
-        ({"robot": qos.NEWEST, "safety_monitor": qos.EACH}, True),
-        ({"panda_arm_controller": SYSTEM_DEFAULTS, "safety_monitor": qos.EACH}, False),
-        ({"robot": qos.NEWEST, "recorder_node": qos.RECORDED, "safety_monitor": qos.EACH}, True),
+        ("sim", {"sim_node": qos.NEWEST, "safety_monitor": qos.EACH}, True),
+        ("sim", {"sim_node": qos.NEWEST, "recorder_node": qos.RECORDED}, True),
+        ("hardware", {"panda_arm_controller": SYSTEM_DEFAULTS, "safety_monitor": qos.EACH}, False),
+        ("hardware", {"panda_arm_controller": SYSTEM_DEFAULTS, "teleop_node": qos.NEWEST}, False),
+        ("hardware", {"safety_monitor": qos.EACH, "teleop_node": qos.NEWEST}, False),
     ],
 )
 def test_a_controller_of_ros2_control_acknowledges_nothing(
-    context: rclpy.Context, listeners: dict[str, Any], acknowledges: bool
+    context: rclpy.Context, backend: str, listeners: dict[str, Any], acknowledges: bool
 ) -> None:
+    """Others may listen as they like."""
     node: Any = Node("control_node", context=context)
+    node.declare_parameter("backend", backend)
     side = RobotSide(node, [node.create_publisher(JointTrajectory, TOPIC, qos.NEWEST)])
-    assert side.acknowledges and TOPIC in side.unheard()
+    assert not side.acknowledges and TOPIC in side.unheard()
     others = [Node(name, context=context) for name in listeners]
     for other, quality in zip(others, listeners.values(), strict=True):
         other.create_subscription(JointTrajectory, TOPIC, lambda _: None, quality)
     deadline_s = time.monotonic() + PATIENCE_S
-    while (side.unheard() or side.acknowledges is not acknowledges) and time.monotonic() < deadline_s:
+    while named(node) != set(listeners) and time.monotonic() < deadline_s:
         time.sleep(0.05)
-        side.look()
-    assert (side.unheard(), side.acknowledges) == ("", acknowledges)
+    side.look()
+    assert (named(node), side.unheard(), side.acknowledges) == (set(listeners), "", acknowledges)
+
+
+def named(node: Node) -> set[str]:
+    return {each.node_name for each in node.get_subscriptions_info_by_topic(TOPIC)}
 
 
 class Looking:
@@ -63,6 +71,12 @@ class Looking:
     def __init__(self, **listeners: str) -> None:
         self.said: list[str] = []
         self._listeners = listeners
+
+    def get_parameter(self, _: str) -> Any:
+        return SimpleNamespace(value="hardware")
+
+    def resolve_topic_name(self, name: str) -> str:
+        return f"/{name}"
 
     def get_name(self) -> str:
         return "control_node"
@@ -73,8 +87,8 @@ class Looking:
     def get_logger(self) -> Any:
         return SimpleNamespace(warning=self.said.append)
 
-    def get_publishers_info_by_topic(self, _: str) -> list[TopicEndpointInfo]:
-        return [endpoint("control_node", HERE)]
+    def get_publishers_info_by_topic(self, topic: str) -> list[TopicEndpointInfo]:
+        return [endpoint("control_node", HERE)] if topic == TOPIC else [endpoint("driver", THERE)]
 
     def get_subscriptions_info_by_topic(self, _: str) -> list[TopicEndpointInfo]:
         return [endpoint(name, host) for name, host in self._listeners.items()]
@@ -93,6 +107,8 @@ def endpoint(name: str, host: str) -> TopicEndpointInfo:
         ({"panda_arm_controller": HERE, "safety_monitor": HERE}, False),
         ({"panda_arm_controller": THERE, "safety_monitor": HERE}, True),
         ({"panda_arm_controller": HERE, "safety_monitor": THERE, "recorder_node": THERE}, False),
+        ({"driver": THERE, "teleop_node": THERE}, True),  # it publishes the joint states
+        ({"panda_arm_controller": HERE, "teleop_node": THERE}, False),
         ({"panda_arm_controller": OTHERS}, False),  # of another middleware, whose ids mean nothing here
         ({"_NODE_NAME_UNKNOWN_": THERE}, False),
     ],
@@ -106,4 +122,4 @@ def test_a_robot_on_another_machine_is_warned_of_once(
     side.look()
     side.look()
     assert len(node.said) == warns
-    assert not warns or node.said[0].startswith(f"panda_arm_controller takes {TOPIC} on another machine")
+    assert not warns or node.said[0].startswith(f"{next(iter(listeners))} takes {TOPIC} on another machine")
