@@ -6,7 +6,6 @@ from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from tendon.graph import topics
-from tendon.graph.node_imports import BACKEND_NODES
 
 REMEMBERED = 256
 _NAMELESS = "_CREATED_BY_BARE_DDS_APP_"
@@ -37,13 +36,12 @@ def publishers(node: Node, topic: str) -> list[tuple[str, str]]:
     return [(name_of(info, node), bytes(info.endpoint_gid).hex()) for info in found]
 
 
-def robot_names(node: Node, topic: str) -> set[str]:
+def robot_names(node: Node, topic: str, stand_in: str) -> set[str]:
     """Returns the names, as `name_of` has them, of the robot's nodes among those that take commands on a full topic.
 
-    That is a stand-in, or the controller of ros2_control whose topic it is, and whoever publishes joint states. Others
-    may only watch.
+    That is the stand-in, if there is one; else the controller of ros2_control whose topic it is, and whoever publishes
+    joint states. Others may only watch.
     """
-    stand_in, *_ = BACKEND_NODES.get(node.get_parameter("backend").value, ("",))
     if stand_in:
         return {stand_in}
     drivers = publishers(node, node.resolve_topic_name(topics.JOINT_STATES))

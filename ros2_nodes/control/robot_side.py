@@ -9,6 +9,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
+from tendon.graph.node_imports import stand_in
 from tendon.ros2_nodes.base.publishers import name_of, robot_names
 from tendon.ros2_nodes.base.shell import NodeShell
 
@@ -30,6 +31,7 @@ class RobotSide:
 
     def __init__(self, node: NodeShell, publishers: Sequence[Publisher]) -> None:
         self._node, self._publishers = node, publishers
+        self._stand_in = stand_in(node.get_parameter("backend").value)
         self._next_s = 0.0
         self._hosts: set[bytes] = set()
         self._warned: set[str] = set()
@@ -48,7 +50,7 @@ class RobotSide:
         self._next_s = time.monotonic() + LOOK_S
         acknowledges = True
         for topic in (each.topic_name for each in self._publishers):
-            names = robot_names(self._node, topic)
+            names = robot_names(self._node, topic, self._stand_in)
             found = {name_of(each, self._node): each for each in self._node.get_subscriptions_info_by_topic(topic)}
             robots = {name: each for name, each in found.items() if name in names}
             reliable = [each.qos_profile.reliability is ReliabilityPolicy.RELIABLE for each in robots.values()]

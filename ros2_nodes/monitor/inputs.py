@@ -21,7 +21,7 @@ from tendon.core.modes import Source
 from tendon.core.node_status import ControlStatus
 from tendon.core.types import Array, SentTrajectory
 from tendon.graph import topics
-from tendon.graph.node_imports import BACKEND_NODES
+from tendon.graph.node_imports import stand_in
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 from tendon.ros2_nodes import wire
@@ -100,7 +100,7 @@ class MonitorInputs:
             owners[profile.human.topic] = ""
         if node.time.simulated:
             owners[topics.CLOCK] = BACKEND_NODES[node.get_parameter("backend").value][0]
-        self._robot, *_ = BACKEND_NODES.get(node.get_parameter("backend").value, ("",))
+        self._robot = stand_in(node.get_parameter("backend").value)
         self._heard: dict[str, Subscription] = {}
         self._laws: dict[str, CommandLaws] = {}
         self._tracking: dict[str, TrackingWatch] = {}
@@ -168,7 +168,7 @@ class MonitorInputs:
 
     def _is_taken(self, topic: str) -> bool:
         """Returns whether the robot takes a command. Whoever else does may only watch: recorders, bridges, plots."""
-        return not self._takers(topic).isdisjoint(robot_names(self._node, self._topics[topic]))
+        return not self._takers(topic).isdisjoint(robot_names(self._node, self._topics[topic], self._robot))
 
     def _takers(self, topic: str) -> set[str]:
         """Returns the names of who takes commands, as `name_of` has them: one without a name may be anybody."""

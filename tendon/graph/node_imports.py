@@ -31,6 +31,11 @@ print("\\n" + json.dumps(failed))
 _PATIENCE_S = 120.0
 
 
+def stand_in(backend: str) -> str:
+    """Returns the name of the node that stands in for the robot; empty for a backend with a real one."""
+    return BACKEND_NODES.get(backend, ("",))[0]
+
+
 def import_failures(nodes: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Imports nodes in a process of their own.
 

@@ -100,9 +100,7 @@ def test_a_combination_that_cannot_be_names_what_and_the_way_out(given: dict[str
 def test_a_network_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nodes would wait for one another for ever."""
     monkeypatch.setattr(loopback, "ADDRESS", "192.0.2.1")  # of no machine
-    with pytest.raises(
-        TendonError, match=r"by the loopback network: .*: ip link set lo up"
-    ):
+    with pytest.raises(TendonError, match=r"by the loopback network: .*: ip link set lo up"):
         preflight({})
 
 
