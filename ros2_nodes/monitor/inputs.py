@@ -98,9 +98,9 @@ class MonitorInputs:
         owners |= dict.fromkeys(CHUNK_TOPICS.values(), "")
         if profile.human is not None:  # of two who see people, the last to say that nobody is there would be believed
             owners[profile.human.topic] = ""
-        if node.time.simulated:
-            owners[topics.CLOCK] = BACKEND_NODES[node.get_parameter("backend").value][0]
         self._robot = stand_in(node.get_parameter("backend").value)
+        if node.time.simulated:
+            owners[topics.CLOCK] = self._robot
         self._heard: dict[str, Subscription] = {}
         self._laws: dict[str, CommandLaws] = {}
         self._tracking: dict[str, TrackingWatch] = {}
