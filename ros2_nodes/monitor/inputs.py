@@ -48,7 +48,7 @@ from tendon.safety.tracking_watch import PositionTracking, TrackingWatch
 CHUNK_TOPICS = {source: topics.action_chunk(source) for source in (Source.POLICY, Source.TELEOP)}
 COUNTED = ("control_node", "policy_node", "safety_monitor", "teleop_node")
 CAMERA_USER = "policy_node"
-LOOK_S = 0.1
+LOOK_S, SOONEST_LOOK_NS = 0.1, 20_000_000
 LONGEST_NS = 1e18
 """A latency that is reported counts as no longer."""
 
@@ -129,6 +129,7 @@ class MonitorInputs:
             node.create_subscription(JointTrajectory, topic, partial(self._proposed, source), qos.NEWEST, raw=True)
         node.create_subscription(JointTrajectory, topics.FILTER_INPUT, self._filtered, qos.EACH, raw=True)
         node.create_subscription(DiagnosticArray, wire.DIAGNOSTICS.name, self._diagnosed, qos.EACH)
+        self._looked_ns = 0
         node.every(LOOK_S, self._look)
 
     @property
@@ -234,6 +235,8 @@ class MonitorInputs:
         if breach is not None:
             self._broken(controller, breach)
         if laws.last is None or laws.last is last:
+            if delivery.lost and now_ns - self._looked_ns >= SOONEST_LOOK_NS:
+                self._look()  # what equals the command before it, and has another's number, may be another's
             return
         if breach is None:
             self.ends_ns = max(self.ends_ns, now_ns + laws.last.times_ns[-1])
@@ -336,7 +339,7 @@ class MonitorInputs:
 
     def _look(self) -> None:
         """Asks the middleware who publishes and who takes frames."""
-        now_ns = self._awake.now_ns()
+        self._looked_ns = now_ns = self._awake.now_ns()
         self._stop_inputs.look()
         if stray := self._node.time.take_stray():
             self._breaches.add(topics.CLOCK, Reason(Cause.CLOCK, stray), now_ns)

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from tendon.core.types import SentTrajectory
+from tendon.ros2_nodes import wire
+from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.monitor.inputs import MonitorInputs
 
 TOPIC = "arm_controller/joint_trajectory"
+COMMAND = wire.write_trajectory(
+    SentTrajectory(
+        stamp_ns=10**9,
+        joint_names=("joint",),
+        times_ns=[10_000_000],
+        position=np.zeros((1, 1)),
+        velocity=np.zeros((1, 1)),
+    )
+)
 
 
 class Network:
@@ -82,3 +95,28 @@ def test_one_without_a_name_is_not_the_robot_and_the_refusal_says_what_to_do(nam
     said = watched._nameless(TOPIC)
     assert f"ros2 topic info -v /{TOPIC}" in said and "RMW_IMPLEMENTATION=rmw_" in said
     assert not inputs(["/rosbag2_recorder"])._nameless(TOPIC)
+
+
+@pytest.mark.parametrize(("lost", "looks"), [(False, 0), (True, 2)])
+def test_a_command_that_comes_again_with_anothers_number_is_looked_into(lost: bool, looks: int) -> None:
+    """A second publisher that repeats commands breaks no law; the control node's own copy has the next number.
+
+    A flood of them is looked into once in a turn of the monitor.
+    """
+    made, now_ns, looked = inputs([]), [10**9], []
+    command = wire.read_trajectory(COMMAND)
+    made._columns, made._measured = {"arm": [0]}, None
+    made._laws = {"arm": SimpleNamespace(last=command, check=lambda *_: None)}  # type: ignore[dict-item]
+    made._awake = SimpleNamespace(now_ns=lambda: now_ns[0])  # type: ignore[assignment]
+    made._period_ns, made._looked_ns = 10_000_000, 0
+    made.arrivals = SimpleNamespace(earliest_ns=lambda *_: 0, lost=lambda *_: lost)  # type: ignore[assignment]
+
+    def look() -> None:
+        looked.append(now_ns[0])
+        made._looked_ns = now_ns[0]
+
+    made._look = look  # type: ignore[method-assign]
+    for step_ns in (0, 1_000_000, 18_000_000, 1_000_000):
+        now_ns[0] += step_ns
+        made._commanded(SimpleNamespace(name="arm"), COMMAND, MessageInfo(sent_ns=0, received_ns=0, number=7))  # type: ignore[arg-type]
+    assert len(looked) == looks
