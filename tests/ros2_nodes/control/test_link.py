@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -10,7 +9,28 @@ import pytest
 from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.control.link import Link
 
-LIFESPAN_NS, OLDEST_NS = 60_000_000, 40_000_000
+LIFESPAN_NS, OLDEST_NS, MS = 60_000_000, 40_000_000, 1_000_000
+
+
+class Clock:
+    """In place of the module `time`: it stands until it is told."""
+
+    def __init__(self) -> None:
+        self.now_ns = 10**12
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def time_ns(self) -> int:
+        return self.now_ns
+
+
+CLOCK = Clock()
+
+
+@pytest.fixture(autouse=True)
+def _standing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tendon.ros2_nodes.control.link.time", CLOCK)
 
 
 class Answering:
@@ -37,7 +57,7 @@ def link(
 
 
 def info(number: int = 0, ago_ms: int = 0) -> MessageInfo:
-    return MessageInfo(sent_ns=0, received_ns=time.time_ns() - ago_ms * 1_000_000, number=number)
+    return MessageInfo(sent_ns=0, received_ns=CLOCK.now_ns - ago_ms * MS, number=number)
 
 
 def silence(made: Link, for_ms: int) -> None:
@@ -71,7 +91,7 @@ def test_what_has_expired_counts_for_nothing() -> None:
     assert made.arrived()
     publishers[0].sent.clear()
     assert sent(made, publishers) == [[1, 0]]
-    time.sleep(0.06)
+    CLOCK.now_ns += 60 * MS
     assert not made.arrived()
 
 
@@ -79,7 +99,7 @@ def test_where_nothing_is_lost_a_late_tick_is_no_doubt() -> None:
     made, publishers = link(False)
     silence(made, 14)
     assert sent(made, publishers) == [[1, 0]]
-    time.sleep(0.06)
+    CLOCK.now_ns += 60 * MS
     assert made.arrived()
 
 
