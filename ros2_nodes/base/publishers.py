@@ -1,4 +1,4 @@
-"""Who publishes on a topic, as the middleware knows it."""
+"""Who publishes on a topic, and which nodes are the robot's, as the middleware knows it."""
 
 from __future__ import annotations
 
@@ -36,16 +36,18 @@ def publishers(node: Node, topic: str) -> list[tuple[str, str]]:
     return [(name_of(info, node), bytes(info.endpoint_gid).hex()) for info in found]
 
 
+def robot_name(node: Node, topic: str, stand_in: str) -> str:
+    """Returns who should take commands on a full topic: the stand-in, or the controller of ros2_control whose it is."""
+    return stand_in or short_name(topic.rpartition("/")[0], node)
+
+
 def robot_names(node: Node, topic: str, stand_in: str) -> set[str]:
     """Returns the names, as `name_of` has them, of the robot's nodes among those that take commands on a full topic.
 
-    That is the stand-in, if there is one; else the controller of ros2_control whose topic it is, and whoever publishes
-    joint states. Others may only watch.
+    Where there is no stand-in, whoever publishes joint states is one too. Others may only watch.
     """
-    if stand_in:
-        return {stand_in}
-    drivers = publishers(node, node.resolve_topic_name(topics.JOINT_STATES))
-    return {short_name(topic.rpartition("/")[0], node), *(name for name, _ in drivers if is_named(name))}
+    drivers = () if stand_in else publishers(node, node.resolve_topic_name(topics.JOINT_STATES))
+    return {robot_name(node, topic, stand_in), *(name for name, _ in drivers if is_named(name))}
 
 
 class Strangers:

@@ -13,7 +13,7 @@ from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.message_info import MessageInfo
 
 LATE_SHARE = 0.375
-"""Part of the age that a joint state may have, after which since one came the next has been lost: 15 ms."""
+"""When none has come for this part of the age that a joint state may have, one has been lost: 15 ms."""
 LOSSY_NS = 1_000_000_000
 """For so long after that the network is one that loses."""
 MARGIN_NS = 500_000
@@ -39,11 +39,7 @@ class Link:
     """
 
     def __init__(
-        self,
-        publishers: Sequence[Publisher],
-        lifespan_ns: int,
-        oldest_ns: int,
-        acknowledged: Callable[[], bool] = lambda: True,
+        self, publishers: Sequence[Publisher], lifespan_ns: int, oldest_ns: int, acknowledged: Callable[[], bool]
     ) -> None:
         self._publishers, self._lifespan_ns, self._acknowledged = publishers, lifespan_ns, acknowledged
         self._late_ns = round(LATE_SHARE * oldest_ns)
@@ -60,7 +56,7 @@ class Link:
     def heard(self, on_time: bool) -> None:
         """Looks, in each tick, whether joint states have been lost: none came for too long, or a number is missing.
 
-        How old their stamps are tells nothing of the way. Numbers that go down are of two publishers, and no measure.
+        The age of their stamps tells nothing of the way. Numbers that go down come from two publishers: no measure.
 
         Args:
             on_time: whether the tick is; else what came has not been looked at for longer.

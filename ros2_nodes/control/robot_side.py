@@ -51,21 +51,21 @@ class RobotSide:
         acknowledges = True
         for topic in (each.topic_name for each in self._publishers):
             names = robot_names(self._node, topic, self._stand_in)
-            found = {name_of(each, self._node): each for each in self._node.get_subscriptions_info_by_topic(topic)}
-            robots = {name: each for name, each in found.items() if name in names}
-            reliable = [each.qos_profile.reliability is ReliabilityPolicy.RELIABLE for each in robots.values()]
+            takers = self._node.get_subscriptions_info_by_topic(topic)
+            robots = [each for each in takers if name_of(each, self._node) in names]
+            reliable = [each.qos_profile.reliability is ReliabilityPolicy.RELIABLE for each in robots]
             acknowledges &= bool(reliable) and all(reliable)
-            for name, robot in robots.items():
-                self._warn_of_another(topic, name, robot)
+            for robot in robots:
+                self._warn_of_another(topic, robot)
         self.acknowledges = acknowledges
 
-    def _warn_of_another(self, topic: str, name: str, robot: TopicEndpointInfo) -> None:
+    def _warn_of_another(self, topic: str, robot: TopicEndpointInfo) -> None:
         self._hosts = self._hosts or {
             bytes(each.endpoint_gid)[HOST]
             for each in self._node.get_publishers_info_by_topic(topic)
             if name_of(each, self._node) == self._node.get_name()
         }
-        host = bytes(robot.endpoint_gid)[HOST]
+        name, host = name_of(robot, self._node), bytes(robot.endpoint_gid)[HOST]
         if not self._hosts or host in self._hosts or not host.startswith(FAST_DDS) or name in self._warned:
             return
         self._warned.add(name)

@@ -28,7 +28,7 @@ from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.base.middleware import middleware_name
-from tendon.ros2_nodes.base.publishers import is_named, name_of, publishers, robot_names, short_name
+from tendon.ros2_nodes.base.publishers import is_named, name_of, publishers, robot_name, robot_names
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
 from tendon.ros2_nodes.monitor.stop_inputs import StopInputs
@@ -186,7 +186,7 @@ class MonitorInputs:
 
     def _robot_side(self, topic: str) -> str:
         """Returns the name of the robot's node: a stand-in, or the controller of ros2_control whose topic it is."""
-        return self._robot or short_name(self._topics[topic].rpartition("/")[0], self._node)
+        return robot_name(self._node, self._topics[topic], self._robot)
 
     def measured(self, stamp_ns: int, position: Array, velocity: Array, came_ns: int) -> bool:
         """Takes a joint state in the profile's order; returns whether it is news: later than the last, and not old.

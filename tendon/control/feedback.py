@@ -82,7 +82,8 @@ class Feedback:
     def overdue(self) -> bool:
         """Whether so many joint states have not come that commands may not have come to the robot either.
 
-        Before the newest one too: where they come fast it is fresh as soon as the network is back.
+        The time between the newest and the one before it counts too: where they come fast, the newest is fresh as soon
+        as the network is back.
         """
         return max(self.age_ns, self._gap_ns) > OVERDUE_SHARE * self._age_ns
 

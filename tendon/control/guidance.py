@@ -141,12 +141,12 @@ class Guidance:
         self._homeward.forget()
 
     def restart(self, until_ns: int) -> None:
-        """Begins anew from rest: chunks of observations up to then, and presses before it, count no more."""
+        """Begins anew from rest: neither chunks of observations up to then nor presses before it count any more."""
         self._deadman.end(until_ns)
         self._executor.clear(until_ns)
 
     def rest(self, until_ns: int) -> None:
-        """Takes a robot that was kept from its plan, and rests: chunks of observations up to then count no more."""
+        """Drops the plan of a robot that was kept from it and rests: no chunk of an observation up to then counts."""
         self._executor.clear(until_ns)
         self._strayed_ns = until_ns
 
@@ -219,7 +219,7 @@ class Guidance:
         self._homeward.follow(way, self._reference.newest.stop.position[-1])
 
     def way_home(self, now_ns: int) -> ActionChunk | None:
-        """Returns what is left of the way home, to be submitted: from rest, if there is any and nothing is planned."""
+        """Returns a chunk along what is left of the way home; `None` while it moves, waits, or needs none."""
         waits = self._held or self._reference.moving() or now_ns <= self._settling.until_ns
         if self._source is not Source.HOME or waits:
             return None

@@ -16,6 +16,7 @@ from tendon.ros2_nodes.wire.cdr import deserialize
 
 NAMES = ("a", "b")
 PERIOD_NS = 10_000_000
+STEPS = {"quiet": 0, "reset": LEAD_TICKS + 1}
 
 Step = tuple[int, float, float | None]
 
@@ -45,10 +46,10 @@ def test_the_log_holds_the_same_steps_at_the_same_times(ticks: list[str | int]) 
     each: list[bytes] = []
     now_ns = step = 0
     for tick in [*ticks, "quiet"]:
-        count = {"quiet": 0, "reset": LEAD_TICKS + 1}.get(tick, tick) if isinstance(tick, str) else tick
+        count = STEPS[tick] if isinstance(tick, str) else tick
         now_ns += PERIOD_NS * (tick if isinstance(tick, int) else 1)
         inputs = []
-        for k in range(int(count)):
+        for k in range(count):
             step += 1
             pose = np.full(2, float(step)) if tick == "reset" and k == 0 else None
             inputs.append(FilterInput(reset=pose, target=np.full(2, float(step)), velocity=None, speed=1.0))
