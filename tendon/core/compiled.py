@@ -1,8 +1,8 @@
 """Functions of numbers and arrays, compiled by Numba when they are imported: never while a robot moves.
 
-A call of NumPy takes a microsecond, and three where the processor has done something else meanwhile, however few numbers
-it is about; a tick has hundreds (ADR 42). Results are kept beside the source, or in the user's cache folder where
-that cannot be written: the first import on a machine takes seconds, each later one half of one.
+A call of NumPy takes a microsecond, and three where the processor has done something else meanwhile, however few
+numbers it is about; a tick has hundreds (ADR 42). Results are kept beside the source, or in the user's cache folder
+where that cannot be written: the first import on a machine takes seconds, each later one a part of one.
 """
 
 from __future__ import annotations
