@@ -154,7 +154,8 @@ def use_of_limits(
     inside, tightest, most = True, 0, 0.0
     for index in range(used.size):
         share, joint = used.flat[index], index % count
-        inside = inside and share <= 1.0 + TOLERANCE  # written so that NaN fails
+        if not share <= 1.0 + TOLERANCE:  # NaN fails too
+            inside = False
         if share > most and (index >= count or velocity[joint] != 0.0):
             tightest, most = index, share
     return inside, tightest, most

@@ -8,7 +8,7 @@ where that cannot be written: the first import on a machine takes seconds, each 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from numba import njit, types
 
@@ -34,9 +34,9 @@ def compiled(*arguments: types.Type) -> Callable[[Function], Function]:
 
     def compile_now(function: Function) -> Function:
         try:
-            ready: Function = njit(arguments, cache=True, error_model="numpy")(function)
+            ready = njit(arguments, cache=True, error_model="numpy")(function)
         except RuntimeError:  # no folder can be written
             ready = njit(arguments, error_model="numpy")(function)
-        return ready
+        return cast(Function, ready)
 
     return compile_now
