@@ -210,9 +210,9 @@ class Controller:
         if self._settling.under_way(self._feedback.now_ns):
             self._settling.sent = 0
         woke_ns = self._feedback.now_ns + late_ns
-        reason = self._standstill.miss(late_ns, woke_ns, before)
+        reason = self._standstill.miss(late_ns, woke_ns, None if before is None else self._sent.rest_ns)
+        self._sent.unheard, self._easing.over = True, True
         if reason is not None:
-            self._easing.over = True
             self.stop(reason)
         self._reference.start(self._filter.position if before is None else before.position, woke_ns)
 
@@ -245,7 +245,7 @@ class Controller:
         if commands:
             self._mind_arrival(now_ns, late)
         until_ns = self._standstill.until_ns
-        if until_ns is not None and not (self._rests if self._sent.unheard else self._stands)(now_ns, until_ns):
+        if until_ns is not None and not self._rests(now_ns, until_ns):
             # The robot plays a stop that must not be interrupted.
             return self._quiet(self._standstill.reason, self._filter.position, late)
         off, moving = self._feedback.off(self._reference), self.mode.moving
@@ -332,12 +332,11 @@ class Controller:
             return late
         self._late_in_a_row = self._late_in_a_row + 1 if late else 0
         if back or late > self._gap_ticks:
-            # The robot follows its stop alone; where it is on it is not known, so nothing is sent before its end.
-            rest_ns = self._reference.time_ns(self._reference.committed + int(self._reference.newest.stop.ticks[-1]))
-            reason = WENT_BACK if back else self._standstill.begin(late * self.period_ns, now_ns, rest_ns)
+            # The robot follows its stop alone, and it is too late to ask which of the last it has heard.
+            reason = WENT_BACK if back else self._standstill.begin(late * self.period_ns, now_ns, self._sent.rest_ns)
+            self._sent.unheard, self._easing.over = True, True
             if reason is not None:
                 self._standstill.end()
-                self._easing.over = True
                 self._modes.stop(reason)
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
@@ -362,24 +361,15 @@ class Controller:
         if not holds:
             self._reference.halt(now_ns)
 
-    def _stands(self, now_ns: int, until_ns: int) -> bool:
-        """Returns whether a standstill is over: the robot should be at the end of its stop, and is, or has to stop."""
-        if self._feedback.observation is None or (now_ns < until_ns and not self._feedback.stale()):
-            return False
-        self._check_rest((self._filter.position,))
-        self._standstill.end()
-        self._reference.start(self._filter.position, now_ns)
-        self.guidance.rest(now_ns)
-        return True
-
     def _rests(self, now_ns: int, until_ns: int) -> bool:
-        """Returns whether a hold is over after commands that may not have come: the robot rests at the end of one."""
+        """Returns whether a hold is over: the robot rests at the end of the stop of a command that it has heard."""
         for reason in self._feedback.stale():
             self._modes.stop(reason)
         observation = self._feedback.observation
         if observation is None or now_ns < until_ns:
             return False
-        self._check_rest(self._sent.ends_of_motion)
+        if (reason := self._feedback.off_stop(self._sent.ends_of_motion)) is not None:
+            self._modes.stop(reason)
         if self.mode.moving:
             self._settling.learn(self._sent, self._feedback, self._filter.position)
             self._settling.rested = observation.joint_position
@@ -389,11 +379,6 @@ class Controller:
             self._standstill.end()
             self._reference.start(self._filter.position, now_ns)
         return True
-
-    def _check_rest(self, ends: Sequence[Array]) -> None:
-        """Stops a robot that is not at rest at one of (n,) `ends`."""
-        if (reason := self._feedback.off_stop(ends)) is not None:
-            self._modes.stop(reason)
 
     def _commit(self, now_ns: int) -> tuple[Array | None, Array | None, tuple[str, ...]]:
         """Adds the next point of the reference; returns its target before and after a residual, and notes about it."""

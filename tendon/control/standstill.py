@@ -112,18 +112,18 @@ class Standstill:
         if slept_ns > self._dozes_ns:
             self._began_ns, self._woke_ns = now_ns - slept_ns, now_ns
 
-    def miss(self, late_ns: int, now_ns: int, before: HeldStop | None) -> Reason | None:
+    def miss(self, late_ns: int, now_ns: int, rest_ns: int | None) -> Reason | None:
         """Takes a command that was ready too late to be sent; returns why the robot must not go on, if it must not.
 
         Args:
             late_ns: how long after its tick it was ready.
             now_ns: when that was.
-            before: the stop of the command that the robot plays instead; `None` where none was sent.
+            rest_ns: when the stop that the robot plays instead comes to rest; `None` where no command was sent before.
         """
-        if before is None:
+        if rest_ns is None:
             reason: Reason | None = Reason(Cause.LATE, "a command was too late to be sent, and none before it was sent")
         else:
-            reason = self.begin(late_ns, now_ns, before.rest_ns)
+            reason = self.begin(late_ns, now_ns, rest_ns)
         if reason is None:
             return None
         self.end()

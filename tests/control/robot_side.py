@@ -15,7 +15,7 @@ from tests.control.limits_checker import PROFILE
 
 MS = 1_000_000
 PERIOD_NS = 10 * MS
-LATE_NS, LOSSY_NS = 15 * MS, 1000 * MS
+LATE_NS, LOSSY_NS, LIFESPAN_NS = 15 * MS, 1000 * MS, 12 * MS
 
 
 class Robot:
@@ -54,7 +54,8 @@ class Robot:
         self.cut = False
         self._lost: Command | None = None
         self._seen: Observation | None = None
-        self._seen_ns = 0
+        self._seen_ns = self._sent_ns = 0
+        self._missed = False
         self.positions: list[Array] = []
         self.velocities: list[Array] = []
         self._flying: list[tuple[int, Command]] = []
@@ -69,25 +70,34 @@ class Robot:
         return self._seen
 
     def _arrived(self) -> bool:
-        return self._lost is None if self._acknowledges else self.now_ns >= self._lossy_until_ns
+        if self._acknowledges and self.now_ns - self._sent_ns <= LIFESPAN_NS:
+            return self._lost is None
+        return self.now_ns >= self._lossy_until_ns
 
     def tick(self, delay_ns: int = 0, skip: int = 0) -> Tick:
         """Lets a period pass (and `skip` more without a tick), then ticks; the command arrives `delay_ns` later."""
         self.pass_time((1 + skip) * self.controller.period_ns)
         seen = self.observe()
-        if not skip and self.now_ns - self._seen_ns > LATE_NS:
+        if (not skip and self.now_ns - self._seen_ns > LATE_NS) or (self._missed and not self.cut):
             self._lossy_until_ns = self.now_ns + LOSSY_NS
+        self._missed = self.cut
         tick = self.controller.tick(self.now_ns, seen)
         if not self.cut and self._lost is not None:
             if self._acknowledges and self.now_ns <= self._lost.stamp_ns + self.controller.period_ns:
                 self._flying.append((self.now_ns, self._lost))
             self._lost = None
+        if tick.command is not None:
+            self._sent_ns = self.now_ns
         if tick.command is not None and self.cut:
             self._lost = tick.command
         elif tick.command is not None:
             earliest_ns = self._flying[-1][0] if self._flying else 0
             self._flying.append((max(earliest_ns, self.now_ns + delay_ns), tick.command))
         return tick
+
+    def lose(self) -> None:
+        """Loses the command of the last tick, and nothing else."""
+        self._flying.pop()
 
     def pass_time(self, duration_ns: int) -> None:
         """Plays the robot side on, in steps of a millisecond."""

@@ -68,7 +68,6 @@ class Watched:
 def test_an_outage_of_any_length_at_any_moment_breaks_no_limit_and_no_law(
     seed: int, alone: bool, acknowledges: bool
 ) -> None:
-    """Where nothing is acknowledged the loop is not held up besides: ADR 41 names that case as not covered."""
     rng = np.random.default_rng(seed)
     watched = Watched(alone, acknowledges)
     robot = watched.robot
@@ -81,8 +80,7 @@ def test_an_outage_of_any_length_at_any_moment_breaks_no_limit_and_no_law(
                 watched.propose()
             if rng.random() < 0.02:
                 robot.controller.stop(Reason(Cause.REQUESTED, "test"))
-            held_up = acknowledges and rng.random() < 0.05
-            watched.tick(skip=int(rng.integers(1, 9)) if held_up else 0)
+            watched.tick(skip=int(rng.integers(1, 9)) if rng.random() < 0.05 else 0)
         robot.cut = False
         if robot.controller.mode.stopped:
             for _ in range(80):
@@ -109,6 +107,19 @@ def test_an_outage_just_after_arming_forgets_nothing(gripped: bool) -> None:
     cut_for(robot, 3)
     settle(robot, 300)
     assert robot.controller.mode is Mode.ARMED
+    robot.assert_inside()
+
+
+@pytest.mark.parametrize("skip", [6, 8, 30])
+@pytest.mark.parametrize("moment", range(0, 60, 7))
+def test_a_command_that_is_lost_alone_right_before_a_standstill_breaks_no_limit(skip: int, moment: int) -> None:
+    """Nobody can be asked any more whether it came, and nothing tells of it."""
+    robot = running()
+    settle(robot, moment)
+    robot.lose()
+    robot.tick(skip=skip)
+    settle(robot, 300)
+    assert robot.controller.mode is Mode.RUNNING
     robot.assert_inside()
 
 

@@ -195,7 +195,8 @@ def test_a_command_that_is_too_late_to_send_is_a_hold_and_a_second_one_latches(l
     assert np.allclose(tick.command.trajectory.position, here, atol=1e-9), (
         "it goes on from where the robot came to rest"
     )
-    robot.tick()
+    for _ in range(31):
+        robot.tick()
     rows = here + np.linspace(0.0, 0.3, 16)[:, None]
     rows[:, -1] = 0.04
     robot.controller.submit(make_chunk(rows, robot.now_ns), robot.now_ns)
