@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tendon.control.stop import approach_speed, stopping_distance
 from tendon.core.compiled import NUMBER, ROW, ROWS, compiled
 from tendon.core.types import Array
 
@@ -25,6 +24,34 @@ POSITION, VELOCITY, ACCELERATION, NONE = 0, 1, 2, -1
 def clamped(value: float, low: float, high: float) -> float:
     """Returns the value, or the bound that it is beyond."""
     return min(max(value, low), high)
+
+
+@compiled(NUMBER, NUMBER, NUMBER)
+def stopping_distance(speed: float, acceleration: float, period_s: float) -> float:
+    """Returns `D(speed)` of `tendon.control.stop`: how far the stop goes from a speed of at least zero."""
+    full_step = acceleration * period_s
+    full = np.floor(speed / full_step)
+    # D = A h^2 (k^2/2 + f (k + 1/2)) with f = v / (A h) - k.
+    return float(period_s * (speed * (full + 0.5) - 0.5 * full_step * full * (full + 1.0)))
+
+
+@compiled(NUMBER, NUMBER, NUMBER)
+def approach_speed(room: float, acceleration: float, period_s: float) -> float:
+    """Returns the largest speed at the end of the next period from which the stop still ends inside `room`.
+
+    With `w` that speed, the period itself covers half a period at the present speed, which the caller has
+    taken off `room`, and half a period at `w`; so this inverts `G(w) = w h/2 + D(w)`. For `w = (k + f) A h`,
+    `G = A h^2 (k (k + 1)/2 + f (k + 1))`.
+
+    Args:
+        room: at least zero.
+        acceleration: largest braking.
+        period_s: control period.
+    """
+    full_step = acceleration * period_s
+    steps = room / (full_step * period_s)
+    full = np.floor(0.5 * np.sqrt(1.0 + 8.0 * steps) - 0.5)
+    return float((0.5 * full + steps / (full + 1.0)) * full_step)
 
 
 @compiled(ROWS, ROW)

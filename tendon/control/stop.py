@@ -183,34 +183,6 @@ def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
     return Stop(ticks=ticks, position=motion[0], velocity=motion[1], acceleration=motion[2])
 
 
-@compiled(NUMBER, NUMBER, NUMBER)
-def stopping_distance(speed: float, acceleration: float, period_s: float) -> float:
-    """Returns `D(speed)`: how far the stop goes from a speed of at least zero."""
-    full_step = acceleration * period_s
-    full = np.floor(speed / full_step)
-    # D = A h^2 (k^2/2 + f (k + 1/2)) with f = v / (A h) - k.
-    return float(period_s * (speed * (full + 0.5) - 0.5 * full_step * full * (full + 1.0)))
-
-
-@compiled(NUMBER, NUMBER, NUMBER)
-def approach_speed(room: float, acceleration: float, period_s: float) -> float:
-    """Returns the largest speed at the end of the next period from which the stop still ends inside `room`.
-
-    With `w` that speed, the period itself covers half a period at the present speed, which the caller has
-    taken off `room`, and half a period at `w`; so this inverts `G(w) = w h/2 + D(w)`. For `w = (k + f) A h`,
-    `G = A h^2 (k (k + 1)/2 + f (k + 1))`.
-
-    Args:
-        room: at least zero.
-        acceleration: largest braking.
-        period_s: control period.
-    """
-    full_step = acceleration * period_s
-    steps = room / (full_step * period_s)
-    full = np.floor(0.5 * np.sqrt(1.0 + 8.0 * steps) - 0.5)
-    return float((0.5 * full + steps / (full + 1.0)) * full_step)
-
-
 def averaged_periods(acceleration: Array, jerk: Array, period_s: float) -> int:
     """Returns over how many periods a motion must be averaged for (n,) `jerk` to hold.
 

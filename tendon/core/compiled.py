@@ -7,6 +7,7 @@ where that cannot be written: the first import on a machine takes seconds, each 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TypeVar, cast
 
@@ -29,14 +30,23 @@ COUNTS = types.Array(types.int64, 1, "C", readonly=True)
 def compiled(*arguments: types.Type) -> Callable[[Function], Function]:
     """Returns a decorator that compiles a function for these arguments; it takes no others.
 
-    Division by zero follows IEEE 754, as NumPy's does, and no operation is reordered.
+    Division by zero follows IEEE 754, as NumPy's does, and no operation is reordered. What the function uses of its
+    module has to be defined there too: a result is kept until its own file changes, whatever happens to another.
     """
 
     def compile_now(function: Function) -> Function:
+        ready = None
         try:
-            ready = njit(arguments, cache=True, error_model="numpy")(function)
-        except RuntimeError:  # no folder can be written
-            ready = njit(arguments, error_model="numpy")(function)
+            ready = njit(cache=True, error_model="numpy")(function)
+            ready.compile(arguments)
+        # No folder or space to keep it, or what is kept is damaged, as by a power cut: reading that can raise anything.
+        except Exception:
+            if ready is not None:
+                with contextlib.suppress(Exception):
+                    ready.recompile()  # forgets what is kept, so that the next start keeps it anew
+            ready = njit(error_model="numpy")(function)
+            ready.compile(arguments)
+        ready.disable_compile()
         return cast(Function, ready)
 
     return compile_now

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.control.stop import History, approach_speed, averaged_periods, stop_from, stopping_distance
+from tendon.control.joint_limits import approach_speed, stopping_distance
+from tendon.control.stop import History, averaged_periods, stop_from
 
 LIMIT = np.array([7.5])
 PERIOD_S = 0.01
