@@ -363,13 +363,13 @@ class Controller:
 
     def _rests(self, now_ns: int, until_ns: int) -> bool:
         """Returns whether a hold is over: the robot rests at the end of the stop of a command that it has heard."""
-        for reason in self._feedback.stale():
-            self._modes.stop(reason)
+        for stale in self._feedback.stale():
+            self._modes.stop(stale)
         observation = self._feedback.observation
         if observation is None or now_ns < until_ns:
             return False
-        if (reason := self._feedback.off_stop(self._sent.ends_of_motion)) is not None:
-            self._modes.stop(reason)
+        if (off := self._feedback.off_stop(self._sent.ends_of_motion)) is not None:
+            self._modes.stop(off)
         if self.mode.moving:
             self._settling.learn(self._sent, self._feedback, self._filter.position)
             self._settling.rested = observation.joint_position
