@@ -39,6 +39,7 @@ settle, in control periods."""
 BELIEVED_TOLERANCES = 2.0
 """Tracking tolerances from which a robot is led back to where it is measured after contact; more is not believed."""
 FOREVER_NS = int(np.iinfo(np.int64).max)
+"""How long a command is known to be the motion while none was lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +78,7 @@ class Delivery:
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class _Ordered(SentTrajectory):
-    """A command in the controller's order of joints, and the same for compiled functions."""
+    """A command in the controller's order of joints, and the same as compiled functions take it."""
 
     motion: Motion
 
