@@ -14,17 +14,19 @@ from tendon.core.phrases import beginning, said_briefly
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import nanoseconds
-from tendon.safety.cubics import Motion, motion_of, sample
-from tendon.safety.searches import (
+from tendon.safety.cubics import (
     END,
     LIMITED,
     NOWHERE,
     QUANTITIES,
     TIMES,
+    Motion,
     first_apart,
     first_flaw,
     first_outside,
     first_parting,
+    motion_of,
+    sample,
 )
 
 AGREED_PERIODS = 2

@@ -7,9 +7,8 @@ from collections import deque
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import nanoseconds
-from tendon.safety.cubics import sample
+from tendon.safety.cubics import NOWHERE, first_apart, sample
 from tendon.safety.laws import COMMITTED_PERIODS
-from tendon.safety.searches import NOWHERE, first_apart
 
 REMEMBERED = 64
 """Joint states that wait for the next command."""
