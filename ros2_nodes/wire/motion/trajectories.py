@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
@@ -124,30 +123,24 @@ def _read_regular(data: bytes, head: _Head) -> SentTrajectory | None:
     if not 0 < width <= len(data) or len(data) < place + _size(width, 0):
         return None
     rates = width if _WORD.unpack_from(data, place + 8 * width)[0] else 0
-    layout = _point(width, rates)
-    if len(data) < place + (count - 1) * layout.itemsize + _size(width, rates):
+    words = _words(width, rates)
+    if len(data) < place + (count - 1) * words.size + _size(width, rates):
         return None
-    points = np.ndarray(count, layout, data + bytes(8), place)
-    counts = {"acceleration_count": 0, "effort_count": 0, "velocity_count": rates}
-    if not all(_is_each(points[name], value) for name, value in counts.items()):
+    rows = (data[place : place + count * words.size] + bytes(8))[: count * words.size]
+    velocities, accelerations, efforts, seconds, nanoseconds, widths = zip(*words.iter_unpack(rows), strict=True)
+    if velocities != (rates,) * count or any(accelerations) or any(efforts):
         return None
-    if not _is_each(points["next_count"][:-1], width):
+    if widths[:-1] != (width,) * (count - 1) or max(nanoseconds) >= SECOND_NS:
         return None
-    if (points["nanosecond"] >= SECOND_NS).any():
-        return None
-    times_ns = points["second"].astype(np.int64) * SECOND_NS + points["nanosecond"]
+    numbers = np.frombuffer(rows, "<f8").reshape(count, -1)
     return SentTrajectory(
         stamp_ns=head.stamp_ns,
         joint_names=head.joint_names,
-        times_ns=times_ns.tolist(),
-        position=points["position"].copy(),
-        velocity=points["velocity"].copy(),
+        times_ns=[second * SECOND_NS + nanosecond for second, nanosecond in zip(seconds, nanoseconds, strict=True)],
+        position=numbers[:, :width].copy(),
+        velocity=numbers[:, width + 1 : width + 1 + rates].copy(),
         frame=head.frame,
     )
-
-
-def _is_each(counts: npt.NDArray[np.uint32], value: int) -> bool:
-    return counts.tobytes() == _WORD.pack(value) * len(counts)
 
 
 def _read_any(data: bytes, head: _Head) -> SentTrajectory:
@@ -194,6 +187,15 @@ def _point(width: int, rates: int) -> np.dtype[np.void]:
     formats, offsets = zip(*places.values(), strict=True)
     size = end + 4
     return np.dtype({"names": list(places), "formats": formats, "offsets": offsets, "itemsize": size + -size % 8})
+
+
+@lru_cache(maxsize=16)
+def _words(width: int, rates: int) -> struct.Struct:
+    """Returns such a point's words: its other counts, its second and nanosecond, the next one's count of positions."""
+    numbers = f"{8 * width}x I {4 + 8 * rates if rates else 0}x"
+    size = _point(width, rates).itemsize
+    words = f"< {numbers} I I i I I"
+    return struct.Struct(f"{words} {size - struct.calcsize(words)}x")
 
 
 def _gap(place: int) -> int:
