@@ -32,6 +32,7 @@ from tendon.ros2_nodes.base.publishers import is_named, name_of, publishers, rob
 from tendon.ros2_nodes.base.shell import NodeShell
 from tendon.ros2_nodes.monitor.arrivals import Arrivals
 from tendon.ros2_nodes.monitor.stop_inputs import StopInputs
+from tendon.ros2_nodes.wire.status.first_name import first_name
 from tendon.safety.camera_watch import CameraWatch, PoseHistory
 from tendon.safety.effort_watch import EffortWatch
 from tendon.safety.event_log import EventLog
@@ -128,7 +129,7 @@ class MonitorInputs:
         for source, topic in CHUNK_TOPICS.items():
             node.create_subscription(JointTrajectory, topic, partial(self._proposed, source), qos.NEWEST, raw=True)
         node.create_subscription(JointTrajectory, topics.FILTER_INPUT, self._filtered, qos.EACH, raw=True)
-        node.create_subscription(DiagnosticArray, wire.DIAGNOSTICS.name, self._diagnosed, qos.EACH)
+        node.create_subscription(DiagnosticArray, wire.DIAGNOSTICS.name, self._diagnosed, qos.EACH, raw=True)
         self._looked_ns = 0
         node.every(LOOK_S, self._look)
 
@@ -284,13 +285,15 @@ class MonitorInputs:
                 goal = command.position[0].tolist()
                 self._log.put("settle", controller=controller.name, stamp=command.stamp_ns, goal=goal)
             return
+        if not command.velocity.any():
+            return
         known_ns = self._logged_ns.get(controller.name, 0)
         points = [
             (command.stamp_ns + time_ns, command.position[k].tolist(), command.velocity[k].tolist())
             for k, time_ns in enumerate(command.times_ns)
             if time_ns <= LEAD_TICKS * self._period_ns and command.stamp_ns + time_ns > known_ns
         ]
-        if not points or not command.velocity.any():
+        if not points:
             return
         self._logged_ns[controller.name] = points[-1][0]
         rest = {"rest_ms": command.times_ns[-1] // 1_000_000, "rest": command.position[-1].tolist()}
@@ -325,12 +328,14 @@ class MonitorInputs:
         ]
         self._log.put("input", stamp=given.stamp_ns, reset=reset, steps=steps)
 
-    def _diagnosed(self, message: DiagnosticArray) -> None:
+    def _diagnosed(self, data: bytes) -> None:
+        if first_name(data) != ControlState.node:
+            return
         try:
-            status = wire.DIAGNOSTICS.decode(message)
+            status = wire.DIAGNOSTICS.decode_bytes(data)
         except InvalidDataError:
             return  # a driver's, or one that the panel shows
-        if not isinstance(status, ControlStatus) or status.node != ControlState.node:
+        if not isinstance(status, ControlStatus):
             return
         chunk = status.meters.get("chunk")
         if chunk is not None and chunk.latency is not None:

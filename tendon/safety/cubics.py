@@ -19,7 +19,7 @@ from tendon.core.types import Array, SentTrajectory
 
 Motion = tuple[npt.NDArray[np.int64], Array, Array]
 """A command as compiled functions take it: (k,) times from its stamp [ns], (k, n) positions and velocities."""
-MOTION = types.Tuple((COUNTS, ROWS, ROWS))  # type: ignore[no-untyped-call]
+MOTION = types.Tuple((COUNTS, ROWS, ROWS))  # type: ignore[no-untyped-call, unused-ignore]
 """Its type there."""
 NOWHERE = -1
 """What a search returns first that found nothing."""
