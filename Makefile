@@ -103,8 +103,6 @@ $(INSTALLED): $(BIN)/python $(METADATA)
 	@$(PIP) --editable ".[$(RUNTIME),ros,sim,remote]" || { \
 	  echo "pip failed, see above. PyBullet has wheels for x86-64 only; where it has to be built, first:" >&2; \
 	  echo "  apt-get install g++ python3-dev" >&2; exit 1; }
-	@echo "== compiling the safety filter and the monitor's laws for this machine"
-	@$(BIN)/python -c "import tendon.control.controller, tendon.safety.laws"
 	@touch $@
 
 $(DEVELOPING): $(INSTALLED)

@@ -101,7 +101,6 @@ setup(
     ],
     install_requires=[
         "numpy>=1.26",
-        "numba>=0.61",
         "pin>=3.0",
         "opencv-python-headless>=4.9",
         "coal>=3.0",

@@ -13,114 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.compiled import NUMBER, ROW, ROWS, compiled
 from tendon.core.types import Array
 
 Ticks = npt.NDArray[np.int64]
 Moment = tuple[Array, Array, Array]
 """(n,) position, velocity and acceleration."""
-
-
-@compiled(ROWS, ROWS, ROWS, ROW, NUMBER)
-def _extended(
-    position: Array, velocity: Array, mean: Array, newest: Array, period_s: float
-) -> tuple[Array, Array, Array]:
-    """Returns the rows of a history one period later, with (n,) `newest` velocity."""
-    window, count = mean.shape
-    later = np.empty_like(position), np.empty_like(velocity), np.empty_like(mean)
-    for k in range(window):
-        for i in range(count):
-            later[0][k, i], later[1][k, i] = position[k + 1, i], velocity[k + 1, i]
-            if k:
-                later[2][k - 1, i] = mean[k, i]
-    for i in range(count):
-        before, last = velocity[window, i], position[window, i]
-        later[0][window, i] = last + (0.5 * period_s) * (before + newest[i])
-        later[1][window, i] = newest[i]
-        later[2][window - 1, i] = last + period_s * (before * (1.0 / 3.0) + newest[i] * (1.0 / 6.0))
-    return later
-
-
-@compiled(ROWS, ROWS, ROWS, NUMBER)
-def _average(position: Array, velocity: Array, mean: Array, period_s: float) -> Array:
-    """Returns (3, n): position, velocity and acceleration of the reference now."""
-    window, count = mean.shape
-    now = np.empty((3, count))
-    for i in range(count):
-        total = mean[0, i]
-        for k in range(1, window):
-            total += mean[k, i]
-        now[0, i] = total / window
-        now[1, i] = (position[window, i] - position[0, i]) / (window * period_s)
-        now[2, i] = (velocity[window, i] - velocity[0, i]) / (window * period_s)
-    return now
-
-
-@compiled(NUMBER, NUMBER, NUMBER, NUMBER, NUMBER)
-def _braked(
-    periods: float, speed: float, full: float, acceleration: float, period_s: float
-) -> tuple[float, float, float]:
-    """Returns how far one joint has come after so many periods of braking, how fast it is, and the integral of its way.
-
-    Args:
-        periods: since it began to brake, at least zero.
-        speed: with which it began, at least zero.
-        full: periods in which it brakes by all of `acceleration`.
-        acceleration: largest braking.
-        period_s: control period.
-    """
-    rest = max(speed - full * (acceleration * period_s), 0.0)  # braked in the period after those
-    elapsed = min(periods, full) * period_s
-    lost = acceleration * elapsed
-    way = elapsed * (speed - 0.5 * lost)
-    area = elapsed * elapsed * (0.5 * speed - lost * (1.0 / 6.0))
-    if periods <= full:
-        return way, speed - lost, area
-    end = way + (0.5 * period_s) * rest
-    # One period of `rest` to zero adds h^2/3 of it to the integral.
-    area += period_s * (way + (period_s / 3.0) * rest) + (periods - full - 1.0) * period_s * end
-    return end, 0.0, area
-
-
-@compiled(ROWS, ROWS, ROWS, ROW, NUMBER)
-def _stop(position: Array, velocity: Array, mean: Array, acceleration: Array, period_s: float) -> tuple[Ticks, Array]:
-    """Returns the (k,) ticks of a stop, and its (3, k, n) positions, velocities and accelerations."""
-    window, count = mean.shape
-    full = np.floor(np.abs(velocity[window]) / (acceleration * period_s))
-    knots = np.zeros(int(full.max()) + window + 2, dtype=np.bool_)
-    knots[: window + 1] = True
-    for i in range(count):
-        for knot in (int(full[i]), int(full[i] + (abs(velocity[window, i]) > full[i] * (acceleration[i] * period_s)))):
-            knots[knot] = knots[knot + window] = True
-    ticks = np.flatnonzero(knots)
-    motion, now, span_s = (
-        np.empty((3, len(ticks), count)),
-        _average(position, velocity, mean, period_s),
-        window * period_s,
-    )
-    for i in range(count):
-        here, speed = position[window, i], abs(velocity[window, i])
-        sign = np.copysign(1.0, velocity[window, i])
-        for j in range(len(ticks)):
-            way, rate, area = _braked(float(ticks[j]), speed, full[i], acceleration[i], period_s)
-            way, rate, area = here + sign * way, sign * rate, sign * area
-            # What the average covers begins a window before: in the history, as long as that is not braked.
-            begin = ticks[j] - window
-            if begin > 0:
-                past, past_rate, past_area = _braked(float(begin), speed, full[i], acceleration[i], period_s)
-                past, past_rate, past_area = here + sign * past, sign * past_rate, sign * past_area
-            else:
-                past, past_rate, past_area = position[ticks[j], i], velocity[ticks[j], i], 0.0
-                for k in range(window - 1, ticks[j] - 1, -1):
-                    past_area += mean[k, i] - here
-                past_area *= -period_s
-            motion[0, j, i] = here + (area - past_area) / span_s
-            motion[1, j, i] = (way - past) / span_s
-            motion[2, j, i] = (rate - past_rate) / span_s
-        # Not different in the last digit.
-        motion[0, 0, i], motion[1, 0, i], motion[2, 0, i] = now[0, i], now[1, i], now[2, i]
-        motion[0, -1, i], motion[1, -1, i], motion[2, -1, i] = way, 0.0, 0.0
-    return ticks, motion
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -162,25 +59,106 @@ class History:
 
     def extended(self, velocity: Array, period_s: float) -> History:
         """Returns the history one period later, when the acceleration in it was constant and led to (n,) `velocity`."""
-        position, speeds, mean = _extended(self.position, self.velocity, self.mean, velocity, period_s)
-        return History(position=position, velocity=speeds, mean=mean)
+        before, last = self.velocity[-1], self.position[-1]
+        position = last + (0.5 * period_s) * (before + velocity)
+        mean = last + period_s * (before * (1.0 / 3.0) + velocity * (1.0 / 6.0))
+        return History(
+            position=_shifted(self.position, position),
+            velocity=_shifted(self.velocity, velocity),
+            mean=_shifted(self.mean, mean),
+        )
 
     def average(self, period_s: float) -> Moment:
         """Returns where the reference is now."""
-        position, velocity, acceleration = _average(self.position, self.velocity, self.mean, period_s)
-        return position, velocity, acceleration
+        span_s = len(self.mean) * period_s
+        return (
+            self.mean[0] if len(self.mean) == 1 else np.add.reduce(self.mean) / len(self.mean),
+            (self.position[-1] - self.position[0]) / span_s,
+            (self.velocity[-1] - self.velocity[0]) / span_s,
+        )
 
 
-def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
+def _shifted(rows: Array, newest: Array) -> Array:
+    """Returns (k, n) rows without the first, and with the newest at the end."""
+    shifted = np.empty_like(rows)
+    shifted[:-1], shifted[-1] = rows[1:], newest
+    return shifted
+
+
+def stop_from(history: History, acceleration: Array, period_s: float, now: Moment | None = None) -> Stop:
     """Returns the stop of the reference whose past is `history`, each joint braking by (n,) `acceleration`.
 
     Args:
         history: of the motion that is averaged.
         acceleration: (n,) largest braking.
         period_s: control period.
+        now: what `history.average` says, for whoever has it.
     """
-    ticks, motion = _stop(history.position, history.velocity, history.mean, acceleration, period_s)
-    return Stop(ticks=ticks, position=motion[0], velocity=motion[1], acceleration=motion[2])
+    window, speed = len(history.mean), np.abs(history.velocity[-1])
+    full_step = acceleration * period_s
+    full = np.floor(speed / full_step)
+    rest = np.maximum(speed - full * full_step, 0.0)
+    knots = {*full.tolist(), *(full + (rest > 0.0)).tolist()}
+    ticks = np.array(sorted({*range(window + 1), *knots, *(knot + window for knot in knots)}), dtype=np.float64)
+    # What is averaged, at each knot and a window before it.
+    braked = np.concatenate([ticks, np.maximum(ticks - window, 0.0)])[:, None]
+    elapsed = np.minimum(braked, full) * period_s
+    over = braked > full
+    lost = acceleration * elapsed
+    slowed = np.where(over, 0.0, speed - lost)
+    travelled = elapsed * (speed - 0.5 * lost)
+    # The integral over time of the way travelled; one period of `rest` to zero adds h^2/3 of it.
+    area = elapsed * elapsed * (0.5 * speed - lost * (1.0 / 6.0))
+    end = travelled + (0.5 * period_s) * rest
+    area += over * (period_s * (travelled + (period_s / 3.0) * rest) + (braked - full - 1.0) * period_s * end)
+    travelled = np.where(over, end, travelled)
+
+    here = history.position[-1]
+    sign = np.copysign(1.0, history.velocity[-1])
+    count = len(ticks)
+    way, rate, area = here + sign * travelled, sign * slowed, sign * area
+    past, past_rate, past_area = way[count:], rate[count:], area[count:]
+    # Before the state it is not braked: the history itself. Knots 0 to window are the first rows.
+    past[: window + 1] = history.position
+    past_rate[: window + 1] = history.velocity
+    past_area[:window] = -period_s * np.add.accumulate((history.mean - here)[::-1])[::-1]
+    past_area[window] = 0.0
+    span_s = window * period_s
+    position, velocity, braking = (
+        here + (area[:count] - past_area) / span_s,
+        (way[:count] - past) / span_s,
+        (rate[:count] - past_rate) / span_s,
+    )
+    # Not different in the last digit.
+    position[0], velocity[0], braking[0] = history.average(period_s) if now is None else now
+    position[-1], velocity[-1], braking[-1] = way[count - 1], 0.0, 0.0
+    return Stop(ticks=ticks.astype(np.int64), position=position, velocity=velocity, acceleration=braking)
+
+
+def stopping_distance(speed: Array, acceleration: Array, period_s: float) -> Array:
+    """Returns `D(speed)`: how far the stop goes from (n,) speeds of at least zero."""
+    full_step = acceleration * period_s
+    full = np.floor(speed / full_step)
+    # D = A h^2 (k^2/2 + f (k + 1/2)) with f = v / (A h) - k.
+    return np.asarray(period_s * (speed * (full + 0.5) - 0.5 * full_step * full * (full + 1.0)))
+
+
+def approach_speed(room: Array, acceleration: Array, period_s: float) -> Array:
+    """Returns the largest speed at the end of the next period from which the stop still ends inside `room`.
+
+    With `w` that speed, the period itself covers half a period at the present speed, which the caller has
+    taken off `room`, and half a period at `w`; so this inverts `G(w) = w h/2 + D(w)`. For `w = (k + f) A h`,
+    `G = A h^2 (k (k + 1)/2 + f (k + 1))`.
+
+    Args:
+        room: (..., n) at least zero.
+        acceleration: (n,) largest braking.
+        period_s: control period.
+    """
+    full_step = acceleration * period_s
+    room = room / (full_step * period_s)
+    full = np.floor(0.5 * np.sqrt(1.0 + 8.0 * room) - 0.5)
+    return np.asarray((0.5 * full + room / (full + 1.0)) * full_step)
 
 
 def averaged_periods(acceleration: Array, jerk: Array, period_s: float) -> int:

@@ -20,7 +20,7 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
 
 
 def freeze(name: str, value: Any, shape: tuple[int | None, ...]) -> Array:
-    """Returns a read-only, contiguous float64 copy of `value`.
+    """Returns a read-only float64 copy of `value`.
 
     Args:
         name: what the error message calls it.
@@ -30,7 +30,7 @@ def freeze(name: str, value: Any, shape: tuple[int | None, ...]) -> Array:
     Raises:
         InvalidDataError: wrong shape, or a value that is NaN or infinite.
     """
-    array = np.array(value, dtype=np.float64, order="C")
+    array = np.array(value, dtype=np.float64)
     if array.shape != shape and not _fits(array.shape, shape):
         wanted = "x".join("any" if length is None else str(length) for length in shape)
         raise InvalidDataError(f"{name} has shape {array.shape}, expected {wanted}")

@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tendon.core.compiled import NUMBER, ROW, compiled
 from tendon.core.types import Array
-
-
-@compiled(ROW, ROW, ROW, ROW, NUMBER, NUMBER)
-def _hermite(p0: Array, v0: Array, p1: Array, v1: Array, duration_s: float, elapsed_s: float) -> tuple[Array, Array]:
-    """Returns `hermite` from (n,) position `p0` and velocity `v0` to `p1` and `v1`."""
-    position, velocity, share = np.empty_like(p0), np.empty_like(p0), elapsed_s / duration_s
-    for i in range(len(p0)):
-        slope = (p1[i] - p0[i]) / duration_s
-        cubic = (v0[i] + v1[i] - 2.0 * slope) / duration_s
-        square = slope - v0[i] - cubic * duration_s
-        position[i] = p0[i] + elapsed_s * (v0[i] + share * (square + elapsed_s * cubic))
-        velocity[i] = v0[i] + share * (2.0 * square + 3.0 * elapsed_s * cubic)
-    return position, velocity
 
 
 def hermite(
@@ -34,4 +18,11 @@ def hermite(
         duration_s: time between the two, positive.
         elapsed_s: time since the start.
     """
-    return _hermite(*start, *end, duration_s, elapsed_s)
+    (p0, v0), (p1, v1) = start, end
+    slope = (p1 - p0) / duration_s
+    cubic = (v0 + v1 - 2.0 * slope) / duration_s
+    square = slope - v0 - cubic * duration_s
+    s = elapsed_s / duration_s
+    position = p0 + elapsed_s * (v0 + s * (square + elapsed_s * cubic))
+    velocity = v0 + s * (2.0 * square + 3.0 * elapsed_s * cubic)
+    return position, velocity

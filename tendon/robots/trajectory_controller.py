@@ -52,7 +52,7 @@ class TrajectoryController:
         names, times_ns = trajectory.joint_names, trajectory.times_ns
         if sorted(names) != sorted(self._names):
             raise MismatchError(f"trajectory is for joints {list(names)}, expected {list(self._names)}")
-        positions, velocities = (np.array(each, order="C") for each in (trajectory.position, trajectory.velocity))
+        positions, velocities = np.array(trajectory.position), np.array(trajectory.velocity)
         shape = (len(times_ns), len(self._names))
         if not shape[0] or positions.shape != shape or velocities.shape != shape:
             raise InvalidDataError(
@@ -69,7 +69,7 @@ class TrajectoryController:
             raise InvalidDataError(f"trajectory ends with velocity {velocities[-1].tolist()}: it must end at rest")
         if names != self._names:
             columns = [names.index(name) for name in self._names]
-            positions, velocities = positions.take(columns, axis=1), velocities.take(columns, axis=1)
+            positions, velocities = positions[:, columns], velocities[:, columns]
         self._replace([start_ns + t for t in times_ns], positions, velocities, now_ns)
 
     def accept_command(self, command: Command, now_ns: int) -> None:

@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tendon.core.compiled import COUNT, FLAGS, ROW, ROWS, compiled
 from tendon.core.types import Array
 
 MAX_QUERIES = 48
@@ -25,111 +24,7 @@ ESCAPE_STEP_S = 0.002
 """Interval at which clearances that are below their margin already are looked at."""
 ROUNDING_M = 1e-9
 PARTS = 4
-
-
-@compiled(ROW, ROWS, ROWS, ROWS)
-def _bounds(time_s: Array, position: Array, velocity: Array, acceleration: Array) -> tuple[Array, Array]:
-    """Returns `MotionPath.bounds`: the velocity of a piece, a parabola, stays between its control points."""
-    pieces, count = len(time_s) - 1, position.shape[1]
-    speed, way = np.empty((pieces, count)), np.zeros((pieces + 1, count))
-    for k in range(pieces):
-        duration_s = time_s[k + 1] - time_s[k]
-        for i in range(count):
-            before, after = velocity[k, i], velocity[k + 1, i]
-            middle = before + 0.5 * duration_s * acceleration[k, i]
-            low, high = min(min(before, middle), after), max(max(before, middle), after)
-            speed[k, i] = max(-low, high)
-            one_way = low * high >= 0.0
-            moved = abs(position[k + 1, i] - position[k, i]) if one_way else duration_s * speed[k, i]
-            way[k + 1, i] = way[k, i] + moved
-    return speed, way
-
-
-@compiled(ROW, ROWS, ROWS, ROWS, COUNT)
-def _refined(
-    time_s: Array, position: Array, velocity: Array, acceleration: Array, piece: int
-) -> tuple[Array, Array, Array, Array]:
-    """Returns times, positions, velocities and accelerations of one piece in `PARTS`."""
-    count, duration_s = position.shape[1], time_s[piece + 1] - time_s[piece]
-    times = np.empty(PARTS + 1)
-    q, v, a = np.empty((PARTS + 1, count)), np.empty((PARTS + 1, count)), np.empty((PARTS + 1, count))
-    for k in range(PARTS + 1):
-        s = duration_s * (k / PARTS)
-        times[k] = time_s[piece] + s
-        for i in range(count):
-            speed, change = velocity[piece, i], acceleration[piece, i]
-            jerk = (acceleration[piece + 1, i] - change) / duration_s
-            q[k, i] = position[piece, i] + s * (speed + s * (0.5 * change + s * (jerk * (1.0 / 6.0))))
-            v[k, i] = speed + s * (change + s * (0.5 * jerk))
-            a[k, i] = change + s * jerk
-    return times, q, v, a
-
-
-@compiled(ROWS, FLAGS, ROW, ROW, ROWS, ROWS, ROWS, COUNT, COUNT, ROW, ROW)
-def _covered(
-    reach: Array,
-    smooth: npt.NDArray[np.bool_],
-    needed: Array,
-    time_s: Array,
-    way: Array,
-    speed: Array,
-    acceleration: Array,
-    i: int,
-    j: int,
-    begin: Array,
-    end: Array,
-) -> bool:
-    """Returns whether the clearances between two points `i` and `j` of a path are known to be what is needed.
-
-    Args:
-        reach: (m, n) of each clearance.
-        smooth: (m,) whether it is one of a point to a plane.
-        needed: (m,) [m].
-        time_s: (k,) of the path.
-        way: (k, n) of `MotionPath.bounds`.
-        speed: (k - 1, n) of them.
-        acceleration: (k, n).
-        i: where it begins.
-        j: where it ends.
-        begin: (m,) clearances there [m].
-        end: (m,) [m].
-    """
-    duration_s, count = time_s[j] - time_s[i], way.shape[1]
-    for row in range(len(needed)):  # comparisons are written so that NaN fails
-        moved = 0.0
-        for joint in range(count):
-            moved += reach[row, joint] * (way[j, joint] - way[i, joint])
-        if begin[row] + end[row] - moved >= 2.0 * needed[row]:
-            continue
-        if not smooth[row]:
-            return False
-        bend, total = 0.0, 0.0
-        for joint in range(count):
-            total += speed[i:j, joint].max()
-        for joint in range(count):
-            fastest, change = speed[i:j, joint].max(), np.abs(acceleration[i : j + 1, joint]).max()
-            bend += reach[row, joint] * (total * fastest + change)
-        sag = 0.125 * duration_s**2 * bend
-        if not (begin[row] - sag >= needed[row] and end[row] - sag >= needed[row]):
-            return False
-    return True
-
-
-@compiled(ROW, ROW, ROW)
-def _tightest(clearance: Array, threshold: Array, margin: Array) -> tuple[bool, int]:
-    """Returns whether (m,) clearances are at their thresholds or above, and which has the least room beyond it.
-
-    Where all are, room is beyond the margin. NaN is below.
-    """
-    kept = True
-    for row in range(len(clearance)):
-        kept = kept and clearance[row] >= threshold[row]
-    tightest, least = 0, np.inf
-    for row in range(len(clearance)):
-        room = clearance[row] - (margin[row] if kept else threshold[row])
-        if room < least or (np.isnan(room) and not np.isnan(least)):
-            tightest, least = row, room
-    return kept, tightest
+FRACTIONS = np.linspace(0.0, 1.0, PARTS + 1)[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -149,16 +44,43 @@ class MotionPath:
     acceleration: Array
 
     @cached_property
-    def bounds(self) -> tuple[Array, Array]:
-        """(k - 1, n) bound on the speed in each piece; (k, n) on each joint's way, back and forth, since the start."""
-        return _bounds(self.time_s, self.position, self.velocity, self.acceleration)
+    def speed(self) -> Array:
+        """(k - 1, n) bound on the speed in each piece: its velocity, a parabola, stays between its control points."""
+        return np.maximum(-self._velocities[0], self._velocities[1])
+
+    @cached_property
+    def way(self) -> Array:
+        """(k, n) bound on how far each joint has moved, back and forth, since the start."""
+        low, high = self._velocities
+        direct = np.abs(self.position[1:] - self.position[:-1])
+        moved = np.where(low * high >= 0.0, direct, self._duration * self.speed)
+        way = np.zeros_like(self.position)
+        np.add.accumulate(moved, out=way[1:])
+        return way
+
+    @cached_property
+    def _duration(self) -> Array:
+        """(k - 1, 1) of each piece [s]."""
+        return (self.time_s[1:] - self.time_s[:-1])[:, None]
+
+    @cached_property
+    def _velocities(self) -> tuple[Array, Array]:
+        before, after = self.velocity[:-1], self.velocity[1:]
+        middle = before + 0.5 * self._duration * self.acceleration[:-1]
+        return np.minimum(np.minimum(before, middle), after), np.maximum(np.maximum(before, middle), after)
 
     def refined(self, piece: int) -> MotionPath:
         """Returns one piece as a path of `PARTS`."""
-        time_s, position, velocity, acceleration = _refined(
-            self.time_s, self.position, self.velocity, self.acceleration, piece
+        begin_s, duration = self.time_s[piece], self.time_s[piece + 1] - self.time_s[piece]
+        q, v, a = self.position[piece], self.velocity[piece], self.acceleration[piece]
+        jerk = (self.acceleration[piece + 1] - a) / duration
+        s = duration * FRACTIONS
+        return MotionPath(
+            time_s=begin_s + s[:, 0],
+            position=q + s * (v + s * (0.5 * a + s * (jerk * (1.0 / 6.0)))),
+            velocity=v + s * (a + s * (0.5 * jerk)),
+            acceleration=a + s * jerk,
         )
-        return MotionPath(time_s=time_s, position=position, velocity=velocity, acceleration=acceleration)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -253,11 +175,19 @@ class _Law:
         return self.threshold + self.growth * time_s if self.growth else self.threshold
 
     def covers(self, path: MotionPath, i: int, j: int, begin: Array, end: Array) -> bool:
-        if path.time_s[j] - path.time_s[i] > self.finest_s:
+        duration_s = path.time_s[j] - path.time_s[i]
+        if duration_s > self.finest_s:
             return False
-        speed, way = path.bounds
         needed = self.needed(path.time_s[j])
-        return _covered(self.reach, self.smooth, needed, path.time_s, way, speed, path.acceleration, i, j, begin, end)
+        kept = begin + end - self.reach @ (path.way[j] - path.way[i]) >= 2.0 * needed
+        if kept.all():
+            return True
+        if not (kept | self.smooth).all():
+            return False
+        speed = path.speed[i:j].max(axis=0)
+        change = np.abs(path.acceleration[i : j + 1]).max(axis=0)
+        bend = self.reach @ (speed.sum() * speed + change)
+        return bool((kept | (np.minimum(begin, end) - 0.125 * duration_s**2 * bend >= needed)).all())
 
 
 class _Worst:
@@ -271,11 +201,12 @@ class _Worst:
     def take(self, clearance: Array, threshold: Array) -> bool:
         """Notes (m,) clearances; returns whether all are at their thresholds or above. NaN is below."""
         self.queries += 1
-        kept, tightest = _tightest(clearance, threshold, self._margin)
-        room = clearance[tightest] - self._margin[tightest]
-        if not kept or room < self._room:
-            self._constraint, self._room = tightest, float(room)
-        return kept
+        room, kept = clearance - self._margin, clearance >= threshold
+        all_kept = bool(kept.all())
+        tightest = int(room.argmin() if all_kept else np.where(kept, np.inf, clearance - threshold).argmin())
+        if not all_kept or room[tightest] < self._room:
+            self._constraint, self._room = tightest, float(room[tightest])
+        return all_kept
 
     def answer(self, kept: bool) -> Separation:
         """Returns the answer."""
