@@ -211,8 +211,9 @@ class Controller:
             self._settling.sent = 0
         woke_ns = self._feedback.now_ns + late_ns
         reason = self._standstill.miss(late_ns, woke_ns, None if before is None else self._sent.rest_ns)
-        self._sent.unheard, self._easing.over = True, True
+        self._doubt()
         if reason is not None:
+            self._easing.over = True
             self.stop(reason)
         self._reference.start(self._filter.position if before is None else before.position, woke_ns)
 
@@ -260,7 +261,9 @@ class Controller:
         while self._reference.committed < self._reference.tick + LEAD_TICKS:
             added = self._commit(now_ns)
         base, target, notes = added
-        found = self._feedback.held_back(self._reference, off) if moving else None
+        # While it settles it is not on the reference, from which a way back would begin.
+        led = moving and not self._settling.under_way(now_ns)
+        found = self._feedback.held_back(self._reference, off) if led else None
         if found is None:
             found = self._rest(now_ns)
         stop = self._modes.reason
@@ -334,9 +337,10 @@ class Controller:
         if back or late > self._gap_ticks:
             # The robot follows its stop alone, and it is too late to ask which of the last it has heard.
             reason = WENT_BACK if back else self._standstill.begin(late * self.period_ns, now_ns, self._sent.rest_ns)
-            self._sent.unheard, self._easing.over = True, True
+            self._doubt()
             if reason is not None:
                 self._standstill.end()
+                self._easing.over = True
                 self._modes.stop(reason)
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
@@ -356,10 +360,15 @@ class Controller:
         slept = late > self._gap_ticks if holds else late >= SLEPT_TICKS
         if self._sent.unheard or not (slept or self._feedback.overdue) or self._arrived():
             return
-        self._sent.unheard, self._easing.over = True, True
+        self._doubt()
         self._standstill.doubt(now_ns, self._sent.rest_ns)
         if not holds:
             self._reference.halt(now_ns)
+
+    def _doubt(self) -> None:
+        """Takes note that the robot may not have heard all of the last commands: it rests at the end of one of them."""
+        self._sent.unheard = True
+        self._easing.over |= not self._sent.agree  # it leads on from where all of them end, or not at all
 
     def _rests(self, now_ns: int, until_ns: int) -> bool:
         """Returns whether a hold is over: the robot rests at the end of the stop of a command that it has heard."""
@@ -368,7 +377,8 @@ class Controller:
         observation = self._feedback.observation
         if observation is None or now_ns < until_ns:
             return False
-        if (off := self._feedback.off_stop(self._sent.ends_of_motion)) is not None:
+        ends = self._sent.ends_of_motion or self._settling.places(self._filter.position)
+        if (off := self._feedback.off_stop(ends)) is not None:
             self._modes.stop(off)
         if self.mode.moving:
             self._settling.learn(self._sent, self._feedback, self._filter.position)

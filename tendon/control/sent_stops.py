@@ -7,6 +7,9 @@ from collections import deque
 from tendon.control.standstill import HeldStop
 from tendon.core.types import Array, Command
 
+DIGITS = 9
+"""Of places that are one [rad, m]: a nanometre is a rounding error."""
+
 
 class SentStops:
     """The stops of the last commands. Not thread-safe.
@@ -49,6 +52,11 @@ class SentStops:
     def ends(self) -> tuple[Array, ...]:
         """(n,) each: where they come to rest, the newest last."""
         return tuple(stop.position for stop, _ in self._stops)
+
+    @property
+    def agree(self) -> bool:
+        """Whether all come to rest in one place, as the commands of a stop do."""
+        return len({stop.position.round(DIGITS).tobytes() for stop, _ in self._stops}) <= 1
 
     @property
     def ends_of_motion(self) -> tuple[Array, ...]:

@@ -67,7 +67,12 @@ class Settling:
         elif ends := sent.ends_of_motion:
             self.held, self.others = feedback.nearest(ends), ends
         else:  # it may have been told nothing since it was armed
-            self.others = (*self.others, position)
+            self.others = self.places(position)
+
+    def places(self, position: Array) -> tuple[Array, ...]:
+        """Returns (n,) each: where a robot may be that was told nothing yet but to settle at (n,) `position`."""
+        known = (*self.others, position) if self.held is None else (*self.others, position, self.held)
+        return tuple({place.tobytes(): place for place in known}.values())
 
     def begin(self, measured: Array, now_ns: int) -> Array:
         """Returns (n,) where the reference starts, and sets `until_ns`.

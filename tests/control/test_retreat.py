@@ -211,3 +211,19 @@ def test_it_does_not_come_back_through_what_must_be_kept_apart() -> None:
     near = PROFILE.vector("home") - 0.02
     longer = controller._filter.retreat(stop, near)
     assert longer is not None and np.array_equal(longer.position[-1], near)
+
+
+@pytest.mark.parametrize(("moment", "eased"), [(2, False), (6, True)])
+def test_after_a_standstill_in_a_stop_it_is_let_go_where_it_is_known_what_the_robot_holds(
+    moment: int, eased: bool
+) -> None:
+    """The last commands of a stop all end in one place; until then one that was lost would make it leap."""
+    robot = running()
+    robot.controller.stop(Reason(Cause.REQUESTED, "test"))
+    robot.offset[1] = 0.06
+    for _ in range(moment):
+        robot.tick()
+    ticks = [robot.tick(skip=7), *(robot.tick() for _ in range(200))]
+    assert any(tick.last for tick in ticks) is eased
+    assert robot.controller.mode is Mode.LATCHED
+    robot.assert_inside()

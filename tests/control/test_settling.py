@@ -272,3 +272,27 @@ def test_a_chunk_in_the_middle_of_that_way_is_followed_from_there() -> None:
     ticks(robot, 200)
     assert robot.controller.mode in (Mode.ARMED, Mode.RUNNING), robot.controller.mode
     robot.assert_inside(since)
+
+
+@pytest.mark.parametrize("moment", [3, 20, 40])
+def test_a_robot_that_was_moved_in_a_standstill_while_it_settled_is_stopped_where_it_is(moment: int) -> None:
+    """It was told nothing yet but to settle: then it has to be where it settles, or where it held before."""
+    robot = Robot()
+    robot.controller.arm()
+    ticks(robot, moment)
+    robot.offset[0] = 0.3
+    robot.tick(skip=9)
+    ticks(robot, 200)
+    assert robot.controller.mode is Mode.LATCHED
+    robot.assert_inside()
+
+
+def test_a_robot_that_is_pressed_on_while_it_settles_is_not_led_back_from_where_it_is_not_yet() -> None:
+    """Its setpoint is on the way for 0.3 rad, and a way back would begin at the end of that."""
+    robot = Robot()
+    robot.offset[0] = 0.3
+    robot.tick()
+    robot.controller.arm()
+    ticks(robot, 300)
+    assert robot.controller.mode is Mode.LATCHED
+    robot.assert_inside()
