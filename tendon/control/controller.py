@@ -211,7 +211,7 @@ class Controller:
             self._settling.sent = 0
         woke_ns = self._feedback.now_ns + late_ns
         reason = self._standstill.miss(late_ns, woke_ns, None if before is None else self._sent.rest_ns)
-        self._doubt()
+        self._sent.unheard = True
         if reason is not None:
             self._easing.over = True
             self.stop(reason)
@@ -302,6 +302,7 @@ class Controller:
         if self.mode is not Mode.STOPPING or self._reference.moving() or self._settling.under_way(now_ns):
             return None
         seen = None if self._feedback.stale() else self._feedback.observation
+        self._easing.over |= not self._sent.known  # a way back begins where the robot side is
         if not self._easing.over:
             found = self._easing.look(self._reference.newest.stop.position[-1], seen, now_ns)
             if found is not None or not self._easing.over:
@@ -337,7 +338,7 @@ class Controller:
         if back or late > self._gap_ticks:
             # The robot follows its stop alone, and it is too late to ask which of the last it has heard.
             reason = WENT_BACK if back else self._standstill.begin(late * self.period_ns, now_ns, self._sent.rest_ns)
-            self._doubt()
+            self._sent.unheard = True
             if reason is not None:
                 self._standstill.end()
                 self._easing.over = True
@@ -360,15 +361,10 @@ class Controller:
         slept = late > self._gap_ticks if holds else late >= SLEPT_TICKS
         if self._sent.unheard or not (slept or self._feedback.overdue) or self._arrived():
             return
-        self._doubt()
+        self._sent.unheard = True
         self._standstill.doubt(now_ns, self._sent.rest_ns)
         if not holds:
             self._reference.halt(now_ns)
-
-    def _doubt(self) -> None:
-        """Takes note that the robot may not have heard all of the last commands: it rests at the end of one of them."""
-        self._sent.unheard = True
-        self._easing.over |= not self._sent.agree  # it leads on from where all of them end, or not at all
 
     def _rests(self, now_ns: int, until_ns: int) -> bool:
         """Returns whether a hold is over: the robot rests at the end of the stop of a command that it has heard."""

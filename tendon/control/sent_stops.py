@@ -54,9 +54,11 @@ class SentStops:
         return tuple(stop.position for stop, _ in self._stops)
 
     @property
-    def agree(self) -> bool:
-        """Whether all come to rest in one place, as the commands of a stop do."""
-        return len({stop.position.round(DIGITS).tobytes() for stop, _ in self._stops}) <= 1
+    def known(self) -> bool:
+        """Whether it is known where the robot side has come to rest: a motion has ended there, whichever it heard."""
+        maybe = list(self._stops) if self.unheard else list(self._stops)[-1:]
+        places = {stop.position.round(DIGITS).tobytes() for stop, _ in maybe}
+        return len(places) == 1 and not any(settles for _, settles in maybe)
 
     @property
     def ends_of_motion(self) -> tuple[Array, ...]:
