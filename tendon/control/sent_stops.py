@@ -55,7 +55,7 @@ class SentStops:
 
     @property
     def known(self) -> bool:
-        """Whether it is known where the robot side rests: each command that it may have heard last ends its motion there."""
+        """Whether it is known where the robot side rests: each motion that it may have heard last ends there."""
         maybe = list(self._stops) if self.unheard else list(self._stops)[-1:]
         places = {stop.position.round(DIGITS).tobytes() for stop, _ in maybe}
         return len(places) == 1 and not any(settles for _, settles in maybe)
