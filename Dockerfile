@@ -5,10 +5,10 @@ ARG BASE=ros:jazzy-ros-base
 FROM ${BASE} AS robot
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 
-# EGL for MuJoCo's pictures; venv, as Ubuntu keeps pip out of the system.
+# EGL for MuJoCo's pictures; a compiler for what every tick computes; venv, as Ubuntu keeps pip out of the system.
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-        libegl1 libgl1-mesa-dri python3-venv \
+        gcc libc6-dev libegl1 libgl1-mesa-dri python3-dev python3-venv \
     && rm -rf /var/lib/apt/lists/*
 
 # apt's rclpy and its messages are seen in here; numpy 2 is from PyPI, as our wheels do not resolve with "numpy<2".

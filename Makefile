@@ -16,6 +16,8 @@ LEROBOT := $(VENV)/installed-lerobot
 DOCS := $(VENV)/installed-docs
 MUJOCO := $(VENV)/installed-mujoco
 METADATA := setup.py setup.cfg pyproject.toml
+# Compiled by every installation, and anew when one of them changes.
+COMPILED := $(shell find tendon -name '*.pyx')
 REPEATS ?= 5
 KILLS ?= 300
 REARMS ?= 100
@@ -98,7 +100,7 @@ clean:  ## remove .venv and everything a build left behind
 $(BIN)/python:
 	@PYTHON="$(PYTHON)" .ci/create-venv $(VENV)
 
-$(INSTALLED): $(BIN)/python $(METADATA)
+$(INSTALLED): $(BIN)/python $(METADATA) $(COMPILED)
 	@echo "== installing Tendon, ROS 2 for Python and the simulator into $(VENV)"
 	@$(PIP) --editable ".[$(RUNTIME),ros,sim,remote]" || { \
 	  echo "pip failed, see above. PyBullet has wheels for x86-64 only; where it has to be built, first:" >&2; \

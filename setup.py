@@ -1,8 +1,9 @@
 """Package metadata: one file serves pip and ament_python (colcon reads the data files from here)."""
 
+from hashlib import sha256
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
 
 # `colcon build --symlink-install` runs a link to this file from a folder that lacks the README.
 README = Path(__file__).resolve().parent / "README.md"
@@ -45,6 +46,7 @@ GPU = [
 # MkDocs 2 is another program: no plugins, other configuration.
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.30"]
 DEV = [
+    "cython>=3.1",
     *OPENVINO,
     *REDTEAM,
     *DATA,
@@ -78,6 +80,19 @@ def share(*folders: str) -> list[tuple[str, list[str]]]:
     return entries
 
 
+def compiled() -> list[Extension]:
+    """Returns the modules that setuptools compiles by Cython: each `.pyx` file, which then knows of what it was made."""
+    return [
+        Extension(
+            ".".join(source.with_suffix("").parts),
+            [str(source)],
+            define_macros=[("SOURCE_DIGEST", f'"{sha256(source.read_bytes()).hexdigest()}"')],
+            extra_compile_args=["-O1", "-g0", "-ffp-contract=off"],  # numbers are the same on every processor
+        )
+        for source in sorted(Path("tendon").rglob("*.pyx"))
+    ]
+
+
 setup(
     name="tendon-vla",  # `tendon` is another project on PyPI; the import and the ROS package are `tendon`
     version="0.1.0",
@@ -91,7 +106,8 @@ setup(
     maintainer_email="team@tendon.invalid",
     python_requires=">=3.10",
     packages=find_packages(include=["tendon", "tendon.*"]),
-    package_data={"": ["*.xml", "py.typed"]},
+    package_data={"": ["*.xml", "py.typed", "*.pyx", "*.pyi"]},
+    ext_modules=compiled(),
     include_package_data=False,
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/tendon"]),

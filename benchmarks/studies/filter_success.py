@@ -48,7 +48,7 @@ class Unfiltered(SafetyFilter):
         still = np.zeros_like(self._position)
         position, velocity = self._position, still
         if isinstance(target, np.ndarray):
-            position = np.clip(target, self._limit_lower, self._limit_upper)
+            position = np.clip(target, *self._limits[:2])
             velocity = still if target_velocity is None else target_velocity
         change = (position - self._position) / self.period_s
         acceleration, self._rate = (change - getattr(self, "_rate", still)) / self.period_s, change

@@ -7,27 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tendon.control import joint_limits
 from tendon.control.clearance.avoidance import Avoidance
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.motion import MAX_QUERIES, MotionPath, Separation, check_separation
 from tendon.control.retreat import with_retreat
-from tendon.control.stop import (
-    History,
-    Stop,
-    approach_speed,
-    averaged_periods,
-    stop_from,
-    stopping_distance,
-)
+from tendon.control.stop import History, Stop, averaged_periods, stop_from
 from tendon.core.types import Array
 from tendon.robots.kinematics import Kinematics
 from tendon.robots.profile import RobotProfile
 
-TOLERANCE = 1e-10
-"""Of rounding only, as a part of each limit."""
-JERK_TOLERANCE = 1e-7
-"""The same for jerk, a difference of differences."""
-CONSTRAINTS = ("position", "velocity", "acceleration", "jerk")
+LIMITS = ("lower", "upper", "velocity", "acceleration", "jerk")
 ROOMY_M = 0.1
 """A clearance that is this far beyond its margin leaves the whole margin of a verdict free."""
 SHARES = (1.0, 0.5)
@@ -69,7 +59,7 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class _Step:
-    """A candidate: the history after it, the reference there, its stop, and how much of each limit it uses."""
+    """A candidate: the history after it, the reference there, its stop, and how it uses the limits."""
 
     history: History
     position: Array
@@ -77,7 +67,9 @@ class _Step:
     acceleration: Array
     jerk: Array
     stop: Stop
-    usage: Array
+    inside: bool
+    tightest: str
+    used: float
 
 
 class SafetyFilter:
@@ -108,13 +100,9 @@ class SafetyFilter:
     def __init__(self, profile: RobotProfile, clearance: Clearance | None = None) -> None:
         self._names = profile.joint_names
         self.period_s = round(1e9 / profile.control_hz) * 1e-9
-        self._limit_lower, self._limit_upper = profile.vector("lower"), profile.vector("upper")
-        self._velocity_limit = profile.vector("velocity")
-        self._acceleration_limit, self._jerk_limit = profile.vector("acceleration"), profile.vector("jerk")
-        self._step_limit = self._acceleration_limit * self.period_s
-        # What uses up each of `CONSTRAINTS`; the first row is set by `_tighten`.
-        self._whole = np.stack([self._limit_upper, self._velocity_limit, self._step_limit, self._jerk_limit])
-        self._periods = averaged_periods(self._acceleration_limit, self._jerk_limit, self.period_s)
+        self._limits = np.stack([profile.vector(name) for name in LIMITS])
+        self._acceleration_limit = profile.vector("acceleration")
+        self._periods = averaged_periods(self._acceleration_limit, profile.vector("jerk"), self.period_s)
         self._clearance = clearance
         holding = np.isinf(profile.tracking_tolerance)
         self._avoidance = None if clearance is None else Avoidance(clearance, holding)
@@ -153,7 +141,6 @@ class SafetyFilter:
         self._history = History.at_rest(np.array(position), self._periods)
         self._position, self._velocity = _frozen(np.array(position)), _frozen(np.zeros(len(self._names)))
         self._acceleration, self._away = self._velocity, None
-        self._tighten()
 
     def halt(self) -> None:
         """Puts the reference at the end of its stop: the robot has followed it there on its own."""
@@ -174,8 +161,7 @@ class SafetyFilter:
         goal_velocity = _vector(target_velocity, len(self._names))
         rate = np.zeros_like(goal) if goal_velocity is None else goal_velocity
         wanted, velocity, reasons = self._shape(goal, rate)
-        reasons += self._explain(wanted, velocity)
-        return self._judge(velocity, reasons)
+        return self._judge(velocity, reasons + self._explain(velocity, wanted))
 
     def retreat(self, stop: Stop, goal: Array) -> Stop | None:
         """Returns a stop of the reference that then comes to (n,) `goal`, or to the limits before it, and rests there.
@@ -186,9 +172,8 @@ class SafetyFilter:
         Returns:
             `None` when something that the model knows is in the way.
         """
-        inside = np.clip(goal, self._lower, self._upper)
-        limits = self._velocity_limit, self._acceleration_limit, self._jerk_limit
-        longer = with_retreat(stop, inside, limits, self.period_s)
+        inside = np.clip(goal, *joint_limits.range_in_force(self._limits, self._history.position[-1]))
+        longer = with_retreat(stop, inside, tuple(self._limits[2:]), self.period_s)
         path = MotionPath(
             time_s=np.asarray(self.period_s * longer.ticks),
             position=longer.position,
@@ -200,35 +185,20 @@ class SafetyFilter:
 
     def _shape(self, goal: Array, goal_velocity: Array) -> tuple[Array, Array, tuple[str, ...]]:
         """Returns the velocity that would serve the target, the one the limits allow, and what was off the limits."""
-        inside = np.minimum(np.maximum(goal, self._limit_lower), self._limit_upper)
-        outside = (inside != goal).nonzero()[0]
-        reasons = tuple(f"{self._names[i]} target beyond its position limit" for i in outside)
-        top = self.speed * self._velocity_limit
-        # A target past a limit is at rest on it; one too fast to follow counts at the velocity limit.
-        rate = np.minimum(np.maximum(goal_velocity, -top), top)
-        rate[outside] = 0.0
-
-        here, speed = self._history.position[-1], self._history.velocity[-1]
-        middle = here + (0.5 * self.period_s) * speed
-        distance = inside - middle - (0.5 * self.period_s) * rate
-        room = np.empty((3, len(goal)))
-        room[0], room[1], room[2] = np.abs(distance), self._upper - middle, middle - self._lower
-        # Below zero only by rounding: the stop from here is inside, and it goes at least to `middle`.
-        speeds = approach_speed(np.maximum(room, 0.0), self._acceleration_limit, self.period_s)
-        wanted = rate + np.copysign(speeds[0], distance)
-        lowest, highest = speed - self._step_limit, speed + self._step_limit
-        # Slowed down while faster than that, it brakes at its limit, not at once.
-        fastest, slowest = np.maximum(top, lowest), np.minimum(-top, highest)
-        low = np.maximum(np.maximum(lowest, slowest), -speeds[2])
-        high = np.minimum(np.minimum(highest, fastest), speeds[1])
-        velocity = np.minimum(np.maximum(wanted, low), high)
+        here, before = self._history.position[-1], self._history.velocity[-1]
+        span = joint_limits.range_in_force(self._limits, here)
+        velocity, wanted, low, high = joint_limits.approach(
+            goal, goal_velocity, here, before, self._limits, span, self.speed, self.period_s
+        )
+        reasons: tuple[str, ...] = ()
+        lower, upper = self._limits[:2]
+        if (outside := (goal < lower) | (goal > upper)).any():
+            reasons = tuple(f"{self._names[i]} target beyond its position limit" for i in outside.nonzero()[0])
         if self._kinematics is not None:
             velocity, slowed = self._slowed(self._kinematics, velocity, low, high)
             reasons += slowed
         if self._avoidance is not None:
-            braked = self._braked()
-            rest = middle + 0.5 * self.period_s * braked + np.copysign(self._stopping_distance(braked), braked)
-            lever_s = self.period_s * (np.floor(np.abs(braked) / self._step_limit) + 1.0)
+            braked, rest, lever_s = joint_limits.braking(here, before, self._acceleration_limit, self.period_s)
             shaped = self._avoidance.shape(velocity, low, high, braked, lever_s, rest, self._away)
             if shaped is not velocity:
                 return shaped, shaped, (*reasons, "led around what is near")
@@ -242,49 +212,34 @@ class SafetyFilter:
             return velocity, ()
         return np.minimum(np.maximum(velocity * (most / speed), low), high), ("tool speed limit",)
 
-    def _explain(self, wanted: Array, velocity: Array) -> tuple[str, ...]:
-        limited = (np.abs(velocity - wanted) > TOLERANCE).nonzero()[0]
-        if not len(limited):
-            return ()
-        reasons = []
-        top, before = self.speed * self._velocity_limit, self._history.velocity[-1]
-        for i in limited:
-            if abs(velocity[i]) >= top[i] - TOLERANCE:
-                limit = "velocity"
-            elif abs(velocity[i] - before[i]) >= self._step_limit[i] - TOLERANCE:
-                limit = "acceleration"
-            else:
-                limit = "position"
-            reasons.append(f"{self._names[i]} {limit} limit")
-        return tuple(reasons)
+    def _explain(self, velocity: Array, wanted: Array) -> tuple[str, ...]:
+        before = self._history.velocity[-1]
+        found = joint_limits.reached(velocity, wanted, before, self._limits, self.speed, self.period_s)
+        return tuple(f"{self._names[joint]} {constraint} limit" for joint, constraint in found)
 
     def _braked(self) -> Array:
-        velocity = self._history.velocity[-1]
-        return np.asarray(velocity - np.minimum(np.maximum(velocity, -self._step_limit), self._step_limit))
-
-    def _stopping_distance(self, velocity: Array) -> Array:
-        return stopping_distance(np.abs(velocity), self._acceleration_limit, self.period_s)
+        position, velocity = self._history.position[-1], self._history.velocity[-1]
+        return joint_limits.braking(position, velocity, self._acceleration_limit, self.period_s)[0]
 
     def _step_to(self, velocity: Array) -> _Step:
         """Returns the step whose averaged motion has (n,) `velocity` at its end."""
-        before = self._history.velocity[-1]
+        before, span = self._history.velocity[-1], joint_limits.range_in_force(self._limits, self._history.position[-1])
         history = self._history.extended(velocity, self.period_s)
-        position, average, acceleration = now = history.average(self.period_s)
+        position, average, acceleration = history.average(self.period_s)
         jerk = (acceleration - self._acceleration) / self.period_s
-        rest = history.position[-1] + np.copysign(self._stopping_distance(velocity), velocity)
-        usage = np.empty((len(CONSTRAINTS), len(velocity)))
-        usage[0], usage[1], usage[2], usage[3] = rest - self._centre, velocity, velocity - before, jerk
-        np.abs(usage, out=usage)
-        usage /= self._whole
-        usage[3] -= JERK_TOLERANCE
+        inside, joint, constraint, used = joint_limits.use_of_limits(
+            history.position[-1], velocity, before, jerk, self._limits, span, self.period_s
+        )
         return _Step(
             history=history,
             position=position,
             velocity=average,
             acceleration=acceleration,
             jerk=jerk,
-            stop=stop_from(history, self._acceleration_limit, self.period_s, now),
-            usage=usage,
+            stop=stop_from(history, self._acceleration_limit, self.period_s),
+            inside=inside,
+            tightest=f"{self._names[joint]} {constraint}",
+            used=used,
         )
 
     def _judge(self, velocity: Array, reasons: tuple[str, ...]) -> Verdict:
@@ -293,8 +248,7 @@ class SafetyFilter:
         braked, cause = self._braked(), "it is not finite"
         for share in SHARES if np.isfinite(velocity).all() else ():
             step = self._step_to(braked + share * (velocity - braked))
-            # Written so that NaN fails too.
-            if not step.usage.max() <= 1.0 + TOLERANCE:
+            if not step.inside:
                 cause = "it left no stop inside the limits"
                 continue
             separation, cause = self._look(step, queries)
@@ -332,17 +286,12 @@ class SafetyFilter:
     def _take(
         self, step: _Step, reasons: tuple[str, ...], separation: Separation | None = None, refused: bool = False
     ) -> Verdict:
-        usage = step.usage
-        usage[0] *= usage[1] > 0.0  # a joint that rests on its limit is not about to break it
-        tightest = int(usage.argmax())
-        constraint, joint = divmod(tightest, len(self._names))
-        margin, binding = 1.0 - float(usage.flat[tightest]), f"{self._names[joint]} {CONSTRAINTS[constraint]}"
+        margin, binding = 1.0 - step.used, step.tightest
         if separation is not None and self._clearance is not None and separation.room < ROOMY_M * margin:
             margin, binding = separation.room / ROOMY_M, self._clearance.names[separation.constraint]
         self._history = step.history
         self._position, self._velocity = _frozen(step.position), _frozen(step.velocity)
         self._acceleration = _frozen(step.acceleration)
-        self._tighten()
         return Verdict(
             position=self._position,
             velocity=self._velocity,
@@ -354,13 +303,6 @@ class SafetyFilter:
             binding=binding,
             refused=refused,
         )
-
-    def _tighten(self) -> None:
-        """Sets the limits in force: the profile's, or the position itself where that is outside of them."""
-        here = self._history.position[-1]
-        self._upper, self._lower = np.maximum(self._limit_upper, here), np.minimum(self._limit_lower, here)
-        self._centre = 0.5 * (self._upper + self._lower)
-        self._whole[0] = 0.5 * (self._upper - self._lower)
 
 
 def _vector(value: object, count: int) -> Array | None:

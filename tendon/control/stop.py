@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tendon.control import averaged_motion
 from tendon.core.types import Array
 
 Ticks = npt.NDArray[np.int64]
@@ -59,106 +60,25 @@ class History:
 
     def extended(self, velocity: Array, period_s: float) -> History:
         """Returns the history one period later, when the acceleration in it was constant and led to (n,) `velocity`."""
-        before, last = self.velocity[-1], self.position[-1]
-        position = last + (0.5 * period_s) * (before + velocity)
-        mean = last + period_s * (before * (1.0 / 3.0) + velocity * (1.0 / 6.0))
-        return History(
-            position=_shifted(self.position, position),
-            velocity=_shifted(self.velocity, velocity),
-            mean=_shifted(self.mean, mean),
-        )
+        position, speeds, mean = averaged_motion.extended(self.position, self.velocity, self.mean, velocity, period_s)
+        return History(position=position, velocity=speeds, mean=mean)
 
     def average(self, period_s: float) -> Moment:
         """Returns where the reference is now."""
-        span_s = len(self.mean) * period_s
-        return (
-            self.mean[0] if len(self.mean) == 1 else np.add.reduce(self.mean) / len(self.mean),
-            (self.position[-1] - self.position[0]) / span_s,
-            (self.velocity[-1] - self.velocity[0]) / span_s,
-        )
+        position, velocity, acceleration = averaged_motion.average(self.position, self.velocity, self.mean, period_s)
+        return position, velocity, acceleration
 
 
-def _shifted(rows: Array, newest: Array) -> Array:
-    """Returns (k, n) rows without the first, and with the newest at the end."""
-    shifted = np.empty_like(rows)
-    shifted[:-1], shifted[-1] = rows[1:], newest
-    return shifted
-
-
-def stop_from(history: History, acceleration: Array, period_s: float, now: Moment | None = None) -> Stop:
+def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
     """Returns the stop of the reference whose past is `history`, each joint braking by (n,) `acceleration`.
 
     Args:
         history: of the motion that is averaged.
         acceleration: (n,) largest braking.
         period_s: control period.
-        now: what `history.average` says, for whoever has it.
     """
-    window, speed = len(history.mean), np.abs(history.velocity[-1])
-    full_step = acceleration * period_s
-    full = np.floor(speed / full_step)
-    rest = np.maximum(speed - full * full_step, 0.0)
-    knots = {*full.tolist(), *(full + (rest > 0.0)).tolist()}
-    ticks = np.array(sorted({*range(window + 1), *knots, *(knot + window for knot in knots)}), dtype=np.float64)
-    # What is averaged, at each knot and a window before it.
-    braked = np.concatenate([ticks, np.maximum(ticks - window, 0.0)])[:, None]
-    elapsed = np.minimum(braked, full) * period_s
-    over = braked > full
-    lost = acceleration * elapsed
-    slowed = np.where(over, 0.0, speed - lost)
-    travelled = elapsed * (speed - 0.5 * lost)
-    # The integral over time of the way travelled; one period of `rest` to zero adds h^2/3 of it.
-    area = elapsed * elapsed * (0.5 * speed - lost * (1.0 / 6.0))
-    end = travelled + (0.5 * period_s) * rest
-    area += over * (period_s * (travelled + (period_s / 3.0) * rest) + (braked - full - 1.0) * period_s * end)
-    travelled = np.where(over, end, travelled)
-
-    here = history.position[-1]
-    sign = np.copysign(1.0, history.velocity[-1])
-    count = len(ticks)
-    way, rate, area = here + sign * travelled, sign * slowed, sign * area
-    past, past_rate, past_area = way[count:], rate[count:], area[count:]
-    # Before the state it is not braked: the history itself. Knots 0 to window are the first rows.
-    past[: window + 1] = history.position
-    past_rate[: window + 1] = history.velocity
-    past_area[:window] = -period_s * np.add.accumulate((history.mean - here)[::-1])[::-1]
-    past_area[window] = 0.0
-    span_s = window * period_s
-    position, velocity, braking = (
-        here + (area[:count] - past_area) / span_s,
-        (way[:count] - past) / span_s,
-        (rate[:count] - past_rate) / span_s,
-    )
-    # Not different in the last digit.
-    position[0], velocity[0], braking[0] = history.average(period_s) if now is None else now
-    position[-1], velocity[-1], braking[-1] = way[count - 1], 0.0, 0.0
-    return Stop(ticks=ticks.astype(np.int64), position=position, velocity=velocity, acceleration=braking)
-
-
-def stopping_distance(speed: Array, acceleration: Array, period_s: float) -> Array:
-    """Returns `D(speed)`: how far the stop goes from (n,) speeds of at least zero."""
-    full_step = acceleration * period_s
-    full = np.floor(speed / full_step)
-    # D = A h^2 (k^2/2 + f (k + 1/2)) with f = v / (A h) - k.
-    return np.asarray(period_s * (speed * (full + 0.5) - 0.5 * full_step * full * (full + 1.0)))
-
-
-def approach_speed(room: Array, acceleration: Array, period_s: float) -> Array:
-    """Returns the largest speed at the end of the next period from which the stop still ends inside `room`.
-
-    With `w` that speed, the period itself covers half a period at the present speed, which the caller has
-    taken off `room`, and half a period at `w`; so this inverts `G(w) = w h/2 + D(w)`. For `w = (k + f) A h`,
-    `G = A h^2 (k (k + 1)/2 + f (k + 1))`.
-
-    Args:
-        room: (..., n) at least zero.
-        acceleration: (n,) largest braking.
-        period_s: control period.
-    """
-    full_step = acceleration * period_s
-    room = room / (full_step * period_s)
-    full = np.floor(0.5 * np.sqrt(1.0 + 8.0 * room) - 0.5)
-    return np.asarray((0.5 * full + room / (full + 1.0)) * full_step)
+    ticks, motion = averaged_motion.stop(history.position, history.velocity, history.mean, acceleration, period_s)
+    return Stop(ticks=ticks, position=motion[0], velocity=motion[1], acceleration=motion[2])
 
 
 def averaged_periods(acceleration: Array, jerk: Array, period_s: float) -> int:

@@ -16,7 +16,7 @@ from tendon.control.filter import SafetyFilter
 from tendon.core.errors import MismatchError
 from tendon.core.types import Array
 from tendon.robots.profile import RobotProfile
-from tendon.safety.cubics import Cubics
+from tendon.safety import cubics
 
 SAME = 1e-9
 """Difference [rad, m, rad/s or m/s] that is rounding."""
@@ -128,7 +128,7 @@ class _MotionLaws:
     """Checks the computed motion between its points."""
 
     def __init__(self, profile: RobotProfile, period_ns: int) -> None:
-        self._names, self._h = profile.joint_names, np.array([[period_ns * 1e-9]])
+        self._names, self._h = profile.joint_names, period_ns * 1e-9
         self._limits = [(law, profile.vector(law)) for law in ("velocity", "acceleration", "jerk")]
         self._most = 1.0 + profile.safety.law_tolerance
         self.broken: list[str] = []
@@ -139,12 +139,12 @@ class _MotionLaws:
 
     def step(self, due_ns: int, position: Array, velocity: Array) -> None:
         before, self._last = self._last, (position, velocity)
-        cubic = Cubics.through(np.array([before[0], position]), np.array([before[1], velocity]), self._h)
-        starts, ends = cubic.accelerations()
-        values = (cubic.speeds(), np.maximum(np.abs(starts), np.abs(ends)), np.abs(cubic.jerk))
+        found = [cubics.extremes(*points, self._h) for points in zip(*before, position, velocity, strict=True)]
+        _, _, speed, begins, ends, jerk = np.array(found).T
+        values = (speed, np.maximum(np.abs(begins), np.abs(ends)), jerk)
         for (law, limit), value in zip(self._limits, values, strict=True):
-            over = np.flatnonzero(~(value[0] <= self._most * limit))
+            over = np.flatnonzero(~(value <= self._most * limit))
             if len(over) and len(self.broken) < 10:
                 i = int(over[0])
                 bound = f"limit {limit[i]:.5g}"
-                self.broken.append(f"{self._names[i]} {law} {value[0, i]:.5g}, {bound}, at {due_ns * 1e-9:.3f} s")
+                self.broken.append(f"{self._names[i]} {law} {value[i]:.5g}, {bound}, at {due_ns * 1e-9:.3f} s")

@@ -7,15 +7,15 @@ and jerk constant between two points, and the largest values of each can be comp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from tendon.core.phrases import beginning, said_briefly
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import nanoseconds
-from tendon.safety.cubics import Cubics, sample
+from tendon.safety import cubics
 
 AGREED_PERIODS = 2
 """A new command may part from the one before only later than this after its stamp: the robot plays the old one until
@@ -28,6 +28,8 @@ LONGEST_PERIODS = 15
 settle, in control periods."""
 BELIEVED_TOLERANCES = 2.0
 """Tracking tolerances from which a robot is led back to where it is measured after contact; more is not believed."""
+FOREVER_NS = int(np.iinfo(np.int64).max)
+"""How long a command is known to be the motion while none was lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,13 @@ class Delivery:
     measured_ns: int = 0
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class _Ordered(SentTrajectory):
+    """A command in the controller's order of joints, and the same as `tendon.safety.cubics` takes it."""
+
+    motion: tuple[npt.NDArray[np.int64], Array, Array]
+
+
 class CommandLaws:
     """Checks each command of one joint_trajectory controller against the profile, the one before it, and the robot.
 
@@ -83,21 +92,23 @@ class CommandLaws:
         lower, upper = profile.vector("lower")[columns], profile.vector("upper")[columns]
         self._tolerance = settings.law_tolerance
         slack = self._tolerance * 1e-3 * (upper - lower)
-        self._lower, self._upper = lower - slack, upper + slack
-        self._found_lower, self._found_upper = lower - outside[columns], upper + outside[columns]
-        self._velocity = profile.vector("velocity")[columns]
-        jump = self._tolerance * self._velocity
-        self._jump = jump * (round(1e9 / profile.control_hz) * 1e-9), jump
-        self._acceleration = profile.vector("acceleration")[columns]
-        self._jerk = profile.vector("jerk")[columns]
+        self._found = np.array([lower - outside[columns], upper + outside[columns]])
+        self._limits = {law: profile.vector(law)[columns] for law in ("velocity", "acceleration", "jerk")}
+        velocity, acceleration, _ = self._limits.values()
         self._period_ns = round(1e9 / profile.control_hz)
+        self._jump = self._tolerance * velocity
+        self._jumps = np.array([self._jump * (self._period_ns * 1e-9), self._jump, velocity, acceleration])
+        most = [(1.0 + self._tolerance) * limit for limit in self._limits.values()]
+        self._most = np.array([upper + slack, upper + slack, *most, self._tolerance * acceleration])
+        self._least = np.zeros_like(self._most)
+        self._least[:2] = lower - slack
         self._longest_ns, self._settled_ns = longest_stop_ns(profile), longest_settling_ns(profile)
         self._follows, self._start = profile.tracking_tolerance[columns], start_allowance(profile)[columns]
         self._silence_ns, self._oldest_ns, self._ahead_ns = map(
             nanoseconds, (settings.joint_state_silence_s, settings.command_age_s, settings.state_ahead_s)
         )
         self._ceased_ns = nanoseconds(settings.command_silence_s)
-        self._last: SentTrajectory | None = None
+        self._last: _Ordered | None = None
         self._unmet = False
 
     @property
@@ -126,7 +137,7 @@ class CommandLaws:
         self._last = ordered
         return breach
 
-    def _form(self, command: SentTrajectory) -> tuple[Breach | None, SentTrajectory | None]:
+    def _form(self, command: SentTrajectory) -> tuple[Breach | None, _Ordered | None]:
         names, position, velocity = tuple(command.joint_names), command.position, command.velocity
         if names != self._names and sorted(names) != sorted(self._names):
             return self._breach("form", f"it is for {said_briefly(names)}, not {said_briefly(self._names)}"), None
@@ -137,25 +148,25 @@ class CommandLaws:
         if names != self._names:
             order = [names.index(name) for name in self._names]
             position, velocity = position[:, order], velocity[:, order]
-        for what, values in (("position", position), ("velocity", velocity)):
-            if not np.isfinite(values).all():
-                point, joint = np.argwhere(~np.isfinite(values))[0]
-                return self._breach("form", f"{self._names[joint]} {what} is {values[point, joint]} at {point}"), None
-        ordered = SentTrajectory(
+        motion = cubics.motion_of(command.times_ns, position, velocity)
+        ordered = _Ordered(
             stamp_ns=command.stamp_ns,
             joint_names=self._names,
             times_ns=command.times_ns,
-            position=position,
-            velocity=velocity,
+            position=motion[1],
+            velocity=motion[2],
+            motion=motion,
         )
         times = command.times_ns
-        if times[0] < 0 or any(later <= earlier for earlier, later in pairwise(times)):
+        flaw, point, joint = cubics.first_flaw(*motion)
+        if flaw == cubics.TIMES:
             return self._breach("form", f"times {[t * 1e-6 for t in times]} ms do not increase from 0"), None
-        if velocity[-1].any():
-            joint = int(np.abs(velocity[-1]).argmax())
-            return self._breach(
-                "end", f"{self._names[joint]} ends with velocity {velocity[-1, joint]:.4g}, not at rest"
-            ), ordered
+        if flaw in range(len(cubics.QUANTITIES)):
+            value = (position, velocity)[flaw][point, joint]
+            return self._breach("form", f"{self._names[joint]} {cubics.QUANTITIES[flaw]} is {value} at {point}"), None
+        if flaw == cubics.END:
+            words = f"{self._names[joint]} ends with velocity {velocity[-1, joint]:.4g}, not at rest"
+            return self._breach("end", words), ordered
         longest_ns = self._longest_ns if len(times) > 1 else self._settled_ns
         if times[-1] > longest_ns:
             lasts, most = times[-1] * 1e-6, longest_ns * 1e-6
@@ -186,10 +197,12 @@ class CommandLaws:
         end_ns = command.stamp_ns + command.times_ns[0]
         if last is not None and _end_ns(last) == end_ns and (last.position[-1] == goal).all():
             return self._starts(goal, command, delivery) if self._unmet else None  # the rest of the same motion
-        outside = np.flatnonzero(~((goal >= self._found_lower) & (goal <= self._found_upper)))
+        lower, upper = self._found
+        outside = np.flatnonzero(~((goal >= lower) & (goal <= upper)))
         if len(outside):
-            return self._position_breach(int(outside[0]), goal, (self._found_lower, self._found_upper))
-        if last is not None and (moves := sample(last, command.stamp_ns)[1]).any():
+            i = int(outside[0])
+            return self._position_breach(i, goal[i], lower[i], upper[i])
+        if last is not None and (moves := cubics.sample(last, command.stamp_ns)[1]).any():
             i = int(np.abs(moves).argmax())
             return self._breach("settle", f"{self._names[i]} still moves at {moves[i]:.4g} by the command before it")
         if last is not None and (goal == last.position[-1]).all():
@@ -202,10 +215,8 @@ class CommandLaws:
         # When it was late, less time is left.
         seconds = max(1, end_ns - max(command.stamp_ns, delivery.arrived_ns or 0)) * 1e-9
         # The cubic from rest to rest: speed peaks at 3/2 of the mean, acceleration at both ends.
-        for law, factor, limit in (
-            ("velocity", 1.5 / seconds, self._velocity),
-            ("acceleration", 6.0 / seconds**2, self._acceleration),
-        ):
+        for law, factor in (("velocity", 1.5 / seconds), ("acceleration", 6.0 / seconds**2)):
+            limit = self._limits[law]
             value = factor * np.abs(goal - start)
             over = np.flatnonzero(~(value <= (1.0 + self._tolerance) * limit))
             if len(over):
@@ -239,12 +250,12 @@ class CommandLaws:
         words = f"{self._names[i]} starts {away[i]:.4g} from where it is, allowed {self._start[i]:.2g}"
         return self._breach("start", words)
 
-    def _moves(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
+    def _moves(self, command: _Ordered, delivery: Delivery) -> Breach | None:
         last = self._last
         if last is None or (
             delivery.lost
             and command.stamp_ns > _end_ns(last) + self._ceased_ns
-            and self._jumps(last, command.stamp_ns, command.position[0], command.velocity[0], False)
+            and self._parts(command, last, (0, 0), lost=False)[0]
         ):
             return self._inside(command) or self._begins(command, delivery)
         return self._agrees(command, last, delivery) or self._inside(command)
@@ -252,51 +263,36 @@ class CommandLaws:
     def _begins(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
         """Checks a first command, or one after a silence: the robot stands, so it begins there and at rest."""
         speed = np.abs(command.velocity[0])
-        if not (speed <= self._jump[1]).all():
+        if not (speed <= self._jump).all():
             i = int(speed.argmax())
             return self._breach("start", f"{self._names[i]} starts at speed {speed[i]:.4g}, it must be at rest")
         return self._starts(command.position[0], command, delivery)
 
-    def _agrees(self, command: SentTrajectory, last: SentTrajectory, delivery: Delivery) -> Breach | None:
-        """Checks the part that the robot may still play from the command before, until this one arrived.
-
-        Two cubics with the same positions and velocities at both ends are one, so they are compared where a piece of
-        either of them ends.
-        """
+    def _agrees(self, command: _Ordered, last: _Ordered, delivery: Delivery) -> Breach | None:
+        """Checks the part that the robot may still play from the command before, until this one arrived."""
         until_ns = AGREED_PERIODS * self._period_ns
-        shift_ns = command.stamp_ns - last.stamp_ns
-        ends_ns = {0, until_ns, *command.times_ns, *(time_ns - shift_ns for time_ns in last.times_ns)}
-        for time_ns in sorted(end_ns for end_ns in ends_ns if 0 <= end_ns <= until_ns):
-            at_ns = command.stamp_ns + time_ns
-            jumps = self._jumps(last, at_ns, *sample(command, at_ns), delivery.lost)
-            if jumps:
-                return self._breach("agree", f"{jumps} at {time_ns * 1e-6:.0f} ms from the command before it")
+        jumps, at_ns = self._parts(command, last, (0, until_ns), lost=delivery.lost)
+        if jumps:
+            return self._breach("agree", f"{jumps} at {at_ns * 1e-6:.0f} ms from the command before it")
         late_ns = (delivery.arrived_ns or 0) - command.stamp_ns
-        if late_ns > until_ns:
-            jumps = self._jumps(last, command.stamp_ns + late_ns, *sample(command, command.stamp_ns + late_ns), False)
-            if jumps and not delivery.lost:
+        if late_ns > until_ns and not delivery.lost:
+            jumps, _ = self._parts(command, last, (late_ns, late_ns), lost=False)
+            if jumps:
                 return self._breach("late", f"{jumps} where the robot plays, as it came {late_ns * 1e-6:.0f} ms late")
         rested = command.stamp_ns > _end_ns(last)
         return self._meets(command, delivery) if delivery.lost or rested or self._unmet else None
 
-    def _jumps(self, last: SentTrajectory, at_ns: int, position: Array, velocity: Array, lost: bool) -> str:
-        """Returns how a motion at a time differs from a command, or from all that lost commands may have led to."""
-        before, speed = sample(last, at_ns)
-        bounds = self._jump
-        unknown_s = max(0, at_ns - last.stamp_ns - COMMITTED_PERIODS * self._period_ns) * 1e-9 if lost else 0.0
-        if unknown_s:
-            # From the stop that it has heard to the hardest the other way.
-            turn = np.minimum(2.0 * unknown_s * self._acceleration, 2.0 * self._velocity)
-            bounds = bounds[0] + 0.5 * unknown_s * turn, bounds[1] + turn
-        for what, value, was, bound in (
-            ("position", position, before, bounds[0]),
-            ("velocity", velocity, speed, bounds[1]),
-        ):
-            gap = np.abs(value - was)
-            if not (gap <= bound).all():
-                i = int(np.flatnonzero(~(gap <= bound))[0])
-                return f"{self._names[i]} {what} jumps by {gap[i]:.4g} (allowed {bound[i]:.2g})"
-        return ""
+    def _parts(self, command: _Ordered, last: _Ordered, span_ns: tuple[int, int], lost: bool) -> tuple[str, int]:
+        """Returns how a command parts from the one before it, in a span after its stamp, and when; "" when nowhere."""
+        known_ns = COMMITTED_PERIODS * self._period_ns if lost else FOREVER_NS
+        shift_ns = command.stamp_ns - last.stamp_ns
+        at_ns, quantity, i, gap, allowed = cubics.first_parting(
+            *command.motion, *last.motion, shift_ns, *span_ns, known_ns, self._jumps
+        )
+        if at_ns == cubics.NOWHERE:
+            return "", 0
+        words = f"{cubics.QUANTITIES[quantity]} jumps by {gap:.4g} (allowed {allowed:.2g})"
+        return f"{self._names[i]} {words}", at_ns
 
     def _meets(self, command: SentTrajectory, delivery: Delivery) -> Breach | None:
         """Checks that the robot is where a command goes on that cannot be told from the one before it."""
@@ -304,57 +300,32 @@ class CommandLaws:
         if delivery.measured is None or abs(before_s) > self._silence_ns * 1e-9:
             return None  # what is measured later is compared by the tracking watch
         self._unmet = False
-        away = np.abs(command.position[0] - before_s * command.velocity[0] - delivery.measured)
-        over = np.flatnonzero(~(away <= self._follows))
-        if not len(over):
+        expected = command.position[0] - before_s * command.velocity[0]
+        i, away = cubics.first_apart(expected, delivery.measured, self._follows)
+        if i == cubics.NOWHERE:
             return None
-        i = int(over[0])
-        words = f"{self._names[i]} goes on {away[i]:.4g} from where it is, allowed {self._follows[i]:.2g}"
+        words = f"{self._names[i]} goes on {away:.4g} from where it is, allowed {self._follows[i]:.2g}"
         return self._breach("start", words)
 
-    def _inside(self, command: SentTrajectory) -> Breach | None:
+    def _inside(self, command: _Ordered) -> Breach | None:
         """Checks the extrema between the points against the limits."""
-        p, v = command.position, command.velocity
-        if not v.any() and (p == p[0]).all():
-            outside = ~((p[0] >= self._found_lower) & (p[0] <= self._found_upper))
-            bounds = (self._found_lower, self._found_upper)
-            return self._position_breach(int(outside.argmax()), p[0], bounds) if outside.any() else None
-        h: Array = np.diff(np.array(command.times_ns, dtype=np.float64))[:, None] * 1e-9
-        cubics = Cubics.through(p, v, h)
-        # Where it is at its first point it came to by the commands before, outside of the limits too.
-        lower = np.minimum(self._lower, np.maximum(p[0], self._found_lower))
-        upper = np.maximum(self._upper, np.minimum(p[0], self._found_upper))
-        starts, ends = cubics.accelerations()
-        step = np.abs(starts[1:] - ends[:-1])
-        # Control points of Bezier curves enclose them, so where these are inside nothing has to be computed exactly.
-        hull, rates = cubics.hulls()
-        usage = np.concatenate(
-            [np.concatenate([starts, ends, step / self._tolerance]) / self._acceleration, rates / self._velocity]
+        broken, point, i, value, lower, upper = cubics.first_outside(
+            *command.motion, self._least, self._most, self._found
         )
-        usage = np.concatenate([usage, cubics.jerk / self._jerk])
-        if np.abs(usage).max() <= 1.0 + self._tolerance and ((hull >= lower) & (hull <= upper)).all():
+        if broken == cubics.NOWHERE:
             return None
-        for extreme in cubics.positions():
-            if not ((extreme >= lower) & (extreme <= upper)).all():
-                k, i = (int(index) for index in np.argwhere(~((extreme >= lower) & (extreme <= upper)))[0])
-                return self._position_breach(i, extreme[k], (lower, upper))
-        for law, value, limit in (
-            ("velocity", cubics.speeds(), self._velocity),
-            ("acceleration", np.maximum(np.abs(starts), np.abs(ends)), self._acceleration),
-            ("jerk", np.abs(cubics.jerk), self._jerk),
-        ):
-            if not (value <= (1.0 + self._tolerance) * limit).all():
-                k, i = (int(index) for index in np.argwhere(~(value <= (1.0 + self._tolerance) * limit))[0])
-                return self._breach(law, f"{self._names[i]} {law} {value[k, i]:.5g}, limit {limit[i]:.5g}")
-        if not (step <= self._tolerance * self._acceleration).all():
-            k, i = (int(index) for index in np.argwhere(~(step <= self._tolerance * self._acceleration))[0])
-            words = f"{self._names[i]} acceleration jumps by {step[k, i]:.4g} at point {k + 1}"
-            return self._breach("smooth", f"{words}, allowed {self._tolerance * self._acceleration[i]:.2g}")
-        return None
+        law = cubics.LIMITED[broken]
+        if law == "position":
+            return self._position_breach(i, value, lower, upper)
+        if law == "smooth":
+            words = f"{self._names[i]} acceleration jumps by {value:.4g} at point {point}, allowed {upper:.2g}"
+        else:
+            words = f"{self._names[i]} {law} {value:.5g}, limit {self._limits[law][i]:.5g}"
+        return self._breach(law, words)
 
-    def _position_breach(self, i: int, value: Array, bounds: tuple[Array, Array]) -> Breach:
-        allowed = f"allowed {bounds[0][i]:.5g} to {bounds[1][i]:.5g}"
-        return self._breach("position", f"{self._names[i]} position {value[i]:.5g}, {allowed}")
+    def _position_breach(self, i: int, value: float, lower: float, upper: float) -> Breach:
+        words = f"{self._names[i]} position {value:.5g}, allowed {lower:.5g} to {upper:.5g}"
+        return self._breach("position", words)
 
     @staticmethod
     def _breach(law: str, reason: str) -> Breach:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
-
 from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import nanoseconds
-from tendon.safety.cubics import sample
+from tendon.safety import cubics
 from tendon.safety.laws import COMMITTED_PERIODS
 
 REMEMBERED = 64
@@ -66,14 +64,10 @@ class TrackingWatch:
                 continue  # what was lost may have led elsewhere
             if stamp_ns > played.stamp_ns + played.times_ns[-1] + self._committed_ns:
                 continue
-            away = np.abs(position - sample(played, stamp_ns)[0])
-            over = np.flatnonzero(~(away <= self._allowed))
-            if len(over) and not reason:
-                i = int(over[0])
-                reason = (
-                    f"tracking: {self._names[i]} is {away[i]:.3f} from what it was commanded, "
-                    f"allowed {self._allowed[i]:.3f}"
-                )
+            i, away = cubics.first_apart(position, cubics.sample(played, stamp_ns)[0], self._allowed)
+            if i != cubics.NOWHERE and not reason:
+                allowed = f"allowed {self._allowed[i]:.3f}"
+                reason = f"tracking: {self._names[i]} is {away:.3f} from what it was commanded, {allowed}"
         return reason
 
     def _played_at(self, stamp_ns: int) -> tuple[SentTrajectory | None, bool]:
@@ -111,10 +105,8 @@ class PositionTracking:
             measured: (n,) newest measured positions, in the profile's order.
             age_s: of those.
         """
-        away = np.abs(goal - measured[self._columns])
         allowed = self._tolerance + self._velocity * (max(0.0, age_s) + self._due_s)
-        over = np.flatnonzero(~(away <= allowed))
-        if not len(over):
+        i, away = cubics.first_apart(goal, measured[self._columns], allowed)
+        if i == cubics.NOWHERE:
             return ""
-        i = int(over[0])
-        return f"tracking: {self._names[i]} is commanded {away[i]:.3f} from where it is, allowed {allowed[i]:.3f}"
+        return f"tracking: {self._names[i]} is commanded {away:.3f} from where it is, allowed {allowed[i]:.3f}"

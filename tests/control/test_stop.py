@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tendon.control.stop import History, approach_speed, averaged_periods, stop_from, stopping_distance
+from tendon.control.joint_limits import approach_speed, stopping_distance
+from tendon.control.stop import History, averaged_periods, stop_from
 
 LIMIT = np.array([7.5])
 PERIOD_S = 0.01
@@ -24,10 +25,10 @@ def test_it_is_the_average_of_braking_and_ends_after_the_stopping_distance(
     history = history.extended(np.array([sign * speed]), PERIOD_S)
     stop = stop_from(history, LIMIT, PERIOD_S)
     assert stop.velocity[-1] == 0 and stop.acceleration[-1] == 0
-    distance = stopping_distance(np.array([speed]), LIMIT, PERIOD_S)
+    distance = stopping_distance(speed, LIMIT[0], PERIOD_S)
     assert np.allclose(stop.position[-1], history.position[-1] + sign * distance, atol=1e-12)
     # No stop in whole periods is shorter than the parabola, and none needs more than half a period more.
-    assert speed**2 / 15.0 - 1e-12 <= distance[0] <= speed**2 / 15.0 + 0.5 * PERIOD_S * speed + 1e-12
+    assert speed**2 / 15.0 - 1e-12 <= distance <= speed**2 / 15.0 + 0.5 * PERIOD_S * speed + 1e-12
     for tick in range(int(stop.ticks[-1]) + 1):
         if tick in stop.ticks:
             row = int(np.flatnonzero(stop.ticks == tick)[0])
@@ -44,8 +45,8 @@ def test_it_is_the_average_of_braking_and_ends_after_the_stopping_distance(
 
 @given(room=st.floats(0.0, 6.0))
 def test_approach_speed_uses_all_of_the_room(room: float) -> None:
-    speed = approach_speed(np.array([room]), LIMIT, PERIOD_S)
-    used = 0.5 * PERIOD_S * speed + stopping_distance(speed, LIMIT, PERIOD_S)
+    speed = approach_speed(room, LIMIT[0], PERIOD_S)
+    used = 0.5 * PERIOD_S * speed + stopping_distance(speed, LIMIT[0], PERIOD_S)
     assert np.allclose(used, room, rtol=1e-12, atol=1e-12)
 
 

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from tendon.control.controller import Controller
 from tendon.core.types import ActionChunk, Array, Observation, SentTrajectory
 from tendon.robots.profile import load_profile
-from tendon.safety.cubics import Cubics, sample
+from tendon.safety.cubics import extremes, motion_at, motion_of, sample
 from tendon.safety.laws import CommandLaws, Delivery
 from tests.laws import law_settings
 
@@ -102,18 +102,18 @@ def test_whatever_is_proposed_the_controllers_commands_obey_every_law(targets: A
 @law_settings(max_examples=200)
 @given(arrays(np.float64, (2, 3), elements=st.floats(-3, 3)), arrays(np.float64, (2, 3), elements=st.floats(-9, 9)))
 def test_extrema_are_those_of_a_dense_sampling(position: Array, velocity: Array) -> None:
-    cubics = Cubics.through(position, velocity, np.array([[0.1]]))
-    s = np.linspace(0.0, 0.1, 2001)[:, None]
-    p = cubics.p + s * (cubics.v + s * (cubics.c + s * cubics.d))
-    v = cubics.v + s * (2 * cubics.c + 3 * s * cubics.d)
-    low, high = cubics.positions()
-    np.testing.assert_allclose(low[0], p.min(axis=0), atol=1e-4)
-    np.testing.assert_allclose(high[0], p.max(axis=0), atol=1e-4)
-    assert (low[0] <= p.min(axis=0) + 1e-12).all() and (high[0] >= p.max(axis=0) - 1e-12).all()
-    assert (cubics.speeds()[0] >= np.abs(v).max(axis=0) - 1e-9).all()
-    hull, rates = cubics.hulls()
-    assert (hull.min(axis=0) <= low + 1e-12).all() and (hull.max(axis=0) >= high - 1e-12).all()
-    assert (np.abs(rates).max(axis=0) >= cubics.speeds() - 1e-9).all()
+    motion = motion_of([0, 100 * MS], position, velocity)
+    dense = [motion_at(*motion, round(t)) for t in np.linspace(0.0, 100 * MS - 1, 2001)]
+    p, v = np.array(dense).transpose(1, 0, 2)
+    found = [extremes(*points, 0.1) for points in zip(position[0], velocity[0], position[1], velocity[1], strict=True)]
+    low, high, speed, begins, ends, jerk = np.array(found).T
+    np.testing.assert_allclose(low, p.min(axis=0), atol=1e-4)
+    np.testing.assert_allclose(high, p.max(axis=0), atol=1e-4)
+    assert (low <= p.min(axis=0) + 1e-12).all() and (high >= p.max(axis=0) - 1e-12).all()
+    assert (speed >= np.abs(v).max(axis=0) - 1e-9).all()
+    np.testing.assert_allclose(speed, np.abs(v).max(axis=0), atol=1e-2)
+    np.testing.assert_allclose(jerk, np.abs(ends - begins) / 0.1, atol=1e-6)
+    np.testing.assert_allclose((v[[1, -1]] - v[[0, -2]]) / (0.1 / 2000), [begins, ends], atol=5.0)
 
 
 def test_a_smooth_motion_passes() -> None:
@@ -158,6 +158,16 @@ def test_an_acceleration_that_jumps_between_two_cubics_is_no_bounded_jerk() -> N
     velocity = np.zeros((3, 7))
     breach = laws_of().check(command(position, velocity, (0, 100, 200)), AT_HOME)
     assert breach is not None and breach.law == "smooth"
+
+
+@pytest.mark.parametrize(("share", "law"), [(0.9995, None), (1.0005, "smooth")])
+def test_an_acceleration_may_jump_by_what_a_breach_says_is_allowed(share: float, law: str | None) -> None:
+    """A velocity that differs by `u` at one point makes the acceleration jump there by `8 u / h`."""
+    smooth = rest_to_rest(0.05)
+    velocity = smooth.velocity.copy()
+    velocity[5, 2] += share * PROFILE.safety.law_tolerance * PROFILE.joints[2].acceleration * 0.01 / 8.0
+    breach = laws_of().check(replace(smooth, velocity=velocity), AT_HOME)
+    assert (breach and breach.law) == law
 
 
 def test_a_motion_that_comes_from_outside_may_go_back_but_not_further_out() -> None:

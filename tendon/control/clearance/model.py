@@ -9,6 +9,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
+from tendon.control.clearance import covering
 from tendon.control.clearance.reach import Axis, Ball, lever_arms
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
@@ -102,8 +103,7 @@ class Clearance:
         tool_reach = self._arms([(self._data.oMf[self._tool].translation.copy(), 0.0)], self._path(tool_joint, 0))
         names += [f"{TOOL} - workspace {axis} {side}" for side in ("lower", "upper") for axis in "xyz"]
         self._tool_sign = self._sign(0, tool_joint)
-        self._starts, self._ends, self._signs = starts, [*starts[1:], len(signs)], signs
-        self._grouped = len(starts) < len(signs)
+        self._shapes_of, self._signs = np.array([*starts, len(signs)], dtype=np.int64), signs
         self._geometry_data = _geometry_data(self._geometry)
         self._results = list(self._geometry_data.distanceResults)
         self.names: tuple[str, ...] = tuple(names)
@@ -144,8 +144,7 @@ class Clearance:
         pin.computeDistances(self._model, self._data, self._geometry, self._geometry_data, q)
         tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation
         shapes = np.fromiter(map(_min_distance, self._results), np.float64, len(self._results))
-        pairs = np.minimum.reduceat(shapes, self._starts) if self._grouped else shapes
-        return np.concatenate((pairs, tool - self._workspace[0], self._workspace[1] - tool)), shapes
+        return covering.clearances(shapes, self._shapes_of, tool, *self._workspace), shapes
 
     def gradients(self, q: Array, rows: Sequence[int]) -> Array:
         """Returns (len(rows), n), the derivatives of some distances by the joint vector.
@@ -157,14 +156,14 @@ class Clearance:
         jacobian = pin.computeJointJacobians(self._model, self._data, full).reshape(6, -1)
         normals, points = np.zeros((len(rows), 3)), np.empty((len(rows), 3))
         signs = np.empty((len(rows), self._model.nv))
-        pairs = len(self._starts)
+        pairs = len(self._shapes_of) - 1
         for k, row in enumerate(rows):
             if row >= pairs:
                 side, axis = divmod(row - pairs, 3)
                 normals[k, axis] = -1.0 if side else 1.0
                 points[k], signs[k] = self._data.oMf[self._tool].translation, self._tool_sign
                 continue
-            first, end = self._starts[row], self._ends[row]
+            first, end = self._shapes_of[row : row + 2]
             nearest = first if end == first + 1 else first + int(shapes[first:end].argmin())
             result = self._results[nearest]
             normals[k], points[k], signs[k] = result.normal, result.getNearestPoint1(), self._signs[nearest]
@@ -179,10 +178,10 @@ class Clearance:
         Raises:
             ConfigError: the constraint is one of the tool's.
         """
-        if row >= len(self._starts):
+        if row >= len(self._shapes_of) - 1:
             raise ConfigError(f"constraint {self.names[row]} has no nearest points: it is not between two bodies")
         _, shapes = self._collect(self._home + self._spread @ q)
-        first, end = self._starts[row], self._ends[row]
+        first, end = self._shapes_of[row : row + 2]
         result = self._results[first + int(shapes[first:end].argmin())]
         return result.getNearestPoint1(), result.getNearestPoint2()
 

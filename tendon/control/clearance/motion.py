@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tendon.control.clearance import covering
 from tendon.core.types import Array
 
 MAX_QUERIES = 48
@@ -24,7 +25,6 @@ ESCAPE_STEP_S = 0.002
 """Interval at which clearances that are below their margin already are looked at."""
 ROUNDING_M = 1e-9
 PARTS = 4
-FRACTIONS = np.linspace(0.0, 1.0, PARTS + 1)[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,43 +44,16 @@ class MotionPath:
     acceleration: Array
 
     @cached_property
-    def speed(self) -> Array:
-        """(k - 1, n) bound on the speed in each piece: its velocity, a parabola, stays between its control points."""
-        return np.maximum(-self._velocities[0], self._velocities[1])
-
-    @cached_property
-    def way(self) -> Array:
-        """(k, n) bound on how far each joint has moved, back and forth, since the start."""
-        low, high = self._velocities
-        direct = np.abs(self.position[1:] - self.position[:-1])
-        moved = np.where(low * high >= 0.0, direct, self._duration * self.speed)
-        way = np.zeros_like(self.position)
-        np.add.accumulate(moved, out=way[1:])
-        return way
-
-    @cached_property
-    def _duration(self) -> Array:
-        """(k - 1, 1) of each piece [s]."""
-        return (self.time_s[1:] - self.time_s[:-1])[:, None]
-
-    @cached_property
-    def _velocities(self) -> tuple[Array, Array]:
-        before, after = self.velocity[:-1], self.velocity[1:]
-        middle = before + 0.5 * self._duration * self.acceleration[:-1]
-        return np.minimum(np.minimum(before, middle), after), np.maximum(np.maximum(before, middle), after)
+    def bounds(self) -> tuple[Array, Array]:
+        """(k - 1, n) bound on the speed in each piece; (k, n) on each joint's way, back and forth, since the start."""
+        return covering.bounds(self.time_s, self.position, self.velocity, self.acceleration)
 
     def refined(self, piece: int) -> MotionPath:
         """Returns one piece as a path of `PARTS`."""
-        begin_s, duration = self.time_s[piece], self.time_s[piece + 1] - self.time_s[piece]
-        q, v, a = self.position[piece], self.velocity[piece], self.acceleration[piece]
-        jerk = (self.acceleration[piece + 1] - a) / duration
-        s = duration * FRACTIONS
-        return MotionPath(
-            time_s=begin_s + s[:, 0],
-            position=q + s * (v + s * (0.5 * a + s * (jerk * (1.0 / 6.0)))),
-            velocity=v + s * (a + s * (0.5 * jerk)),
-            acceleration=a + s * jerk,
+        time_s, position, velocity, acceleration = covering.refined(
+            self.time_s, self.position, self.velocity, self.acceleration, piece, PARTS
         )
+        return MotionPath(time_s=time_s, position=position, velocity=velocity, acceleration=acceleration)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,7 +110,7 @@ def check_separation(
     if not growth and (inside := begin < margin).any():
         reach, threshold = np.where(inside[:, None], 0.0, reach), np.where(inside, begin - ROUNDING_M, margin)
         finest_s = max(ESCAPE_STEP_S, 2.0 * duration_s / max(most, 1))
-    law = _Law(reach=reach, threshold=threshold, smooth=smooth, growth=growth, finest_s=finest_s)
+    law = _Law(reach=reach, threshold=threshold, smooth=smooth.view(np.uint8), growth=growth, finest_s=finest_s)
     worst = _Worst(margin, count)
     if not (worst.take(begin, law.needed(0.0)) and worst.take(end, law.needed(duration_s))):
         return worst.answer(False)
@@ -167,7 +140,7 @@ class _Law:
 
     reach: Array
     threshold: Array
-    smooth: npt.NDArray[np.bool_]
+    smooth: npt.NDArray[np.uint8]
     growth: float
     finest_s: float
 
@@ -175,19 +148,13 @@ class _Law:
         return self.threshold + self.growth * time_s if self.growth else self.threshold
 
     def covers(self, path: MotionPath, i: int, j: int, begin: Array, end: Array) -> bool:
-        duration_s = path.time_s[j] - path.time_s[i]
-        if duration_s > self.finest_s:
+        if path.time_s[j] - path.time_s[i] > self.finest_s:
             return False
+        speed, way = path.bounds
         needed = self.needed(path.time_s[j])
-        kept = begin + end - self.reach @ (path.way[j] - path.way[i]) >= 2.0 * needed
-        if kept.all():
-            return True
-        if not (kept | self.smooth).all():
-            return False
-        speed = path.speed[i:j].max(axis=0)
-        change = np.abs(path.acceleration[i : j + 1]).max(axis=0)
-        bend = self.reach @ (speed.sum() * speed + change)
-        return bool((kept | (np.minimum(begin, end) - 0.125 * duration_s**2 * bend >= needed)).all())
+        return covering.covered(
+            self.reach, self.smooth, needed, path.time_s, way, speed, path.acceleration, i, j, begin, end
+        )
 
 
 class _Worst:
@@ -201,12 +168,11 @@ class _Worst:
     def take(self, clearance: Array, threshold: Array) -> bool:
         """Notes (m,) clearances; returns whether all are at their thresholds or above. NaN is below."""
         self.queries += 1
-        room, kept = clearance - self._margin, clearance >= threshold
-        all_kept = bool(kept.all())
-        tightest = int(room.argmin() if all_kept else np.where(kept, np.inf, clearance - threshold).argmin())
-        if not all_kept or room[tightest] < self._room:
-            self._constraint, self._room = tightest, float(room[tightest])
-        return all_kept
+        kept, tightest = covering.tightest(clearance, threshold, self._margin)
+        room = clearance[tightest] - self._margin[tightest]
+        if not kept or room < self._room:
+            self._constraint, self._room = tightest, float(room)
+        return kept
 
     def answer(self, kept: bool) -> Separation:
         """Returns the answer."""
