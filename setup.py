@@ -81,7 +81,7 @@ def share(*folders: str) -> list[tuple[str, list[str]]]:
 
 
 def compiled() -> list[Extension]:
-    """Returns the modules that setuptools compiles by Cython: each `.pyx` file, which then knows of what it was made."""
+    """Returns the modules that setuptools compiles by Cython: the `.pyx` files, each with its digest in it."""
     return [
         Extension(
             ".".join(source.with_suffix("").parts),
