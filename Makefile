@@ -107,9 +107,10 @@ $(INSTALLED): $(BIN)/python $(METADATA) $(COMPILED)
 	  echo "  apt-get install g++ python3-dev" >&2; exit 1; }
 	@touch $@
 
+# What follows adds to the Tendon that is installed, which is not compiled again.
 $(DEVELOPING): $(INSTALLED)
 	@echo "== adding what tests, lint and benchmarks need"
-	@$(PIP) --editable ".[$(RUNTIME),dev]"
+	@$(PIP) "tendon-vla[$(RUNTIME),dev]"
 	@# For tests and benchmarks only, and beside the environment: it asks for numpy below 2, which it does not need.
 	@echo "== installing openpi's client into $(VENV)/openpi"
 	@$(PIP) --quiet --upgrade --target $(VENV)/openpi --no-deps openpi-client==0.1.2 \
@@ -119,7 +120,7 @@ $(DEVELOPING): $(INSTALLED)
 
 $(TRAINING): $(INSTALLED)
 	@echo "== adding torch 2.13.0, for training and export"
-	@$(PIP) --editable ".[train]"
+	@$(PIP) "tendon-vla[train]"
 	@touch $@
 
 $(LEROBOT): $(TRAINING) requirements-lerobot.txt
@@ -129,10 +130,10 @@ $(LEROBOT): $(TRAINING) requirements-lerobot.txt
 
 $(MUJOCO): $(INSTALLED)
 	@echo "== adding MuJoCo"
-	@$(PIP) --editable ".[mujoco]"
+	@$(PIP) "tendon-vla[mujoco]"
 	@touch $@
 
 $(DOCS): $(INSTALLED)
 	@echo "== adding MkDocs, for the site of the documentation"
-	@$(PIP) --editable ".[docs]"
+	@$(PIP) "tendon-vla[docs]"
 	@touch $@
