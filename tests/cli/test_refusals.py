@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -21,6 +23,7 @@ from tendon.graph.domain import (
     in_use,
     no_graph,
 )
+from tendon.ros2_nodes.base import middleware
 from tests import ROOT
 
 WITHOUT_ROS = "import sys; sys.modules['rclpy'] = None; from tendon.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -81,15 +84,22 @@ def test_a_middleware_that_is_not_installed_is_one_line_that_names_those_that_ar
     names_middlewares(result.returncode, result.stderr)
 
 
+trying = functools.cache(middleware._try)
+"""A process says once which middleware it has."""
+
+
 @pytest.mark.parametrize("arguments", NEEDS_ROS[1:], ids=" ".join)
 def test_so_it_is_whichever_command_needs_one(
     arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In this process, as the command looks before it loads ROS."""
+    """In this process, which may have loaded ROS: a command looks before it does."""
+    monkeypatch.delitem(sys.modules, "rclpy", raising=False)
+    monkeypatch.setattr(middleware, "_try", trying)
     monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_zenoh_cpp")
     monkeypatch.setenv("COLUMNS", "200")
     out = ("--out", str(tmp_path)) if arguments == ("demo",) else ()
-    names_middlewares(main([*arguments, *out]), capfd.readouterr().err)
+    with mock.patch.dict(os.environ):  # in which it names settings of its transport
+        names_middlewares(main([*arguments, *out]), capfd.readouterr().err)
 
 
 def test_the_doctor_names_a_middleware_that_is_not_installed_and_goes_on() -> None:
@@ -165,7 +175,8 @@ class TestWithoutAGraph:
         """The test below asks in a process of its own."""
         domain = str(free_domain())
         monkeypatch.setenv("ROS_DOMAIN_ID", domain)
-        assert main(list(arguments)) == 2
+        with mock.patch.dict(os.environ):  # in which it names settings of its transport
+            assert main(list(arguments)) == 2
         error = capfd.readouterr().err
         assert f"no graph in domain {domain}: start one with `tendon run`" in error
         assert error.count("\n") == 1
