@@ -52,7 +52,7 @@ def test_a_process_that_is_left_would_be_found(tmp_path: Path) -> None:
     assert gone(tmp_path)
 
 
-def test_two_graphs_do_not_meet_failed_tests_show_their_logs_and_ctrl_c_ends_both(pytester: pytest.Pytester) -> None:
+def test_two_graphs_do_not_meet_failed_tests_show_logs_and_ctrl_c_leaves_no_process(pytester: pytest.Pytester) -> None:
     """Tests of one file share two graphs: one passes, one waits for no stop, one kills a graph, one is interrupted."""
     pytester.makepyfile(
         f"""
