@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tendon.calibration.boards.detect import Detection
@@ -24,6 +24,7 @@ from tendon.core.errors import CalibrationError, StoppedError
 from tendon.core.types import Array, Observation
 from tendon.robots.environment import load_environment
 from tests.calibration.rigs import BOARD, CAMERA, HAND, HOME, MODEL, PANDA, KnownRig, drawn, known_rig, true_state
+from tests.laws import law_settings
 
 CLEAR = clear_of(Clearance(PANDA, load_environment("tabletop")))
 LOWER, UPPER = PANDA.vector("lower"), PANDA.vector("upper")
@@ -34,7 +35,7 @@ def first_view(known: KnownRig) -> list[View]:
     return views_at(true_state(known), HOME, "0")
 
 
-@settings(deadline=None, max_examples=15)
+@law_settings(4)
 @given(seed=st.integers(0, 10_000))
 def test_looks_are_inside_limits_and_clear_and_lead_to_a_plan(seed: int) -> None:
     """Whatever the camera's place and turn in the hand are, of which it is told nothing."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tendon.cli import main
 from tendon.cli.outputs import require_apart, require_file, require_folder, system_error, writing
 from tendon.core.errors import ConfigError
 
@@ -117,11 +118,14 @@ class TestBeforeTheWork:
             ("data", "record-inputs", "tabletop"),
         ],
     )
-    def test_commands_that_work_long_say_so_at_once(self, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    def test_commands_that_work_long_say_so_at_once(
+        self, tmp_path: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The test below runs such commands in processes of their own."""
         (tmp_path / "file").write_text("")
-        result = tendon(*arguments, str(tmp_path / "file" / "x"))
-        assert (result.returncode, result.stdout) == (2, "")
-        assert result.stderr.count("\n") == 1 and "cannot be written: " in result.stderr
+        code, said = main([*arguments, str(tmp_path / "file" / "x")]), capsys.readouterr()
+        assert (code, said.out) == (2, "")
+        assert said.err.count("\n") == 1 and "cannot be written: " in said.err
 
     @pytest.mark.parametrize(
         "command", [("train-progress", "--data", "nowhere"), ("calibrate-detector",)], ids=lambda c: c[0]
@@ -166,8 +170,18 @@ class TestWhatTheSystemRefuses:
         assert result.returncode in (code, 120), result.stderr  # 120: Python could not empty the buffer at its end
         assert "Traceback" not in result.stderr and (not code or "No space left on device" in result.stderr)
 
-    @pytest.mark.parametrize("words", ["doctor", "robot check panda", "--help", "eval --help", "--version"])
-    @pytest.mark.parametrize("unbuffered", ["-u", ""])
+    @pytest.mark.parametrize(
+        ("words", "unbuffered"),
+        [
+            ("doctor", "-u"),
+            ("doctor", ""),
+            ("robot check panda", ""),
+            ("--help", "-u"),
+            ("--help", ""),
+            ("eval --help", "-u"),
+            ("--version", ""),
+        ],
+    )
     def test_a_reader_that_goes_away_is_no_error(self, words: str, unbuffered: str) -> None:
         """`tendon ... | head -1`; the pipe is closed before anything is written."""
         command = f'"{sys.executable}" {unbuffered} -m tendon.cli {words} | exec true; exit ${{PIPESTATUS[0]}}'

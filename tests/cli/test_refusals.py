@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from tendon.cli import main
 from tendon.graph.domain import (
     PORT_BASE,
     PORTS_A_DOMAIN,
@@ -20,6 +23,7 @@ from tendon.graph.domain import (
     in_use,
     no_graph,
 )
+from tendon.ros2_nodes.base import middleware
 from tests import ROOT
 
 WITHOUT_ROS = "import sys; sys.modules['rclpy'] = None; from tendon.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -65,17 +69,37 @@ def run_with_middleware(name: str, *arguments: str) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
 
 
-@pytest.mark.parametrize("arguments", NEEDS_ROS, ids=" ".join)
-def test_a_middleware_that_is_not_installed_is_one_line_that_names_those_that_are(
-    arguments: tuple[str, ...], tmp_path: Path
-) -> None:
+def names_middlewares(code: int, error: str) -> None:
+    """Checks one line that names the middleware which is not installed, and those that are."""
+    assert code == 2, error
+    assert "RMW_IMPLEMENTATION is rmw_zenoh_cpp, which is not installed" in error
+    assert "installed: rmw_fastrtps_cpp" in error and "unset it" in error
+    assert error.count("\n") == 1, error
+
+
+@pytest.mark.parametrize("arguments", NEEDS_ROS[:1], ids=" ".join)
+def test_a_middleware_that_is_not_installed_is_one_line_that_names_those_that_are(arguments: tuple[str, ...]) -> None:
     """ROS's own libraries end the process with an error of theirs."""
+    result = run_with_middleware("rmw_zenoh_cpp", *arguments)
+    names_middlewares(result.returncode, result.stderr)
+
+
+trying = functools.cache(middleware._try)
+"""A process says once which middleware it has."""
+
+
+@pytest.mark.parametrize("arguments", NEEDS_ROS[1:], ids=" ".join)
+def test_so_it_is_whichever_command_needs_one(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In this process, which may have loaded ROS: a command looks before it does."""
+    monkeypatch.delitem(sys.modules, "rclpy", raising=False)
+    monkeypatch.setattr(middleware, "_try", trying)
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_zenoh_cpp")
+    monkeypatch.setenv("COLUMNS", "200")
     out = ("--out", str(tmp_path)) if arguments == ("demo",) else ()
-    result = run_with_middleware("rmw_zenoh_cpp", *arguments, *out)
-    assert result.returncode == 2, result.stderr
-    assert "RMW_IMPLEMENTATION is rmw_zenoh_cpp, which is not installed" in result.stderr
-    assert "installed: rmw_fastrtps_cpp" in result.stderr and "unset it" in result.stderr
-    assert result.stderr.count("\n") == 1, result.stderr
+    with mock.patch.dict(os.environ):  # in which it names settings of its transport
+        names_middlewares(main([*arguments, *out]), capfd.readouterr().err)
 
 
 def test_the_doctor_names_a_middleware_that_is_not_installed_and_goes_on() -> None:
@@ -93,15 +117,10 @@ def test_settings_of_the_middleware_that_are_not_there_do_not_refuse_a_stop(monk
     assert "no graph" in result.stderr and "XMLPARSER" not in result.stdout + result.stderr
 
 
-def test_a_middleware_that_is_installed_is_taken() -> None:
+def test_the_doctor_of_a_complete_machine_succeeds_and_a_middleware_that_is_installed_is_taken() -> None:
     result = run_with_middleware("rmw_fastrtps_cpp", "doctor")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "rmw_fastrtps_cpp" in result.stdout
-
-
-def test_the_doctor_of_a_complete_machine_succeeds() -> None:
-    result = subprocess.run([sys.executable, "-m", "tendon.cli", "doctor"], capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stdout
     assert "rclpy" in result.stdout and "/dev/shm" in result.stdout
 
 
@@ -150,18 +169,17 @@ class TestWithoutAGraph:
             ("policy", "steer", "speed", "1"),
         ],
     )
-    def test_the_domain_is_named(self, arguments: tuple[str, ...]) -> None:
+    def test_the_domain_is_named(
+        self, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        """The test below asks in a process of its own."""
         domain = str(free_domain())
-        result = subprocess.run(
-            [sys.executable, "-m", "tendon.cli", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            env={**os.environ, "ROS_DOMAIN_ID": domain},
-        )
-        assert result.returncode == 2
-        assert f"no graph in domain {domain}: start one with `tendon run`" in result.stderr
-        assert result.stderr.count("\n") == 1
+        monkeypatch.setenv("ROS_DOMAIN_ID", domain)
+        with mock.patch.dict(os.environ):  # in which it names settings of its transport
+            assert main(list(arguments)) == 2
+        error = capfd.readouterr().err
+        assert f"no graph in domain {domain}: start one with `tendon run`" in error
+        assert error.count("\n") == 1
 
     def test_a_graph_in_another_namespace_is_named_within_seconds(self) -> None:
         """It took half a minute and said that the machine was too busy."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +30,8 @@ COMMANDS = {each.name: f"/{each.name}/joint_trajectory" for each in PROFILE.cont
 STATES = "/joint_states"
 TRUE = JointResponse(delay_s=0.04, settling_s=0.06, friction=0.002)
 SECOND_NS = 10**9
+SECONDS = 12.0
+"""Of motion: ten are needed."""
 
 
 def put(writer: EpisodeWriter, at_ns: int, topic: str, kind: str, **values: Any) -> None:
@@ -74,24 +78,34 @@ def record(path: Path, times_s: Array, sent: Array, measured: Array) -> Path:
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    times, sent = motion(20.0)
+    times, sent = motion(SECONDS)
     measured = replay(PROFILE, times, sent, ServoResponse([TRUE] * len(PROFILE.joint_names)))
     return record(tmp_path_factory.mktemp("log") / "episode.mcap", times, sent, measured)
 
 
+@pytest.fixture(scope="module")
+def aligned(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a robot that was aligned by that recording, and what was told; no test changes it."""
+    folder, told = tmp_path_factory.mktemp("aligned") / "panda", io.StringIO()
+    shutil.copytree(ROOT / "robots" / "panda", folder)
+    with contextlib.redirect_stdout(told):
+        assert align.command(recording, robot=str(folder / "profile.yaml")) == 0
+    return folder, told.getvalue()
+
+
 def test_a_profile_learns_how_its_servos_follow(
-    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recording: Path, aligned: tuple[Path, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    profile = tmp_path / "panda" / "profile.yaml"
-    shutil.copytree(ROOT / "robots" / "panda", profile.parent)
-    assert align.command(recording, robot=str(profile)) == 0
-    told = capsys.readouterr().out
+    folder, told = aligned
+    profile = folder / "profile.yaml"
     assert "panda_joint7" in told and "still" in told and f"profile: {profile} names it" in told
     named = load_profile(profile).response
     assert named is not None
     response = read_response(named, "panda", PROFILE.joint_names)
     late = response.delay_s + response.settling_s - response.terms[:, 0]
     np.testing.assert_allclose(late[:7], 0.1, atol=5e-3)
+    profile = shutil.copytree(folder, tmp_path / "panda") / "profile.yaml"
+    named = load_profile(profile).response
     assert align.command(recording, robot=str(profile)) == 0
     assert "the one before" in capsys.readouterr().out
     assert load_profile(profile).response == named
@@ -120,16 +134,11 @@ def test_a_recording_without_commands_is_refused(tmp_path: Path) -> None:
 
 
 def test_joints_that_a_recording_does_not_tell_of_keep_what_was_found_before(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    aligned: tuple[Path, str], tmp_path: Path
 ) -> None:
     """One joint after the other: all but the last one that moves were written as ideal, in place of what was there."""
-    profile = tmp_path / "panda" / "profile.yaml"
-    shutil.copytree(ROOT / "robots" / "panda", profile.parent)
-    times, sent = motion(20.0)
-    whole = record(
-        tmp_path / "whole.mcap", times, sent, replay(PROFILE, times, sent, ServoResponse([TRUE] * len(sent[0])))
-    )
-    assert align.command(whole, robot=str(profile)) == 0
+    profile = shutil.copytree(aligned[0], tmp_path / "panda") / "profile.yaml"
+    times, sent = motion(SECONDS)
     file = load_profile(profile).response
     assert file is not None
     before = read_response(file, "panda", PROFILE.joint_names).joints
@@ -148,7 +157,7 @@ def test_a_joint_that_is_no_nearer_is_left_as_it_was_whatever_the_others_gain(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Joint 4 is another one in the last quarter: what the first three tell of it makes it worse there."""
-    times, sent = motion(20.0)
+    times, sent = motion(SECONDS)
     measured = replay(PROFILE, times, sent, ServoResponse([TRUE] * len(sent[0]))).copy()
     last = times >= times[-1] * 0.75
     measured[last, 3] = replay(PROFILE, times, sent)[last, 3]

@@ -50,6 +50,12 @@ def evaluated(residual: Path | None) -> Episode:
     return episode
 
 
+@pytest.fixture(scope="module")
+def plain() -> Episode:
+    """What comes of the base without a residual."""
+    return evaluated(None)
+
+
 def test_it_is_an_environment_of_gymnasium(env: ResidualEnv) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -109,7 +115,7 @@ def test_an_episode_is_of_the_suite_of_its_seed(env: ResidualEnv) -> None:
     with Workers(BOTH, count(seed), 1, EXPLORING) as workers:
         first, second = (workers.ended(None)[0] for _ in range(2))
     assert _same(second, run_episode(env, second.seed, None, EXPLORING))
-    assert not _same(first, run_episode(env, first.seed, None, EXPLORING))
+    assert not np.array_equal(first.observations[0], env.reset(seed=first.seed)[0])
 
 
 def _same(one: Experience, other: Experience) -> bool:
@@ -119,12 +125,12 @@ def _same(one: Experience, other: Experience) -> bool:
     return one.success == other.success and all(np.array_equal(a, b) for a, b in arrays)
 
 
-def test_training_and_evaluation_run_the_same_residual_alike(env: ResidualEnv, tmp_path: Path) -> None:
+def test_training_and_evaluation_run_the_same_residual_alike(env: ResidualEnv, plain: Episode, tmp_path: Path) -> None:
     """What is learned here is what runs there: episodes last equally long, to the nanosecond of simulated time."""
     action = [0.3, -0.2, 0.1, 0.0]
     folder = write_constant(tmp_path, action, policy_digest(load_bundle(TASK.bundle).manifest))
     trained = run_episode(env, SEED, ResidualGraph(constant_graph(SPACE, action)), Exploration(plain=1.0))
-    corrected, plain = evaluated(folder), evaluated(None)
+    corrected = evaluated(folder)
     assert (trained.success, trained.facts[-1, -1]) == (
         corrected.success,
         pytest.approx(corrected.duration_s / 12.0, abs=1e-6),
@@ -158,9 +164,9 @@ def test_an_imported_policy_is_corrected_alike_in_training_and_evaluation(embedd
     )
 
 
-def test_a_residual_that_answers_nothing_changes_nothing(tmp_path: Path) -> None:
+def test_a_residual_that_answers_nothing_changes_nothing(plain: Episode, tmp_path: Path) -> None:
     nothing = write_constant(tmp_path, [0.0, 0.0, 0.0, 0.0], policy_digest(load_bundle(TASK.bundle).manifest))
-    assert evaluated(nothing) == evaluated(None)
+    assert evaluated(nothing) == plain
 
 
 def test_a_step_without_an_episode_or_with_nonsense_is_named(env: ResidualEnv) -> None:
@@ -216,13 +222,13 @@ def test_in_two_thirds_of_the_episodes_the_task_is_a_second_one() -> None:
     """In training every task was the first: with a residual the second failed in 29 of 34 episodes."""
     env = replace(TASK, suites=("tabletop",), switches=True).open("tabletop")
     kinds = {"first": 0, "second": 0}
-    for seed in range(100_000, 100_024):
+    for seed in range(100_000, 100_012):
         _, info = env.reset(seed=seed)
         rollout = env._rollout
         assert rollout is not None and rollout.switched and info[FACTS][-1] < 0.2, "its own time begins with it"
         second = rollout.scene.instruction != load_suite("tabletop").scene(env._profile, seed).instruction
         kinds["second" if second else "first"] += 1
-    assert 6 <= kinds["second"] <= 20
+    assert 3 <= kinds["second"] <= 10
     before = run_episode(env, 100_001, None, EXPLORING)
     again = run_episode(env, 100_001, None, EXPLORING)
     assert before.success == again.success and (before.observations == again.observations).all()

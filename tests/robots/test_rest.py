@@ -12,19 +12,19 @@ from tendon.robots.rest import LOOK_BACK_NS, PositionRest
 
 SECOND = 1_000_000_000
 STEP = 2 * np.pi / 4096
+SO101 = load_profile("so101")
 
 
 def slow(limit: float) -> PositionRest:
     """Of a robot all of whose joints have this speed limit [rad/s]."""
-    profile = load_profile("so101")
-    return PositionRest(replace(profile, joints=tuple(replace(joint, velocity=limit) for joint in profile.joints)))
+    return PositionRest(replace(SO101, joints=tuple(replace(joint, velocity=limit) for joint in SO101.joints)))
 
 
 def told(rest: PositionRest, hz: float, position: list[float]) -> list[bool]:
     """What is said of a first joint that is measured at these places, one after the other."""
     answers = []
     for k, place in enumerate(position):
-        where = np.zeros(len(load_profile("so101").joints))
+        where = np.zeros(len(SO101.joints))
         where[0] = place
         answers.append(rest.stands(where, round(k * SECOND / hz)))
     return answers
@@ -50,6 +50,6 @@ def test_motion_is_seen_at_each_rate_and_rest_again_after_it(hz: float) -> None:
 
 def test_a_clock_that_goes_back_begins_anew() -> None:
     rest = slow(2.0)
-    where = np.zeros(len(load_profile("so101").joints))
+    where = np.zeros(len(SO101.joints))
     assert rest.stands(where, SECOND)
     assert rest.stands(where + 1.0, SECOND // 2)

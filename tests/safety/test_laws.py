@@ -99,7 +99,7 @@ def test_whatever_is_proposed_the_controllers_commands_obey_every_law(targets: A
     assert count > 50
 
 
-@law_settings(max_examples=200)
+@law_settings(max_examples=60)
 @given(arrays(np.float64, (2, 3), elements=st.floats(-3, 3)), arrays(np.float64, (2, 3), elements=st.floats(-9, 9)))
 def test_extrema_are_those_of_a_dense_sampling(position: Array, velocity: Array) -> None:
     motion = motion_of([0, 100 * MS], position, velocity)

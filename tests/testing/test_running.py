@@ -52,38 +52,23 @@ def test_a_process_that_is_left_would_be_found(tmp_path: Path) -> None:
     assert gone(tmp_path)
 
 
-def test_a_failed_test_shows_the_log_and_ends_its_graph_and_a_dead_graph_is_told(pytester: pytest.Pytester) -> None:
+def test_two_graphs_do_not_meet_failed_tests_show_logs_and_ctrl_c_leaves_no_process(pytester: pytest.Pytester) -> None:
+    """Tests of one file share two graphs: one passes, one waits for no stop, one kills a graph, one is interrupted."""
     pytester.makepyfile(
         f"""
+        import os, signal, time
+
+        import pytest
+
+        from tendon.core.modes import Mode
         from tendon.testing import assert_stop
 
-        def test_it(tendon_graph):
-            graph = tendon_graph({MOCK})
-            graph.arm()
-            assert_stop(graph, "camera", within_s=0.2)
+        @pytest.fixture(scope="module")
+        def both(module_tendon_graph):
+            return module_tendon_graph({MOCK}), module_tendon_graph({MOCK}, robot="ur5e")
 
-        def test_another(tendon_graph):
-            graph = tendon_graph({MOCK})
-            graph.process.kill()
-            graph.run_for(1.0)
-        """
-    )
-    result = pytester.runpytest_subprocess("-q")
-    result.assert_outcomes(failed=2)
-    said = result.stdout.str()
-    assert "the graph has ended; the last lines of" in said
-    assert "no stop for camera within 0.2 s of arming: none came" in said
-    assert "- graph in ROS domain " in said and "safety_monitor | " in said
-    assert gone(pytester.path)
-
-
-def test_two_graphs_at_once_do_not_meet_and_both_end(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        f"""
-        from tendon.core.modes import Mode
-
-        def test_it(tendon_graph):
-            one, other = tendon_graph({MOCK}), tendon_graph({MOCK}, robot="ur5e")
+        def test_they_do_not_meet(both):
+            one, other = both
             assert one.domain != other.domain
             other.wait_until_ready()
             one.arm()
@@ -95,14 +80,33 @@ def test_two_graphs_at_once_do_not_meet_and_both_end(pytester: pytest.Pytester) 
                 assert len([n for n in graph.operator.nodes() if n == "control_node"]) == 1
                 assert foreign not in graph.profile.joint_names and graph.witness.measured
             one.stop()
+
+        def test_a_stop_that_does_not_come(both):
+            both[0].arm()
+            assert_stop(both[0], "camera", within_s=0.2)
+
+        def test_a_graph_that_is_dead(both):
+            both[1].process.kill()
+            both[1].run_for(1.0)
+
+        def test_ctrl_c(both):
+            print("it runs", both[0].log, flush=True)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
         """
     )
-    pytester.runpytest_subprocess("-q").assert_outcomes(passed=1)
-    assert not left(pytester.path)
+    result = pytester.runpytest_subprocess("-q", "-s")
+    result.assert_outcomes(passed=1, failed=2)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    said = result.stdout.str()
+    assert f"it runs {pytester.path}" in said
+    assert "the graph has ended; the last lines of" in said
+    assert "no stop for camera within 0.2 s of arming: none came" in said
+    assert "- graph in ROS domain " in said and "safety_monitor | " in said
+    assert gone(pytester.path)
 
 
-@pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
-def test_ctrl_c_and_a_crash_leave_no_process_behind(pytester: pytest.Pytester, number: str) -> None:
+def test_a_crash_leaves_no_process_behind(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         f"""
         import os, signal, time
@@ -111,7 +115,7 @@ def test_ctrl_c_and_a_crash_leave_no_process_behind(pytester: pytest.Pytester, n
             graph = tendon_graph({MOCK})
             graph.wait_until_ready()
             print("it runs", graph.log, flush=True)
-            os.kill(os.getpid(), signal.{number})
+            os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(10)
         """
     )
