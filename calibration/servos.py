@@ -142,7 +142,7 @@ def find_responses(log: Log, names: Sequence[str], travel: Array) -> list[Found]
         raise CalibrationError("times of the log must rise: sort the joint states, and leave repeated ones out")
     if times[-1] - times[0] < LEAST_S:
         raise CalibrationError(
-            f"the log is {times[-1] - times[0]:.1f} s long, needed are {LEAST_S:g}: record more motion"
+            f"the log is {times[-1] - times[0]:.2f} s long, needed are {LEAST_S:g}: record more motion"
         )
     gaps = np.diff(times)
     if gaps.max() > LONGEST_GAP_S:
