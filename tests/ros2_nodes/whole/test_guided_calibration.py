@@ -106,6 +106,9 @@ def test_a_guide_that_is_killed_goes_on_to_a_calibration(
     assert off.camera_mm["wrist"] < 0.5 and off.camera_deg["wrist"] < 0.1, off
     assert off.camera_mm["scene"] < 6.0 and off.camera_deg["scene"] < 0.3, off
     assert off.zero_deg < 0.2, off
+    assert run(["calibrate", "verify", str(practice.session)]) in (0, 1)  # by its own views
+    said = capfd.readouterr().out
+    assert "camera scene" in said and "camera wrist" in said, said
 
 
 @pytest.mark.laws
