@@ -27,11 +27,19 @@ HOME = PROFILE.vector("home")
 NAMES = PROFILE.joint_names
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> Iterator[RunningGraph]:
-    running = RunningGraph(tmp_path / "log", "policy:=none")
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
+    running = RunningGraph(tmp_path_factory.mktemp("graph") / "log", "policy:=none")
     yield running
     running.end()
+
+
+@pytest.fixture
+def graph(shared: RunningGraph) -> Iterator[RunningGraph]:
+    """That graph, not armed."""
+    shared.ready()
+    yield shared
+    shared.stop()
 
 
 def pose(change: float) -> Array:
@@ -56,10 +64,9 @@ def new_session(folder: Path) -> Session:
 def test_it_leads_itself_through_the_filter_and_goes_on_after_a_stop(
     graph: RunningGraph, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    session, poses = new_session(tmp_path / "session"), [pose(change) for change in (0.1, -0.2, 0.2, -0.1)]
+    session, poses = new_session(tmp_path / "session"), [pose(change) for change in (0.1, -0.2, 0.1)]
     session.keep_plan(poses, NAMES)
     words = ["calibrate", "guide", str(session.folder), "--environment", "tabletop"]
-    graph.ready()
     graph.wait(lambda: not graph.reason(), "nothing else keeps it from moving")
     assert run(words) == 2 and "it is not armed" in capfd.readouterr().err
     graph.arm()
@@ -73,13 +80,11 @@ def test_it_leads_itself_through_the_filter_and_goes_on_after_a_stop(
     assert run(words) == 2 and "views that are there are kept" in capfd.readouterr().err
     stopping.join()
     before = {shot.pose for shot in session.shots()}
-    assert before and before < {1, 2, 3, 4}
+    assert before and before < {1, 2, 3}
     graph.arm()
     assert run(words) == 0, capfd.readouterr().err
     shots = list(session.shots())
-    assert {(shot.pose, shot.camera) for shot in shots} == {
-        (k, name) for k in (1, 2, 3, 4) for name in ("scene", "wrist")
-    }
+    assert {(shot.pose, shot.camera) for shot in shots} == {(k, name) for k in (1, 2, 3) for name in ("scene", "wrist")}
     for shot in shots:
         assert np.abs([shot.joints[name] for name in NAMES] - poses[shot.pose - 1]).max() < 1e-2
         assert shot.speed < MAX_SPEED and session.pixels(shot.picture).any()
@@ -91,7 +96,6 @@ def test_views_are_taken_wherever_somebody_who_leads_it_lets_it_rest(
 ) -> None:
     session, said = new_session(tmp_path / "session"), list[str]()
     rig = session.rig(PROFILE)
-    graph.ready()
     graph.arm()
     leader = GuidedRobot(graph.operator, PROFILE, (), Clearance(PROFILE, load_environment("tabletop")))
     watched = WatchedRobot(graph.operator, PROFILE, ("scene", "wrist"))

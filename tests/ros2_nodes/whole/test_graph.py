@@ -15,8 +15,8 @@ import pytest
 
 from tendon.core.causes import Cause
 from tendon.core.errors import StoppedError
-from tendon.core.modes import Mode, PermissionState
-from tendon.core.node_status import Level, SimulationStatus
+from tendon.core.modes import Mode
+from tendon.core.node_status import SimulationStatus
 from tendon.graph.description import EXIT_REFUSED
 from tests.ros2_nodes.running_graph import PROFILE, RunningGraph
 from tests.ros2_nodes.tiny_bundle import write_tiny_bundle
@@ -124,85 +124,10 @@ def test_a_second_graph_in_the_same_domain_is_refused_with_a_free_one(graph: Run
     assert "ROS_DOMAIN_ID=" in second.stderr
 
 
-@pytest.fixture(scope="module")
-def policy_graph(tmp_path_factory: pytest.TempPathFactory, graph: RunningGraph) -> Iterator[RunningGraph]:
-    """With a policy, in simulated time, so that a busy machine changes nothing; the other graph is ended first."""
-    graph.end()
-    folder = tmp_path_factory.mktemp("policy")
-    bundle = write_tiny_bundle(folder / "tiny")
-    running = RunningGraph(folder / "log", f"policy:={bundle}", "engine:=openvino", "instruction:=left")
-    running.ready()
-    yield running
-    running.end()
-
-
-def _drift(graph: RunningGraph) -> float:
-    """Returns how fast joint 1 turns: positive to the left."""
-    recent = graph.states[-30:]
-    return float((recent[-1][1][0] - recent[0][1][0]) / (recent[-1][0] - recent[0][0]))
-
-
-def test_a_policy_moves_the_robot_and_a_new_instruction_turns_it_in_motion(policy_graph: RunningGraph) -> None:
-    graph = policy_graph
-    graph.arm()
-    graph.wait(lambda: _drift(graph) > 0.02, "motion to the left")
-    graph.wait(lambda: graph.policy().engine == "openvino", "the engine's name")
-    graph.operator.say("right")
-    graph.wait(lambda: _drift(graph) < -0.02, "motion to the right")
-    assert graph.mode() is Mode.RUNNING
-
-
-def test_an_unknown_word_is_an_error_and_the_robot_stops_by_starvation(policy_graph: RunningGraph) -> None:
-    graph = policy_graph
-    graph.operator.say("rigth")
-    graph.wait(lambda: "right" in graph.policy().text, "the error")
-    status = graph.policy()
-    assert "rigth" in status.refusal and status.level is Level.ERROR, status
-    graph.wait(lambda: abs(_drift(graph)) < 0.002, "rest")
-    assert graph.mode() is Mode.RUNNING
-    graph.operator.say("left")
-    graph.wait(lambda: _drift(graph) > 0.02, "motion after a known instruction")
-
-
-def test_a_missing_camera_ends_inference_and_is_named(policy_graph: RunningGraph) -> None:
-    graph = policy_graph
-    graph.signal("camera_node", signal.SIGSTOP)
-    try:
-        graph.wait(lambda: "camera scene: nothing" in graph.policy().text, "the error")
-        graph.wait(lambda: abs(_drift(graph)) < 0.002, "rest")
-    finally:
-        graph.signal("camera_node", signal.SIGCONT)
-    graph.arm()  # on a busy machine it was away for so long that the monitor latched
-    graph.wait(lambda: abs(_drift(graph)) > 0.02, "motion when the camera is back")
-
-
-def test_a_killed_policy_is_a_stop_and_its_restart_does_not_go_on(policy_graph: RunningGraph) -> None:
-    graph = policy_graph
-    graph.arm()
-    pid = graph.pid("policy_node")
-    graph.signal("policy_node", signal.SIGKILL)
-    graph.wait(graph.operator.at_rest, "rest")
-    graph.wait(lambda: graph.state() is PermissionState.LATCHED, "latched")
-    # What the monitor knows of frames comes from it (ADR 17): where its restart takes 2 s, they are missed first.
-    assert graph.cause() in (Cause.RESTARTED, Cause.CAMERA), graph.reason()
-    graph.wait(lambda: graph.pid("policy_node") not in (None, pid), "the restart")
-    assert graph.operator.at_rest()
-    graph.check_limits()
-
-
-def test_when_tendon_run_is_killed_its_nodes_end_by_themselves(policy_graph: RunningGraph) -> None:
-    graph = policy_graph
-    pids = [pid for node in ("sim_node", "control_node", "policy_node") if (pid := graph.pid(node)) is not None]
-    assert len(pids) == 3
-    graph.kill()
-    graph.wait(lambda: not any(Path(f"/proc/{pid}/stat").exists() for pid in pids), "no node left")
-
-
-def test_an_end_on_request_is_exit_code_zero_and_stops_the_robot_first(tmp_path: Path) -> None:
-    running = RunningGraph(tmp_path / "log", "policy:=none")
-    running.ready()
-    assert running.end() == 0, running.log.read_text()
-    text = running.log.read_text()
+def test_an_end_on_request_is_exit_code_zero_and_stops_the_robot_first(graph: RunningGraph) -> None:
+    """After this the graph of this file is gone."""
+    assert graph.end() == 0, graph.log.read_text()
+    text = graph.log.read_text()
     assert re.search("stop was requested.*the robot is at rest", text, re.DOTALL), text
 
 

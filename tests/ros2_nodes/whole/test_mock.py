@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import CameraInfo
 from sensor_msgs.msg import Image as ImageMessage
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 
 from tendon.core.causes import Cause
 from tendon.core.modes import PermissionState
@@ -74,16 +74,33 @@ def test_a_teleoperated_robot_moves_inside_its_limits_goes_home_and_is_stopped_f
     assert np.abs(graph.states[-1][2]).max() < 0.02, "it ended in motion"
 
 
-@pytest.mark.parametrize("graph", ["so101"], indirect=True)
-def test_cameras_show_test_pictures_at_the_profiles_size_rate_and_frame(graph: RunningGraph) -> None:
-    frames: dict[str, list[ImageMessage]] = {camera.name: [] for camera in graph.profile.cameras}
-    infos: dict[str, list[CameraInfo]] = {camera.name: [] for camera in graph.profile.cameras}
-    node = graph.operator.node
+@pytest.fixture(scope="module")
+def bearing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGraph]:
+    """An SO-101 whose joints say what they bear."""
+    folder, shipped = tmp_path_factory.mktemp("bearing"), ROOT / "robots" / "so101"
+    values = yaml.safe_load((shipped / "profile.yaml").read_text())
+    values |= {key: str(shipped / values[key]) for key in ("urdf", "collisions")}
+    for joint in values["joints"]:
+        joint |= {"contact_effort": 30.0, "payload_effort": 20.0}
+    path = folder / "profile.yaml"
+    path.write_text(yaml.safe_dump(values))
+    arguments = (f"robot:={path}", "backend:=mock", "policy:=none")
+    running = RunningGraph(folder / "log", *arguments, profile=load_profile(path), source="teleop")
+    yield running
+    running.end()
+
+
+def test_cameras_show_test_pictures_at_the_profiles_size_rate_and_frame(bearing: RunningGraph) -> None:
+    frames: dict[str, list[ImageMessage]] = {camera.name: [] for camera in bearing.profile.cameras}
+    infos: dict[str, list[CameraInfo]] = {camera.name: [] for camera in bearing.profile.cameras}
+    node = bearing.operator.node
     for name in frames:
         node.create_subscription(ImageMessage, f"camera/{name}/image_raw", frames[name].append, qos.STREAM)
         node.create_subscription(CameraInfo, f"camera/{name}/camera_info", infos[name].append, qos.STREAM)
-    graph.wait(lambda: all(len(each) > 60 for each in (*frames.values(), *infos.values())), "60 frames of each camera")
-    for camera in graph.profile.cameras:
+    bearing.wait(
+        lambda: all(len(each) > 60 for each in (*frames.values(), *infos.values())), "60 frames of each camera"
+    )
+    for camera in bearing.profile.cameras:
         got = frames[camera.name]
         assert {(m.width, m.height, m.encoding, m.header.frame_id) for m in got} == {
             (camera.width, camera.height, "rgb8", camera.frame)
@@ -95,6 +112,19 @@ def test_cameras_show_test_pictures_at_the_profiles_size_rate_and_frame(graph: R
         info = infos[camera.name][-1]
         assert (info.width, info.height, info.header.frame_id) == (camera.width, camera.height, camera.frame)
         assert info.k[0] == info.k[4] == camera.width
+
+
+def test_a_payload_slows_the_robot_down_and_a_contact_stops_it(bearing: RunningGraph) -> None:
+    """A profile that limits what its joints bear; `effort` of the mock is what they say."""
+    graph = bearing
+    graph.ready()
+    graph.operator.node.create_publisher(String, "control/source", qos.LATCHED).publish(String(data="teleop"))
+    graph.set_in_motion()
+    for effort, reason in ((25.0, "payload: "), (35.0, "contact: ")):
+        graph.operator.set_parameter("mock_node", "effort", effort)
+        graph.wait(lambda said=reason: said in graph.reason(), reason)
+        assert graph.cause() is Cause.EFFORT
+        assert (graph.state() is PermissionState.ARMED) == (effort == 25.0)
 
 
 @pytest.mark.laws
@@ -118,73 +148,3 @@ def test_a_lag_set_while_it_runs_is_seen_in_motion_and_a_wild_one_latches(graph:
     assert not answers[0].successful and "lag_s is 5.0, must be a finite number" in answers[0].reason
     assert answers[1].successful
     graph.wait(lambda: graph.cause() is Cause.TRACKING, "a stop because of tracking")
-
-
-def test_a_payload_slows_the_robot_down_and_a_contact_stops_it(tmp_path: Path) -> None:
-    """A profile that limits what its joints bear; `effort` of the mock is what they say."""
-    import yaml
-
-    shipped = ROOT / "robots" / "ur5e"
-    values = yaml.safe_load((shipped / "profile.yaml").read_text())
-    for key in ("urdf", "collisions"):
-        if not values[key].startswith("package:"):
-            values[key] = str(shipped / values[key])
-    for joint in values["joints"]:
-        joint |= {"contact_effort": 30.0, "payload_effort": 20.0}
-    path = tmp_path / "profile.yaml"
-    path.write_text(yaml.safe_dump(values))
-    profile = load_profile(str(path))
-    graph = RunningGraph(
-        tmp_path / "log", f"robot:={path}", "backend:=mock", "policy:=none", profile=profile, source="teleop"
-    )
-    try:
-        graph.ready()
-        graph.operator.node.create_publisher(String, "control/source", qos.LATCHED).publish(String(data="teleop"))
-        graph.set_in_motion()
-        client = graph.operator.node.create_client(SetParameters, "mock_node/set_parameters")
-        graph.wait(client.service_is_ready, "parameters of mock_node")
-        for effort, reason in ((25.0, "payload: "), (35.0, "contact: ")):
-            request = SetParameters.Request(parameters=[Parameter("effort", value=effort).to_parameter_msg()])
-            client.call_async(request)
-            graph.wait(lambda said=reason: said in graph.reason(), reason)
-            assert graph.cause() is Cause.EFFORT
-            assert (graph.state() is PermissionState.ARMED) == (effort == 25.0)
-    finally:
-        graph.end()
-
-
-def test_a_forward_command_controller_is_followed_and_nonsense_on_it_is_refused(tmp_path: Path) -> None:
-    """A profile whose hand takes positions; NaN on its topic is refused by the mock, which says so."""
-    import yaml
-
-    folder = Path(EXAMPLE).parent
-    values = yaml.safe_load(Path(EXAMPLE).read_text())
-    values |= {key: str(folder / values[key]) for key in ("urdf", "collisions")}
-    values["controllers"][0] |= {"type": "forward_command", "timeout_s": 0.1}
-    path = tmp_path / "profile.yaml"
-    path.write_text(yaml.safe_dump(values))
-    graph = RunningGraph(
-        tmp_path / "log",
-        f"robot:={path}",
-        "backend:=mock",
-        "policy:=none",
-        profile=load_profile(path),
-        source="teleop",
-    )
-    try:
-        graph.ready()
-        graph.operator.node.create_publisher(String, "control/source", qos.LATCHED).publish(String(data="teleop"))
-        graph.set_in_motion()
-        graph.check_limits()
-        graph.hold_still()
-        graph.wait(graph.operator.at_rest, "rest")
-        wrong = graph.operator.node.create_publisher(Float64MultiArray, "arm_controller/commands", qos.NEWEST)
-
-        def refused() -> bool:
-            wrong.publish(Float64MultiArray(data=[float("nan"), 0.0]))
-            return "must be finite" in graph.log.read_text()
-
-        graph.wait(refused, "a refusal")
-        assert np.isfinite(graph.states[-1][1]).all()
-    finally:
-        assert graph.end() in (0, -signal.SIGINT)

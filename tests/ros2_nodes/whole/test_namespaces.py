@@ -57,7 +57,8 @@ def test_files_of_one_graph_are_not_taken_for_those_of_another() -> None:
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningGraph, RunningGraph]]:
     folder = tmp_path_factory.mktemp("namespaces")
-    running = [RunningGraph(folder / name, "policy:=none", f"namespace:={name}") for name in ("left", "right")]
+    arguments = ("backend:=mock", "policy:=none")
+    running = [RunningGraph(folder / name, *arguments, f"namespace:={name}") for name in ("left", "right")]
     for graph in running:
         graph.ready()
     yield running[0], running[1]

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from diagnostic_msgs.msg import DiagnosticArray
-from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from tendon.core.modes import Mode, PermissionState
@@ -20,7 +17,6 @@ from tendon.evaluation.limits import worst_of
 from tendon.evaluation.motion import Motion
 from tendon.graph import topics
 from tendon.robots.easing import BELIEVED
-from tendon.robots.profile import load_profile
 from tendon.ros2_nodes import wire
 from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.clients.witness import Witness
@@ -166,36 +162,3 @@ def test_a_rogue_publisher_from_before_the_latch_is_at_its_end_with_it(graph: Ru
             holds(graph, witness)
     finally:
         node.destroy_publisher(rogue)
-
-
-def test_a_controller_without_a_stop_on_the_wire_brakes_first_and_takes_nothing_after_that(tmp_path: Path) -> None:
-    """A forward_command controller of the mock: it needs the control node's commands until it is at rest."""
-    values = yaml.safe_load(EXAMPLE.read_text())
-    values |= {key: str(EXAMPLE.parent / values[key]) for key in ("urdf", "collisions")}
-    values["controllers"][0] |= {"type": "forward_command", "timeout_s": 0.1}
-    path = tmp_path / "profile.yaml"
-    path.write_text(yaml.safe_dump(values))
-    profile = load_profile(path)
-    arguments = (f"robot:={path}", "backend:=mock", "policy:=none", "namespace:=gate")
-    graph = RunningGraph(tmp_path / "log", *arguments, profile=profile, source="teleop")
-    try:
-        graph.ready()
-        node = graph.operator.node
-        node.create_publisher(String, "control/source", qos.LATCHED).publish(String(data="teleop"))
-        graph.set_in_motion()
-        del graph.states[:-2]
-        rogue = node.create_publisher(Float64MultiArray, topics.commands(profile.controllers[0]), qos.NEWEST)
-        graph.wait(lambda: latched(graph), "latched")
-        graph.wait(lambda: graph.mode() is Mode.LATCHED and graph.operator.at_rest(), "rest")
-        graph.pause(1.0)
-        states = np.array([state[2] for state in graph.states])
-        step_s = np.diff([state[0] for state in graph.states]).max()
-        braking = np.abs(np.diff(states, axis=0)).max(axis=0) / step_s
-        assert (braking <= 1.2 * profile.vector("acceleration")).all(), "it was not braked, it was halted"
-        stood = graph.states[-1][1]
-        target = stood + np.where(stood > 0, -0.3, 0.3)
-        with repeating(lambda: rogue.publish(Float64MultiArray(data=target.tolist()))):
-            graph.pause(2.0)
-        assert np.abs(graph.states[-1][1] - stood).max() < MOVED
-    finally:
-        graph.end()

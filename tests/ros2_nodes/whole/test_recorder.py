@@ -123,8 +123,8 @@ def test_a_video_has_each_frame_that_the_policy_was_given(tmp_path: Path) -> Non
     bundle = write_tiny_bundle(tmp_path / "tiny")
     graph = RunningGraph(
         tmp_path / "log",
-        *(f"policy:={bundle}", "instruction:=left", "record:=true", f"recordings:={tmp_path / 'files'}"),
-        "images:=h264",
+        *("backend:=mock", f"policy:={bundle}", "instruction:=left"),
+        *("record:=true", f"recordings:={tmp_path / 'files'}", "images:=h264"),
     )
     try:
         graph.ready()

@@ -25,13 +25,12 @@ def test_an_arm_of_five_joints_does_its_task_in_mujoco(tendon_graph: StartGraph)
     lead(tendon_graph, "so101", "mujoco")
 
 
-def test_an_arm_without_a_camera_does_its_task_too(tendon_graph: StartGraph) -> None:
-    """What `tendon robot new` drafts has none: the state of the world is published all the same."""
-    lead(tendon_graph, str(ROOT / "docs/examples/two_joint_arm/profile.yaml"), "mujoco")
+def test_an_arm_without_a_camera_does_the_task_of_a_suite_of_ones_own(tendon_graph: StartGraph) -> None:
+    """What `tendon robot new` drafts has none: the state of the world is published all the same.
 
-
-def test_a_suite_of_ones_own_needs_no_change_to_tendon(tendon_graph: StartGraph) -> None:
-    lead(tendon_graph, "so101", "mujoco", "examples.own_suite:PRECISE")
+    The suite needs no change to Tendon.
+    """
+    lead(tendon_graph, str(ROOT / "docs/examples/two_joint_arm/profile.yaml"), "mujoco", "examples.own_suite:PRECISE")
 
 
 @pytest.mark.laws
