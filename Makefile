@@ -10,14 +10,18 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --disable-pip-version-check
 INSTALLED := $(VENV)/installed
+BUILT := $(VENV)/built
 DEVELOPING := $(VENV)/installed-dev
 TRAINING := $(VENV)/installed-train
 LEROBOT := $(VENV)/installed-lerobot
 DOCS := $(VENV)/installed-docs
 MUJOCO := $(VENV)/installed-mujoco
 METADATA := setup.py setup.cfg pyproject.toml
-# Compiled by every installation, and anew when one of them changes.
+# Compiled by every installation, and anew when one of them changes, without network.
 COMPILED := $(shell find tendon -name '*.pyx')
+comma := ,
+# $(call add,EXTRAS) adds to the Tendon that is installed: no other of its name and version takes its place.
+add = $(PIP) "tendon-vla[$(1)]==$$($(BIN)/python -c 'from importlib.metadata import version; print(version("tendon-vla"))')"
 REPEATS ?= 5
 KILLS ?= 300
 REARMS ?= 100
@@ -32,12 +36,12 @@ BENCHMARKS ?= benchmarks/*.py
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-train setup-lerobot demo calibrate-demo test test-laws test-train test-lerobot faults lint types docs bench results clean
+.PHONY: help setup setup-dev setup-train setup-lerobot demo calibrate-demo test test-laws test-train test-lerobot faults lint types docs bench results compile clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(INSTALLED)  ## install Tendon, the ROS 2 wheels and the simulator into .venv (1-3 minutes)
+setup: $(INSTALLED) $(BUILT)  ## install Tendon, the ROS 2 wheels and the simulator into .venv (1-3 minutes)
 	@echo "Tendon is installed in $(VENV). Next:"
 	@echo "  make demo                          a simulated Panda does what it is told, and leaves a video"
 	@echo "  source $(VENV)/bin/activate          then tendon is a command here: tendon --help, tendon doctor"
@@ -48,10 +52,10 @@ setup-train: $(TRAINING)  ## add torch 2.13.0, for `tendon policy train` and `te
 
 setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters only
 
-demo: $(INSTALLED) $(if $(filter mujoco,$(SIM)),$(MUJOCO))  ## a simulated robot does what it is told; leaves a video, a timeline and a summary
+demo: $(INSTALLED) $(BUILT) $(if $(filter mujoco,$(SIM)),$(MUJOCO))  ## a simulated robot does what it is told; leaves a video, a timeline and a summary
 	$(BIN)/tendon demo --robot $(ROBOT) --simulator $(SIM)
 
-calibrate-demo: $(INSTALLED) $(MUJOCO)  ## a simulated rig that is off is calibrated: report, profile, bundle check; in outputs/calibration
+calibrate-demo: $(INSTALLED) $(BUILT) $(MUJOCO)  ## a simulated rig that is off is calibrated: report, profile, bundle check; in outputs/calibration
 	$(BIN)/tendon calibrate demo --simulator mujoco --out outputs/calibration
 
 test: $(DEVELOPING)  ## run every test, on four processes: three with running graphs, one that computes
@@ -94,23 +98,34 @@ bench: $(DEVELOPING)  ## run benchmarks/*.py in turn, then write docs/results (B
 results: $(DEVELOPING)  ## write docs/results from the rows that benchmarks left there
 	$(BIN)/python benchmarks/write_results.py
 
+compile: $(INSTALLED)  ## compile the .pyx files anew; needs no network
+	@rm -f $(BUILT)
+	@$(MAKE) --no-print-directory $(BUILT)
+
 clean:  ## remove .venv and everything a build left behind
 	rm -rf $(VENV) build install log dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find tendon -name '*.so' -delete
 
 $(BIN)/python:
 	@PYTHON="$(PYTHON)" .ci/create-venv $(VENV)
 
-$(INSTALLED): $(BIN)/python $(METADATA) $(COMPILED)
+$(INSTALLED): $(BIN)/python $(METADATA)
 	@echo "== installing Tendon, ROS 2 for Python and the simulator into $(VENV)"
+	@# What compiles stays, so that it can be done again without network.
+	@$(PIP) --quiet "setuptools>=70.1,<80" "cython>=3"
 	@$(PIP) --editable ".[$(RUNTIME),ros,sim,remote]" || { \
-	  echo "pip failed, see above. PyBullet has wheels for x86-64 only; where it has to be built, first:" >&2; \
-	  echo "  apt-get install g++ python3-dev" >&2; exit 1; }
-	@touch $@
+	  echo "pip failed, see above. Tendon is compiled, and where it has no wheels (not x86-64) PyBullet too: first" >&2; \
+	  echo "  apt-get install g++ libc6-dev python3-dev" >&2; exit 1; }
+	@touch $@ $(BUILT)
 
-# What follows adds to the Tendon that is installed, which is not compiled again.
-$(DEVELOPING): $(INSTALLED)
+# Not what an installation has just compiled.
+$(BUILT): $(COMPILED) | $(INSTALLED)
+	@[ -e $@ ] && [ -z "$$(find $(COMPILED) -newer $@)" ] || { \
+	  echo "== compiling what every tick computes" && $(BIN)/python setup.py --quiet build_ext --inplace && touch $@; }
+
+$(DEVELOPING): $(INSTALLED) | $(BUILT)
 	@echo "== adding what tests, lint and benchmarks need"
-	@$(PIP) "tendon-vla[$(RUNTIME),dev]"
+	@$(call add,$(RUNTIME)$(comma)dev)
 	@# For tests and benchmarks only, and beside the environment: it asks for numpy below 2, which it does not need.
 	@echo "== installing openpi's client into $(VENV)/openpi"
 	@$(PIP) --quiet --upgrade --target $(VENV)/openpi --no-deps openpi-client==0.1.2 \
@@ -118,9 +133,9 @@ $(DEVELOPING): $(INSTALLED)
 	  echo "openpi-client could not be installed: tests against it are skipped" >&2
 	@touch $@
 
-$(TRAINING): $(INSTALLED)
+$(TRAINING): $(INSTALLED) | $(BUILT)
 	@echo "== adding torch 2.13.0, for training and export"
-	@$(PIP) "tendon-vla[train]"
+	@$(call add,train)
 	@touch $@
 
 $(LEROBOT): $(TRAINING) requirements-lerobot.txt
@@ -128,12 +143,12 @@ $(LEROBOT): $(TRAINING) requirements-lerobot.txt
 	@$(PIP) --no-deps --requirement requirements-lerobot.txt
 	@touch $@
 
-$(MUJOCO): $(INSTALLED)
+$(MUJOCO): $(INSTALLED) | $(BUILT)
 	@echo "== adding MuJoCo"
-	@$(PIP) "tendon-vla[mujoco]"
+	@$(call add,mujoco)
 	@touch $@
 
-$(DOCS): $(INSTALLED)
+$(DOCS): $(INSTALLED) | $(BUILT)
 	@echo "== adding MkDocs, for the site of the documentation"
-	@$(PIP) "tendon-vla[docs]"
+	@$(call add,docs)
 	@touch $@

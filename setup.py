@@ -4,6 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
 
 # `colcon build --symlink-install` runs a link to this file from a folder that lacks the README.
 README = Path(__file__).resolve().parent / "README.md"
@@ -46,7 +47,7 @@ GPU = [
 # MkDocs 2 is another program: no plugins, other configuration.
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=0.30"]
 DEV = [
-    "cython>=3.1",
+    "cython>=3",
     *OPENVINO,
     *REDTEAM,
     *DATA,
@@ -80,14 +81,36 @@ def share(*folders: str) -> list[tuple[str, list[str]]]:
     return entries
 
 
+class Compile(build_ext):
+    """Compiles `.pyx` files by Cython, always anew: by its age alone, what was built may be of another source."""
+
+    def finalize_options(self) -> None:
+        """Adds to what the command line says."""
+        super().finalize_options()
+        self.force, self.parallel, self.cython_c_in_temp = True, self.parallel or 4, True
+
+    def run(self) -> None:
+        """Compiles, or says what is missing."""
+        try:
+            from Cython import __version__ as version
+        except ImportError:
+            version = "0"
+        if int(version.split(".")[0]) < 3:
+            raise SystemExit(
+                "Cython 3 compiles Tendon, and is not here: pip install cython, or apt-get install cython3"
+            )
+        super().run()
+
+
 def compiled() -> list[Extension]:
-    """Returns the modules that setuptools compiles by Cython: the `.pyx` files, each with its digest in it."""
+    """Returns the modules that are compiled: the `.pyx` files, each with its digest in it."""
     return [
         Extension(
             ".".join(source.with_suffix("").parts),
             [str(source)],
             define_macros=[("SOURCE_DIGEST", f'"{sha256(source.read_bytes()).hexdigest()}"')],
-            extra_compile_args=["-O1", "-g0", "-ffp-contract=off"],  # numbers are the same on every processor
+            # Numbers are the same on every processor, and NaN is one whatever CFLAGS ask for.
+            extra_compile_args=["-O1", "-g0", "-ffp-contract=off", "-fno-fast-math"],
         )
         for source in sorted(Path("tendon").rglob("*.pyx"))
     ]
@@ -108,6 +131,7 @@ setup(
     packages=find_packages(include=["tendon", "tendon.*"]),
     package_data={"": ["*.xml", "py.typed", "*.pyx", "*.pyi"]},
     ext_modules=compiled(),
+    cmdclass={"build_ext": Compile},
     include_package_data=False,
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/tendon"]),

@@ -105,7 +105,7 @@ def stop(
     """Returns the (k,) ticks of the stop after a history, and its (3, k, n) positions, velocities and accelerations.
 
     Raises:
-        ValueError: a velocity is not finite.
+        ValueError: a velocity is not finite, or so large that it takes a million periods to brake.
     """
     cdef Py_ssize_t window = mean.shape[0], count = mean.shape[1], i, j, k, begin
     cdef double speed, sign, here, way = 0.0, rate, area, past, past_rate, past_area

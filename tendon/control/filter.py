@@ -138,8 +138,9 @@ class SafetyFilter:
 
     def reset(self, position: Array) -> None:
         """Starts at rest at (n,) finite `position`, also when that is outside the limits."""
-        self._history = History.at_rest(np.array(position), self._periods)
-        self._position, self._velocity = _frozen(np.array(position)), _frozen(np.zeros(len(self._names)))
+        position = np.array(position, dtype=np.float64)
+        self._history = History.at_rest(position, self._periods)
+        self._position, self._velocity = _frozen(position), _frozen(np.zeros(len(self._names)))
         self._acceleration, self._away = self._velocity, None
 
     def halt(self) -> None:
@@ -247,7 +248,11 @@ class SafetyFilter:
         queries = MAX_QUERIES if self._away is None else MAX_QUERIES // 2
         braked, cause = self._braked(), "it is not finite"
         for share in SHARES if np.isfinite(velocity).all() else ():
-            step = self._step_to(braked + share * (velocity - braked))
+            try:
+                step = self._step_to(braked + share * (velocity - braked))
+            except ValueError:
+                cause = "it has no stop"
+                continue
             if not step.inside:
                 cause = "it left no stop inside the limits"
                 continue

@@ -76,6 +76,9 @@ def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:
         history: of the motion that is averaged.
         acceleration: (n,) largest braking.
         period_s: control period.
+
+    Raises:
+        ValueError: a velocity is not finite, or so large that it takes a million periods to brake.
     """
     ticks, motion = averaged_motion.stop(history.position, history.velocity, history.mean, acceleration, period_s)
     return Stop(ticks=ticks, position=motion[0], velocity=motion[1], acceleration=motion[2])

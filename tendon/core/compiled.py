@@ -14,11 +14,15 @@ def check_source(module_file: str, digest: bytes) -> None:
         digest: SHA-256 of its source, in hexadecimal, when it was compiled.
 
     Raises:
-        ImportError: the source is another by now.
+        ImportError: the source is another by now, or is not there.
     """
     compiled = Path(module_file)
     source = compiled.with_name(compiled.name.partition(".")[0] + ".pyx")
-    if hashlib.sha256(source.read_bytes()).hexdigest() != digest.decode():
+    try:
+        same = hashlib.sha256(source.read_bytes()).hexdigest() == digest.decode()
+    except OSError as error:
+        raise ImportError(f"{compiled} was compiled from {source}, which cannot be read: {error.strerror}") from error
+    if not same:
         raise ImportError(
-            f"{source} has changed since it was compiled: `make setup` compiles it, and so does installing Tendon again"
+            f"{source} has changed since it was compiled: `make compile` in a checkout, or install Tendon again"
         )

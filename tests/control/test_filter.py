@@ -188,8 +188,15 @@ def test_a_step_that_leaves_no_stop_is_refused(profile: RobotProfile, monkeypatc
     for _ in range(5):
         filter_.step(profile.vector("upper"))
     stop = filter_.step(profile.vector("upper")).stop
-    for lie in (np.full(8, 1e3), np.full(8, np.nan)):
+    for lie in (np.full(8, 1e3), np.full(8, 1e6), np.full(8, 1e300), np.full(8, np.nan)):
         monkeypatch.setattr(filter_, "_shape", lambda goal, rate, lie=lie: (lie, lie, ()))
         verdict = filter_.step(profile.vector("home"))
         assert any("refused" in reason for reason in verdict.reasons)
     assert int(verdict.stop.ticks[-1]) <= int(stop.ticks[-1]) - 2
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32])
+def test_it_starts_wherever_numbers_say(profile: RobotProfile, kind: type) -> None:
+    filter_ = SafetyFilter(profile)
+    filter_.reset(np.array([0, 0, 0, -1, 0, 1, 0, 0], dtype=kind))
+    assert filter_.step(profile.vector("home")).position[3] < -0.99

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tendon.safety import cubics
 from tests import ROOT
 from tests.laws import law_settings
 
@@ -45,10 +46,11 @@ def test_a_stub_declares_what_there_is(source: Path) -> None:
 
 NUMBERS = st.floats(-9.0, 9.0) | st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 0.0])
 COUNTS = st.integers(-3, 6)
+TIMES = COUNTS | st.sampled_from([2**62, -(2**62)])
 ARRAY = re.compile(r"const (double|long long|unsigned char)\[([:, ]+)\] (\w+) not None")
 KINDS = {
     "double": (np.float64, NUMBERS),
-    "long long": (np.int64, COUNTS),
+    "long long": (np.int64, TIMES),
     "unsigned char": (np.uint8, st.integers(0, 1)),
 }
 FUNCTIONS = [(source, name) for source in SOURCES for name in declared(source) if name != "sample"]
@@ -77,6 +79,12 @@ def test_no_arguments_get_beyond_their_arrays(source: Path, name: str, data: st.
         function(*values)
 
 
+def test_a_nan_is_one_whatever_the_compiler_was_asked_for() -> None:
+    assert cubics.first_apart(np.array([0.0, np.nan]), np.zeros(2), np.ones(2))[0] == 1
+    motion = cubics.motion_of([0, 10], np.array([[0.0], [np.nan]]), np.zeros((2, 1)))
+    assert cubics.first_flaw(*motion) == (0, 1, 0)
+
+
 def test_a_source_that_has_changed_since_is_refused(tmp_path: Path) -> None:
     source = ROOT / "tendon/control/joint_limits.pyx"
     built = importlib.import_module("tendon.control.joint_limits").__file__
@@ -84,8 +92,12 @@ def test_a_source_that_has_changed_since_is_refused(tmp_path: Path) -> None:
     shutil.copy(built, tmp_path)
     code = "import tendon.control, sys; tendon.control.__path__[:] = [sys.argv[1]]; import tendon.control.joint_limits"
     text = source.read_text(encoding="utf-8")
-    for changed in (False, True):
-        (tmp_path / source.name).write_text(text.replace("1e-10", "1e-9") if changed else text, encoding="utf-8")
-        command = [sys.executable, "-c", code, str(tmp_path)]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-        assert ("has changed since it was compiled: `make setup`" in done.stderr) == changed == bool(done.returncode)
+    for found, said in (
+        (text, ""),
+        (text.replace("1e-10", "1e-9"), "has changed since it was compiled: `make compile`"),
+        (None, "which cannot be read: No such file"),
+    ):
+        copy = tmp_path / source.name
+        copy.unlink() if found is None else copy.write_text(found, encoding="utf-8")
+        done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
+        assert said in done.stderr and bool(said) == bool(done.returncode)
