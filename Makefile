@@ -64,11 +64,12 @@ test: $(DEVELOPING)  ## run every test, on four processes: three with running gr
 test-laws: $(DEVELOPING)  ## the laws with ten times as many examples, and those that take long; before an issue is resolved
 	$(BIN)/python -m pytest -n 2 --max-worker-restart 0 --timeout 3600 -m "hypothesis or laws" --hypothesis-profile laws
 
+# Two processes of one thread each take less time than one of two threads.
 test-train: $(TRAINING) $(DEVELOPING)  ## the tests of training and export, with torch
-	$(BIN)/python -m pytest tests/policies/training
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/policies/training
 
 test-lerobot: $(LEROBOT) $(DEVELOPING)  ## policies of LeRobot, imported, against LeRobot itself
-	$(BIN)/python -m pytest tests/policies/export/lerobot
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/policies/export/lerobot
 
 faults: $(DEVELOPING)  ## break the running graph in every known way, 5 times each, and kill its processes 300 times (1 hour)
 	$(BIN)/python tests/faults/matrix.py --clock realtime --repeats $(REPEATS) --results $(RESUME) $(BENCH)
