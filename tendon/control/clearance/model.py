@@ -66,7 +66,7 @@ class Clearance:
             name: int(self._model.frames[link_index(self._model, name)].parentJoint) for name in collisions.bodies
         }
         self._tool = link_index(self._model, profile.tool_frame)
-        self._workspace = np.array([profile.workspace.lower, profile.workspace.upper])
+        self._workspace = np.array([profile.workspace.lower, profile.workspace.upper], dtype=np.float64)
         self._travel = np.abs(self._spread) @ np.maximum(abs(profile.vector("lower")), abs(profile.vector("upper")))
         pin.computeJointJacobians(self._model, self._data, self._home)
         pin.updateFramePlacements(self._model, self._data)

@@ -133,6 +133,12 @@ class TestDistances:
         distances = panda.distances(load_profile("panda").vector("home"))[-6:]
         np.testing.assert_allclose(distances[:3] + distances[3:], np.subtract(box.upper, box.lower))
 
+    def test_of_a_workspace_in_whole_metres_are_told_too(self) -> None:
+        profile = load_profile("panda")
+        box = replace(profile.workspace, lower=(-1, -1, 0), upper=(1, 1, 1))
+        distances = Clearance(replace(profile, workspace=box)).distances(profile.vector("home"))[-6:]
+        np.testing.assert_allclose(distances[:3] + distances[3:], (2, 2, 1))
+
     def test_to_a_sphere_match_those_to_the_same_sphere_in_the_environment(self) -> None:
         profile = load_profile("panda")
         ball = Environment(name="ball", bodies={"ball": (Sphere(centre=(0.5, 0.1, 0.4), radius=0.12),)})

@@ -162,7 +162,7 @@ def test_commands_that_arrive_too_late_for_the_robots_own_spline_stop_it(tmp_pat
         finally:
             graph.close()
         rightly = cause is Cause.LATE or "the law of stamp" in reason
-        if late_ms < 20 < latest_ms and rightly:  # a busy machine held one up
+        if latest_ms > (20 if late_ms < 20 else 38) and rightly:  # a busy machine held one up
             continue
         break
     else:

@@ -66,7 +66,7 @@ def killed_when(graph: RunningGraph, words: list[str], reached: Callable[[], boo
     """Runs a guide in a process of its own and kills it once something is reached, in motion if it can be."""
     process = subprocess.Popen([sys.executable, "-m", "tendon.cli", *words], env=dict(os.environ))
     try:
-        graph.wait(lambda: reached() or process.poll() is not None, what)
+        graph.wait(lambda: reached() or process.poll() is not None, what, 300.0)
         graph.operator.wait(graph.moving, 5.0)
         assert process.poll() is None, "it ended before it was killed"
     finally:
