@@ -162,7 +162,8 @@ def test_commands_that_arrive_too_late_for_the_robots_own_spline_stop_it(tmp_pat
         finally:
             graph.close()
         rightly = cause is Cause.LATE or "the law of stamp" in reason
-        if latest_ms > (20 if late_ms < 20 else 38) and rightly:  # a busy machine held one up
+        expected = cause is None if late_ms < 20 else cause is Cause.LATE
+        if not expected and rightly and latest_ms > (20 if late_ms < 20 else 38):  # a busy machine held one up
             continue
         break
     else:
