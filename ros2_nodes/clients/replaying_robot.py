@@ -80,7 +80,7 @@ class ReplayingRobot(WatchedRobot):
             raise StoppedError("the control node does not follow chunks: look at `tendon status`")
 
     def _led_by_policy(self) -> bool:
-        return "policy_node" in self._operator.nodes() or self._operator.reports.status("policy_node") is not None
+        return "policy_node" in self._operator.nodes() | self._operator.reports.nodes()
 
     def go(self, start: Array) -> None:
         """Leads the robot along a straight way to (n,) a position.
