@@ -59,12 +59,9 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class _Step:
-    """A candidate: the history after it, the reference there, its stop, and how it uses the limits."""
+    """A candidate: the history after it, its stop, which begins at the reference there, and how it uses the limits."""
 
     history: History
-    position: Array
-    velocity: Array
-    acceleration: Array
     jerk: Array
     stop: Stop
     inside: bool
@@ -187,9 +184,8 @@ class SafetyFilter:
     def _shape(self, goal: Array, goal_velocity: Array) -> tuple[Array, Array, tuple[str, ...]]:
         """Returns the velocity that would serve the target, the one the limits allow, and what was off the limits."""
         here, before = self._history.position[-1], self._history.velocity[-1]
-        span = joint_limits.range_in_force(self._limits, here)
         velocity, wanted, low, high = joint_limits.approach(
-            goal, goal_velocity, here, before, self._limits, span, self.speed, self.period_s
+            goal, goal_velocity, here, before, self._limits, self.speed, self.period_s
         )
         reasons: tuple[str, ...] = ()
         lower, upper = self._limits[:2]
@@ -224,20 +220,17 @@ class SafetyFilter:
 
     def _step_to(self, velocity: Array) -> _Step:
         """Returns the step whose averaged motion has (n,) `velocity` at its end."""
-        before, span = self._history.velocity[-1], joint_limits.range_in_force(self._limits, self._history.position[-1])
+        start, before = self._history.position[-1], self._history.velocity[-1]
         history = self._history.extended(velocity, self.period_s)
-        position, average, acceleration = history.average(self.period_s)
-        jerk = (acceleration - self._acceleration) / self.period_s
+        stop = stop_from(history, self._acceleration_limit, self.period_s)
+        jerk = (stop.acceleration[0] - self._acceleration) / self.period_s
         inside, joint, constraint, used = joint_limits.use_of_limits(
-            history.position[-1], velocity, before, jerk, self._limits, span, self.period_s
+            start, before, history.position[-1], velocity, jerk, self._limits, self.period_s
         )
         return _Step(
             history=history,
-            position=position,
-            velocity=average,
-            acceleration=acceleration,
             jerk=jerk,
-            stop=stop_from(history, self._acceleration_limit, self.period_s),
+            stop=stop,
             inside=inside,
             tightest=f"{self._names[joint]} {constraint}",
             used=used,
@@ -294,15 +287,15 @@ class SafetyFilter:
         margin, binding = 1.0 - step.used, step.tightest
         if separation is not None and self._clearance is not None and separation.room < ROOMY_M * margin:
             margin, binding = separation.room / ROOMY_M, self._clearance.names[separation.constraint]
-        self._history = step.history
-        self._position, self._velocity = _frozen(step.position), _frozen(step.velocity)
-        self._acceleration = _frozen(step.acceleration)
+        self._history, stop = step.history, step.stop
+        position, velocity, acceleration = (each[0] for each in (stop.position, stop.velocity, stop.acceleration))
+        self._position, self._velocity, self._acceleration = map(_frozen, (position, velocity, acceleration))
         return Verdict(
             position=self._position,
             velocity=self._velocity,
             acceleration=self._acceleration,
             jerk=_frozen(step.jerk),
-            stop=step.stop,
+            stop=stop,
             reasons=reasons,
             margin=margin,
             binding=binding,
@@ -319,5 +312,7 @@ def _vector(value: object, count: int) -> Array | None:
 
 
 def _frozen(array: Array) -> Array:
-    array.setflags(write=False)
-    return array
+    """Returns a copy that cannot be written."""
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy

@@ -13,7 +13,6 @@ def approach(
     position: Array,
     velocity: Array,
     limits: Array,
-    span: Array,
     scale: float,
     period_s: float,
 ) -> tuple[Array, Array, Array, Array]: ...
@@ -22,5 +21,5 @@ def reached(
 ) -> list[tuple[int, str]]: ...
 def braking(position: Array, velocity: Array, acceleration: Array, period_s: float) -> tuple[Array, Array, Array]: ...
 def use_of_limits(
-    position: Array, velocity: Array, before: Array, jerk: Array, limits: Array, span: Array, period_s: float
+    start: Array, before: Array, position: Array, velocity: Array, jerk: Array, limits: Array, period_s: float
 ) -> tuple[bool, int, str, float]: ...

@@ -81,7 +81,6 @@ def approach(
     const double[:] position not None,
     const double[:] velocity not None,
     const double[:, :] limits not None,
-    const double[:, :] span not None,
     double scale,
     double period_s,
 ):
@@ -95,7 +94,6 @@ def approach(
         position: (n,) of the motion before it is averaged.
         velocity: (n,) of it.
         limits: (5, n).
-        span: (2, n) range in force.
         scale: of the largest velocity.
         period_s: control period.
 
@@ -116,8 +114,8 @@ def approach(
         distance = inside - middle - half_s * along
         wanted_view[i] = along + copysign(_approach_speed(fabs(distance), acceleration, period_s), distance)
         # Below zero only by rounding: the stop from here is inside, and it goes at least to `middle`.
-        up = _approach_speed(max(span[1, i] - middle, 0.0), acceleration, period_s)
-        down = _approach_speed(max(middle - span[0, i], 0.0), acceleration, period_s)
+        up = _approach_speed(max(max(limits[1, i], position[i]) - middle, 0.0), acceleration, period_s)
+        down = _approach_speed(max(middle - min(limits[0, i], position[i]), 0.0), acceleration, period_s)
         # Slowed down while faster than that, it brakes at its limit, not at once.
         low_view[i] = max(max(speed - step, min(-top, speed + step)), -down)
         high_view[i] = min(min(speed + step, max(top, speed - step)), up)
@@ -182,12 +180,12 @@ def braking(
 
 
 def use_of_limits(
+    const double[:] start not None,
+    const double[:] before not None,
     const double[:] position not None,
     const double[:] velocity not None,
-    const double[:] before not None,
     const double[:] jerk not None,
     const double[:, :] limits not None,
-    const double[:, :] span not None,
     double period_s,
 ):
     """Returns whether a step leaves a stop inside all limits, and the tightest of them: joint, constraint and use.
@@ -196,22 +194,23 @@ def use_of_limits(
     not about to break it.
 
     Args:
-        position: (n,) at the end of the step, of the motion before it is averaged.
+        start: (n,) position at the begin of the step, of the motion before it is averaged.
+        before: (n,) velocity there.
+        position: (n,) at its end.
         velocity: (n,) there.
-        before: (n,) velocity at its begin.
         jerk: (n,) of the averaged motion.
         limits: (5, n).
-        span: (2, n) range in force.
         period_s: control period.
     """
     cdef Py_ssize_t count = velocity.shape[0], constraint, i, joint = 0, tightest = 0
-    cdef double way, centre, half, share, most = 0.0
+    cdef double lowest, highest, way, centre, half, share, most = 0.0
     cdef bint inside = True
     for constraint in range(4):
         for i in range(count):
             if constraint == 0:
                 way = copysign(_stopping_distance(fabs(velocity[i]), limits[3, i], period_s), velocity[i])
-                centre, half = 0.5 * (span[1, i] + span[0, i]), 0.5 * (span[1, i] - span[0, i])
+                lowest, highest = min(limits[0, i], start[i]), max(limits[1, i], start[i])
+                centre, half = 0.5 * (highest + lowest), 0.5 * (highest - lowest)
                 share = fabs(position[i] + way - centre) / half
             elif constraint == 1:
                 share = fabs(velocity[i]) / limits[2, i]

@@ -17,8 +17,6 @@ from tendon.control import averaged_motion
 from tendon.core.types import Array
 
 Ticks = npt.NDArray[np.int64]
-Moment = tuple[Array, Array, Array]
-"""(n,) position, velocity and acceleration."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -62,11 +60,6 @@ class History:
         """Returns the history one period later, when the acceleration in it was constant and led to (n,) `velocity`."""
         position, speeds, mean = averaged_motion.extended(self.position, self.velocity, self.mean, velocity, period_s)
         return History(position=position, velocity=speeds, mean=mean)
-
-    def average(self, period_s: float) -> Moment:
-        """Returns where the reference is now."""
-        position, velocity, acceleration = averaged_motion.average(self.position, self.velocity, self.mean, period_s)
-        return position, velocity, acceleration
 
 
 def stop_from(history: History, acceleration: Array, period_s: float) -> Stop:

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tendon.control import averaged_motion
 from tendon.control.joint_limits import approach_speed, stopping_distance
 from tendon.control.stop import History, averaged_periods, stop_from
 
@@ -32,7 +33,7 @@ def test_it_is_the_average_of_braking_and_ends_after_the_stopping_distance(
     for tick in range(int(stop.ticks[-1]) + 1):
         if tick in stop.ticks:
             row = int(np.flatnonzero(stop.ticks == tick)[0])
-            expected = history.average(PERIOD_S)
+            expected = averaged_motion.average(history.position, history.velocity, history.mean, PERIOD_S)
             got = (stop.position[row], stop.velocity[row], stop.acceleration[row])
             assert all(np.allclose(*pair, atol=1e-9) for pair in zip(got, expected, strict=True))
         before = history.velocity[-1]
