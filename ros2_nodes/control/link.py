@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Sequence
 
 from rclpy.duration import Duration
 from rclpy.publisher import Publisher
 
-from tendon.ros2_nodes.base import qos
+from tendon.control.state_losses import LOSSY_NS, StateLosses
 from tendon.ros2_nodes.base.message_info import MessageInfo
 
-LATE_SHARE = 0.375
-"""When none has come for this part of the age that a joint state may have, one has been lost: 15 ms."""
-LOSSY_NS = 1_000_000_000
-"""For so long after that the network is one that loses."""
 MARGIN_NS = 500_000
 """Before the end of its lifespan from when a command no longer counts: the middleware takes one that it has forgotten
 for acknowledged."""
@@ -34,43 +29,26 @@ class Link:
     Args:
         publishers: of commands that hold a stop.
         lifespan_ns: of those; 0 in simulated time, which waits until they have come.
-        oldest_ns: how old a joint state may be.
+        losses: of joint states.
         acknowledged: returns whether the robot side says what it has; by others' acknowledgements nothing is known.
     """
 
     def __init__(
-        self, publishers: Sequence[Publisher], lifespan_ns: int, oldest_ns: int, acknowledged: Callable[[], bool]
+        self, publishers: Sequence[Publisher], lifespan_ns: int, losses: StateLosses, acknowledged: Callable[[], bool]
     ) -> None:
         self._publishers, self._lifespan_ns, self._acknowledged = publishers, lifespan_ns, acknowledged
-        self._late_ns = round(LATE_SHARE * oldest_ns)
-        self._sent_ns = self._came_ns = self._lossy_until_ns = self._mixed_until_ns = 0
-        self._numbers: list[int] = []
+        self._losses, self._sent_ns = losses, 0
         self._again: list[Sequence[Message]] = []
 
     def came(self, info: MessageInfo) -> None:
         """Takes what the middleware says of a joint state."""
         waited_ns = time.time_ns() - info.received_ns if info.received_ns else 0
-        self._came_ns = time.monotonic_ns() - min(max(0, waited_ns), LOSSY_NS)
-        self._numbers.append(info.number)
+        came_ns = time.monotonic_ns() - min(max(0, waited_ns), LOSSY_NS)
+        self._losses.came(info.number, info.sent_ns or came_ns, came_ns)
 
     def heard(self, on_time: bool) -> None:
-        """Looks, in each tick, whether joint states have been lost: none came for too long, or a number is missing.
-
-        The age of their stamps tells nothing of the way. Numbers that go down come from two publishers: no measure.
-
-        Args:
-            on_time: whether the tick is; else what came has not been looked at for longer.
-        """
-        now_ns, numbers = time.monotonic_ns(), self._numbers
-        lost = on_time and now_ns - self._came_ns > self._late_ns
-        steps = [number - before for before, number in itertools.pairwise(numbers) if before]
-        if len(numbers) > qos.EACH_OF_STREAM.depth:  # their queue has dropped the oldest
-            del steps[:1]
-        if any(step < 0 for step in steps):
-            self._mixed_until_ns = now_ns + LOSSY_NS
-        if lost or (now_ns >= self._mixed_until_ns and any(step > 1 for step in steps)):
-            self._lossy_until_ns = now_ns + LOSSY_NS
-        del numbers[:-1]
+        """Looks, in each tick, whether joint states have been lost; see `StateLosses.look`."""
+        self._losses.look(time.monotonic_ns(), on_time)
 
     def send(self, messages: Sequence[Message], last: bool = False) -> None:
         """Sends the commands of a tick; twice when those before may be lost.
@@ -108,4 +86,4 @@ class Link:
 
     @property
     def _lossy(self) -> bool:
-        return time.monotonic_ns() < self._lossy_until_ns
+        return self._losses.lossy(time.monotonic_ns())

@@ -52,6 +52,7 @@ class Controller:
         held: (n,) the setpoint that the robot side holds; `None` when nobody knows.
         arrived: returns whether the robot side is known to have each command that was sent. It is asked when joint
             states do not come either.
+        interrupted: returns whether so many joint states were lost since the last tick.
     """
 
     def __init__(
@@ -62,8 +63,9 @@ class Controller:
         guards: Sequence[Guard] = (),
         held: Array | None = None,
         arrived: Callable[[], bool] = lambda: True,
+        interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._profile, self._arrived = profile, arrived
+        self._profile, self._arrived, self._interrupted = profile, arrived, interrupted
         self.period_ns = round(1e9 / profile.control_hz)
         self._arrival_ns = round(ARRIVAL_PERIODS * self.period_ns)
         settings = self._settings = profile.safety
@@ -359,7 +361,8 @@ class Controller:
         """
         holds = self._standstill.until_ns is not None
         slept = late > self._gap_ticks if holds else late >= SLEPT_TICKS
-        if self._sent.unheard or not (slept or self._feedback.overdue) or self._arrived():
+        lost = slept or self._feedback.overdue or self._interrupted()
+        if self._sent.unheard or not lost or self._arrived():
             return
         self._sent.unheard = True
         self._standstill.doubt(now_ns, self._sent.rest_ns)

@@ -19,8 +19,8 @@ from tendon.robots.safety_settings import nanoseconds
 CONTACTS = (Cause.TRACKING, Cause.EFFORT)
 """What something in the robot's way shows as."""
 OVERDUE_SHARE = 0.625
-"""Part of `joint_state_age_s` after which a joint state is overdue, or was when it came: 25 ms, when two at 100 Hz have
-not come. The robot is not on its stop yet: that begins four control periods after the last command that it heard."""
+"""Part of `joint_state_age_s` after which a joint state is overdue: 25 ms, when two at 100 Hz have not come. The robot
+is not on its stop yet: that begins four control periods after the last command that it heard."""
 
 
 class Feedback:
@@ -33,8 +33,9 @@ class Feedback:
 
     def __init__(self, profile: RobotProfile, standstill: Standstill) -> None:
         self._names, self._standstill = profile.joint_names, standstill
-        self._period_ns = round(1e9 / profile.control_hz)
-        self._tolerance = profile.tracking_tolerance
+        self._tolerance, settings = profile.tracking_tolerance, profile.safety
+        creeps = settings.rest_share * settings.joint_state_silence_s * profile.vector("velocity")
+        self._near = np.where(np.isfinite(self._tolerance), settings.held_share * self._tolerance, creeps)
         self._age_ns = nanoseconds(profile.safety.joint_state_age_s)
         self._rest = Rest(profile)
         most = profile.effort_limit("contact_effort")
@@ -47,14 +48,9 @@ class Feedback:
         """(n,) measured - commanded of the newest joint state that `off` looked at, rad or m."""
         self.now_ns: int | None = None
         """When it was looked at; `None` before the first tick."""
-        self._gap_ns = 0
 
     def take(self, observation: Observation | None, now_ns: int) -> None:
         """Takes the newest joint state there is at a tick."""
-        self._gap_ns = 0
-        if observation is not None and self.observation is not None and self.now_ns is not None:
-            late_ns = max(0, now_ns - self.now_ns - self._period_ns)
-            self._gap_ns = observation.stamp_ns - self.observation.stamp_ns - late_ns
         self.observation, self.now_ns = observation, now_ns
         if observation is not None and observation.joint_effort is not None:
             self._contact.measured(observation.joint_effort, observation.stamp_ns)
@@ -80,12 +76,8 @@ class Feedback:
 
     @property
     def overdue(self) -> bool:
-        """Whether so many joint states have not come that commands may not have come to the robot either.
-
-        The time between the newest and the one before it counts too: where they come fast, the newest is fresh as soon
-        as the network is back.
-        """
-        return max(self.age_ns, self._gap_ns) > OVERDUE_SHARE * self._age_ns
+        """Whether so many joint states have not come that commands may not have come to the robot either."""
+        return self.age_ns > OVERDUE_SHARE * self._age_ns
 
     def moving(self) -> list[Reason]:
         """Returns a reason for each joint that is measured to move."""
@@ -147,19 +139,21 @@ class Feedback:
         return np.asarray(observation.joint_position - point.position - ahead_s * point.velocity)
 
     def nearest(self, places: Sequence[Array]) -> Array:
-        """Returns the one of (n,) `places` where the robot is, the last of equals; the last before a joint state.
+        """Returns (n,) where the robot is held, of `places` the last of which was commanded last.
 
-        A joint without tolerance decides where the others do not: what it holds may keep it from all of them.
+        That is the last, too, where it is off all of them by more than gravity explains: something presses on it then.
+        A joint without tolerance has been at one of them if it stands there; what it holds may keep it from all.
         """
         if self.observation is None:
             return places[-1]
-        measured = self.observation.joint_position
-
-        def distance(place: Array) -> tuple[float, float]:
-            away = np.abs(measured - place)
-            return float((away / self._tolerance).max()), float(away[~np.isfinite(self._tolerance)].sum())
-
-        return min(reversed(places), key=distance)
+        newest_first = np.array(places[::-1])
+        off = np.abs(self.observation.joint_position - newest_first) / self._near
+        followed = np.isfinite(self._tolerance)
+        furthest = off[:, followed].max(axis=1, initial=0.0)
+        if furthest.min() > 1.0:
+            return places[-1]
+        rows = np.where(followed | (off.min(axis=0) > 1.0), furthest.argmin(), off.argmin(axis=0))
+        return np.asarray(newest_first[rows, np.arange(off.shape[1])])
 
     def off_stop(self, ends: Sequence[Array]) -> Reason | None:
         """Returns why a robot that played a stop does not stand at the end of it, which is one of (n,) `ends`."""

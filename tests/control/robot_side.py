@@ -6,6 +6,7 @@ import numpy as np
 
 from tendon.control.controller import Controller
 from tendon.control.residual.bounded import BoundedResidual
+from tendon.control.state_losses import StateLosses
 from tendon.control.tick import Tick
 from tendon.core.modes import Mode
 from tendon.core.types import Array, Command, Observation
@@ -15,7 +16,7 @@ from tests.control.limits_checker import PROFILE
 
 MS = 1_000_000
 PERIOD_NS = 10 * MS
-LATE_NS, LOSSY_NS, LIFESPAN_NS = 15 * MS, 1000 * MS, 12 * MS
+OLDEST_NS, LIFESPAN_NS = 40 * MS, 12 * MS
 
 
 class Robot:
@@ -45,8 +46,15 @@ class Robot:
     ) -> None:
         self._from_measured = from_measured
         start = PROFILE.vector("home") if position is None else position
-        self._acknowledges, self._lossy_until_ns = acknowledges, 0
-        self.controller = Controller(profile, residual, held=start if known else None, arrived=self._arrived)
+        self._acknowledges = acknowledges
+        self._losses = StateLosses(OLDEST_NS, round(1e9 / profile.control_hz), most=20)
+        self.controller = Controller(
+            profile,
+            residual,
+            held=start if known else None,
+            arrived=self._arrived,
+            interrupted=lambda: self._losses.interrupted,
+        )
         self.side = TrajectoryController(PROFILE.joint_names, start)
         self.now_ns = 1000 * MS
         self.offset = np.zeros(8)
@@ -54,8 +62,7 @@ class Robot:
         self.cut = False
         self._lost: Command | None = None
         self._seen: Observation | None = None
-        self._seen_ns = self._sent_ns = 0
-        self._missed = False
+        self._sent_ns = self._said = 0
         self.positions: list[Array] = []
         self.velocities: list[Array] = []
         self._flying: list[tuple[int, Command]] = []
@@ -65,23 +72,23 @@ class Robot:
         if not self.cut or self._seen is None:
             stamp_ns = self.now_ns - self.stale_ns
             position, velocity = self.side.sample(stamp_ns)
-            self._seen_ns = self.now_ns
             self._seen = Observation(stamp_ns=stamp_ns, joint_position=position + self.offset, joint_velocity=velocity)
         return self._seen
 
     def _arrived(self) -> bool:
         if self._acknowledges and self.now_ns - self._sent_ns <= LIFESPAN_NS:
             return self._lost is None
-        return self.now_ns >= self._lossy_until_ns
+        return not self._losses.lossy(self.now_ns)
 
     def tick(self, delay_ns: int = 0, skip: int = 0) -> Tick:
         """Lets a period pass (and `skip` more without a tick), then ticks; the command arrives `delay_ns` later."""
-        self.pass_time((1 + skip) * self.controller.period_ns)
-        seen = self.observe()
-        if (not skip and self.now_ns - self._seen_ns > LATE_NS) or (self._missed and not self.cut):
-            self._lossy_until_ns = self.now_ns + LOSSY_NS
-        self._missed = self.cut
-        tick = self.controller.tick(self.now_ns, seen)
+        for _ in range(1 + skip):
+            self.pass_time(self.controller.period_ns)
+            self._said += 1
+            if not self.cut:
+                self._losses.came(self._said, self.now_ns, self.now_ns)
+        self._losses.look(self.now_ns, on_time=not skip)
+        tick = self.controller.tick(self.now_ns, self.observe())
         if not self.cut and self._lost is not None:
             if self._acknowledges and self.now_ns <= self._lost.stamp_ns + self.controller.period_ns:
                 self._flying.append((self.now_ns, self._lost))

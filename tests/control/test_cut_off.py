@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from tendon.core.causes import Cause, Reason
 from tendon.core.modes import Mode
+from tests.control.far_robot import FarRobot
+from tests.control.limits_checker import PROFILE
 from tests.control.monitors_laws import breach_of, every_law
 from tests.control.robot_side import MS, Robot
 from tests.control.test_controller import HOME, running, settle, swing
@@ -221,4 +223,46 @@ def test_a_stop_that_is_asked_for_during_an_outage_latches_when_the_robot_rests(
     assert robot.tick().mode is Mode.STOPPING
     settle(robot, 60)
     assert robot.controller.mode is Mode.LATCHED and not robot.velocities[-1].any()
+    robot.assert_inside()
+
+
+@law_settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_what_leans_on_a_robot_while_the_machine_stands_still_breaks_no_law(seed: int, lost: bool) -> None:
+    """By less than the tracking tolerance: it is not told from a robot that heard another of the last commands."""
+    rng = np.random.default_rng(seed)
+    watched = Watched(alone=True, acknowledges=True)
+    robot = watched.robot
+    watched.arm()
+    watched.lead(int(rng.integers(60, 140)))
+    if lost:
+        robot.lose()
+    watched.tick(skip=int(rng.integers(6, 40)))
+    robot.offset[rng.integers(0, GRIPPER)] = 0.9 * rng.uniform(-1.0, 1.0) * PROFILE.tracking_tolerance[0]
+    watched.lead(250)
+    assert robot.controller.mode is Mode.RUNNING
+    robot.assert_inside()
+
+
+@law_settings(max_examples=40)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 4, 6, 8]),
+    st.sampled_from([1, 2, 4, 5, 10]),
+    st.integers(8, 45),
+)
+def test_what_is_on_its_way_when_the_network_goes_counts_too(seed: int, way: int, every: int, lasts: int) -> None:
+    """Two commands that are sent in an outage of 16 ms, and one that was on its way: three in a row."""
+    rng = np.random.default_rng(seed)
+    robot = FarRobot(way * MS, every * MS)
+    begin_ns = robot.now_ns
+    settle(robot, 3)
+    robot.controller.arm()
+    outage = int(rng.integers(80, 140))
+    for k in range(outage + 100):
+        if k % 15 == 0:
+            robot.controller.submit(swing(robot.now_ns - 50 * MS, begin_ns), robot.now_ns)
+        if k == outage:
+            robot.go_out(int(rng.integers(0, 10)) * MS, lasts * MS)
+        robot.tick()
     robot.assert_inside()

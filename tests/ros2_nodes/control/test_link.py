@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from tendon.control.state_losses import StateLosses
 from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.control.link import Link
 
-LIFESPAN_NS, OLDEST_NS, MS = 60_000_000, 40_000_000, 1_000_000
+LIFESPAN_NS, OLDEST_NS, PERIOD_NS, MS = 60_000_000, 40_000_000, 10_000_000, 1_000_000
 
 
 class Clock:
@@ -53,7 +54,8 @@ def link(
     *answers: bool | Exception, lifespan_ns: int = LIFESPAN_NS, acknowledged: bool = True
 ) -> tuple[Link, list[Any]]:
     publishers: list[Any] = [Answering(answer) for answer in answers]
-    return Link(publishers, lifespan_ns, OLDEST_NS, lambda: acknowledged), publishers
+    losses = StateLosses(OLDEST_NS, PERIOD_NS, most=20)
+    return Link(publishers, lifespan_ns, losses, lambda: acknowledged), publishers
 
 
 def info(number: int = 0, ago_ms: int = 0) -> MessageInfo:
