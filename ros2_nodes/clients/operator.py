@@ -39,6 +39,8 @@ STATUS_S = 2.5
 DISCOVERY_S, BUSY_DISCOVERY_S, COMPANY_S = 0.5, 20.0, 4.0
 """How long a graph is looked for; longer while nothing is seen of participants that this machine has in the domain,
 and then for as long as it takes until all of them are seen."""
+FOUND_S = 1.5
+"""How long a node may stay unknown to who joins its graph: it reports each second."""
 AGAIN_S = 1.0
 """Between two requests to stop: participants announce themselves as often, see `transport_small.xml`."""
 
@@ -276,6 +278,10 @@ class Operator:
         """Returns the names of the nodes that have been discovered in this ROS domain and namespace."""
         known = self.node.get_node_names_and_namespaces()
         return {name for name, namespace in known if namespace == self.node.get_namespace()}
+
+    def finds(self, *names: str) -> bool:
+        """Returns whether one of these nodes is here; false once each had the time to be found, or to report."""
+        return self.wait(lambda: not (self.nodes() | self.reports.nodes()).isdisjoint(names), FOUND_S)
 
     def _graphs(self) -> list[str]:
         """Returns the namespaces of this ROS domain in which a safety monitor has been discovered."""

@@ -34,8 +34,6 @@ PAST, AHEAD = 5, 45
 SEND_S = 0.05
 STANDSTILL_S = 5.0
 """How long the robot's time may stand still."""
-FOUND_S = 1.5
-"""How long a policy node may stay unknown to who joins its graph; it reports each second."""
 
 
 class ReplayingRobot(WatchedRobot):
@@ -66,7 +64,7 @@ class ReplayingRobot(WatchedRobot):
         """
         operator = self._operator
         operator.wait(lambda: operator.reports.newest(ControlState) is not None, PATIENCE_S)
-        if operator.wait(self._led_by_policy, FOUND_S):
+        if operator.finds("policy_node"):
             raise StoppedError("a policy leads this graph: start it without one, `tendon run policy:=none`")
         self.check_moving("")
         if self._state_source() is Source.TELEOP:
@@ -78,9 +76,6 @@ class ReplayingRobot(WatchedRobot):
         self._source.publish(String(data=Source.POLICY.value))
         if not operator.wait(lambda: self._state_source() is Source.POLICY, PATIENCE_S):
             raise StoppedError("the control node does not follow chunks: look at `tendon status`")
-
-    def _led_by_policy(self) -> bool:
-        return "policy_node" in self._operator.nodes() | self._operator.reports.nodes()
 
     def go(self, start: Array) -> None:
         """Leads the robot along a straight way to (n,) a position.

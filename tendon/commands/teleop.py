@@ -86,7 +86,7 @@ def _process(operator: Operator, devices: list[str], maps: list[Path]) -> Proces
 
     control = status_of(operator)
     parse_devices(devices, load_profile(control.robot))
-    if NODE in operator.nodes():
+    if operator.finds(NODE):
         raise StoppedError(f"{NODE} runs in this graph already: only one may lead the robot")
     stand_in = next((name for name in STAND_INS if name in operator.nodes()), "")
     backend = {"sim_node": "sim", "mock_node": "mock"}.get(stand_in, "hardware")

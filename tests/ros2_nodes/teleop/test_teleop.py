@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -34,3 +36,14 @@ def test_whatever_happens_to_the_hand_braking_begins_within_150_ms(seat: Seat, s
     """By the stamps of the commands, in simulated time; afterwards only a new press moves the robot."""
     assert strike.run(seat) <= BOUND_S
     seat.graph.check_limits()
+
+
+def test_a_second_hand_is_refused(seat: Seat) -> None:
+    """As soon as the first sits down: the second has to wait until the nodes of the graph have been found."""
+    with seat.typist():
+        second = [sys.executable, "-m", "tendon.cli", "teleop", "gamepad:/dev/null"]
+        result = subprocess.run(second, capture_output=True, text=True, timeout=60)
+    assert result.returncode, result.stdout
+    assert "teleop_node runs in this graph already: only one may lead the robot" in result.stderr
+    mode = seat.graph.mode()
+    assert mode is not None and not mode.stopped
