@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import harness
@@ -80,26 +81,29 @@ def measure_graph(bench: harness.Bench, bundle: str, scene: int, seconds: float)
         tour = Tour(operator, scene)
         if not operator.wait(lambda: (mode := operator.mode()) is not None and mode.moving, READY_S):
             raise SystemExit(f"the robot was not armed within {READY_S:.0f} s")
+        resting = _cores(graph.pid, lambda: time.sleep(seconds / 2))
         tour.go_on()
         if not operator.wait(lambda: operator.mode() is Mode.RUNNING, READY_S):
             raise SystemExit(f"the robot did not move within {READY_S:.0f} s")
         time.sleep(WINDOW_S + 1.0)
-        before, used_s, begin_s = _overruns(operator), _processor_s(graph.pid), time.monotonic()
+        before = _overruns(operator)
         windows: dict[tuple[str, str], list[tuple[float, ...]]] = {(node, name): [] for _, node, name in STREAMS}
         rates: dict[tuple[str, str], float] = {}
-        for _ in range(max(1, round(seconds / WINDOW_S))):
-            for _ in range(round(WINDOW_S)):
-                tour.go_on()
-                time.sleep(1.0)
-            for node, name in windows:
-                status = operator.reports.status(node)
-                meter = None if status is None else status.meters.get(name)
-                rates[node, name] = float("nan") if meter is None else meter.rate_hz
-                if meter is not None and meter.latency is not None:
-                    windows[node, name].append((meter.latency.p50_ms, meter.latency.p99_ms, meter.latency.max_ms))
+
+        def watch() -> None:
+            for _ in range(max(1, round(seconds / WINDOW_S))):
+                for _ in range(round(WINDOW_S)):
+                    tour.go_on()
+                    time.sleep(1.0)
+                for node, name in windows:
+                    status = operator.reports.status(node)
+                    meter = None if status is None else status.meters.get(name)
+                    rates[node, name] = float("nan") if meter is None else meter.rate_hz
+                    if meter is not None and meter.latency is not None:
+                        windows[node, name].append((meter.latency.p50_ms, meter.latency.p99_ms, meter.latency.max_ms))
+
+        cores = _cores(graph.pid, watch)
         overruns = _overruns(operator) - before
-        lasted_s = time.monotonic() - begin_s
-        cores = {node: (spent_s - used_s[node]) / lasted_s for node, spent_s in _processor_s(graph.pid).items()}
         state = operator.reports.newest(ControlState)
         mode, reason = ("unknown", "") if state is None else (state.mode.value, state.reason)
     finally:
@@ -116,7 +120,8 @@ def measure_graph(bench: harness.Bench, bundle: str, scene: int, seconds: float)
             spread = {"p50": Number(p50, "ms"), "p99": Number(p99, "ms"), "max": Number(most, "ms")}
             bench.add({"what": text}, {**rate, **spread}, claim="graph/latency")
     print(f"control ticks missed in {seconds:.0f} s: {overruns}; mode at the end: {mode} {reason}")
-    _add_cores(bench, cores)
+    _add_cores(bench, cores, "")
+    _add_cores(bench, resting, ", armed and at rest")
     missed, ended = Number(overruns, f"in {seconds:.0f} s"), f"ended {mode} {reason}".strip()
     bench.add({"what": "control ticks missed"}, {"missed": missed}, claim="graph/latency", note=ended)
     whole, inference = windows["control_node", "chunk"], windows["policy_node", "inference"]
@@ -142,12 +147,20 @@ def _processor_s(pid: int) -> dict[str, float]:
     return used
 
 
-def _add_cores(bench: harness.Bench, cores: dict[str, float]) -> None:
+def _cores(pid: int, act: Callable[[], None]) -> dict[str, float]:
+    """Returns how many cores each node of a graph takes while something is done, by its name."""
+    used_s, begin_s = _processor_s(pid), time.monotonic()
+    act()
+    lasted_s = time.monotonic() - begin_s
+    return {node: (spent_s - used_s[node]) / lasted_s for node, spent_s in _processor_s(pid).items() if node in used_s}
+
+
+def _add_cores(bench: harness.Bench, cores: dict[str, float], when: str) -> None:
     safety = sum(cores[node] for node in ("control_node", "safety_monitor"))
     sums = ("control_node and safety_monitor", safety), ("all", sum(cores.values()))
     for what, share in (*sorted(cores.items()), *sums):
-        print(f"{what}: {share:.3f} cores")
-        bench.add({"what": what}, {"cores": Number(share)}, claim="graph/processors")
+        print(f"{what}{when}: {share:.3f} cores")
+        bench.add({"what": what + when}, {"cores": Number(share)}, claim="graph/processors")
 
 
 def _overruns(operator: Operator) -> int:
