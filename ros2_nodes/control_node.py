@@ -105,7 +105,7 @@ class ControlNode(NodeShell):
         correct = None if self._correction is None else self._correction.residual
         settings = self.profile.safety
         oldest_ns = nanoseconds(settings.joint_state_age_s)
-        losses = StateLosses(oldest_ns, self._period_ns, qos.EACH_OF_STREAM.depth)
+        losses = StateLosses(oldest_ns, self._period_ns, qos.STATES.depth)
         self._controller = Controller(
             self.profile,
             correct,
@@ -146,8 +146,7 @@ class ControlNode(NodeShell):
         self._robot_side = RobotSide(self, publishers)
         self._link = Link(publishers, lifespan_ns, losses, lambda: self._robot_side.acknowledges)
         self._states = self.create_publisher(DiagnosticArray, wire.STATE.name, qos.EACH)
-        each = qos.EACH_OF_STREAM
-        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, each, raw=True, informed=True)
+        self.create_subscription(JointState, topics.JOINT_STATES, self._measured, qos.STATES, raw=True, informed=True)
         for source in (Source.POLICY, Source.TELEOP):
             take, topic = partial(self._proposed, source), topics.action_chunk(source)
             self.create_subscription(JointTrajectory, topic, take, qos.NEWEST, raw=True)

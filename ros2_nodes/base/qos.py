@@ -50,6 +50,10 @@ EACH_OF_STREAM = _qos(20, reliable=False)
 """Subscriptions of what is repeated, such as heartbeats: it matches any driver, no value overwrites the one before, and
 nobody has to say that he received it."""
 
+STATES = _qos(100, reliable=False)
+"""The control node's subscription of joint states: at 1000 Hz, too, none is dropped while its loop is held up as long
+as may be, so that their numbers show what was lost on the way."""
+
 INPUT, INPUT_LATCHED, INPUT_STREAM = _qos(QUEUE), _qos(QUEUE, latched=True), _qos(QUEUE, reliable=False)
 """Subscriptions of stop inputs: of changes, of those from before too, and of what is repeated. As EACH, EACH_LATCHED
 and EACH_OF_STREAM, and so deep that a flood that might overwrite a value is noticed."""

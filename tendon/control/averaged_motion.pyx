@@ -57,10 +57,11 @@ def average(
     cdef double[:, ::1] now_view = now
     cdef double total
     for i in range(count):
-        total = mean[0, i]
-        for k in range(1, window):
-            total += mean[k, i]
-        now_view[0, i] = total / window
+        # Of a joint that stands it is exactly where that stands: a third of three equal numbers is not.
+        total = 0.0
+        for k in range(window):
+            total += mean[k, i] - position[window, i]
+        now_view[0, i] = position[window, i] + total / window
         now_view[1, i] = (position[window, i] - position[0, i]) / (window * period_s)
         now_view[2, i] = (velocity[window, i] - velocity[0, i]) / (window * period_s)
     return now

@@ -141,19 +141,20 @@ class Feedback:
     def nearest(self, places: Sequence[Array]) -> Array:
         """Returns (n,) where the robot is held, of `places` the last of which was commanded last.
 
-        That is the last, too, where it is off all of them by more than gravity explains: something presses on it then.
+        Where it is off all of them by more than gravity explains, something presses on it: then it is where it is.
         A joint without tolerance has been at one of them if it stands there; what it holds may keep it from all.
         """
         if self.observation is None:
             return places[-1]
-        newest_first = np.array(places[::-1])
-        off = np.abs(self.observation.joint_position - newest_first) / self._near
+        newest_first, measured = np.array(places[::-1]), self.observation.joint_position
+        off = np.abs(measured - newest_first) / self._near
         followed = np.isfinite(self._tolerance)
         furthest = off[:, followed].max(axis=1, initial=0.0)
-        if furthest.min() > 1.0:
-            return places[-1]
-        rows = np.where(followed | (off.min(axis=0) > 1.0), furthest.argmin(), off.argmin(axis=0))
-        return np.asarray(newest_first[rows, np.arange(off.shape[1])])
+        pressed = furthest.min() > 1.0
+        row = 0 if pressed else furthest.argmin()
+        rows = np.where(followed | (off.min(axis=0) > 1.0), row, off.argmin(axis=0))
+        place = newest_first[rows, np.arange(len(measured))]
+        return np.where(followed & pressed, measured, place)
 
     def off_stop(self, ends: Sequence[Array]) -> Reason | None:
         """Returns why a robot that played a stop does not stand at the end of it, which is one of (n,) `ends`."""

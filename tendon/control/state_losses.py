@@ -30,6 +30,7 @@ class StateLosses:
         self._late_ns, self._out_ns = round(LATE_SHARE * oldest_ns), round(OUT_PERIODS * period_ns)
         self._period_ns, self._most = period_ns, most
         self._came_ns = self._lossy_until_ns = self._mixed_until_ns = 0
+        self._oldest_ns, self._usual_ns = oldest_ns, period_ns
         self._sent: list[tuple[int, int]] = []
         self.interrupted = False
         """Whether, at the last `look`, so many were missing of those since the one before that the way was out."""
@@ -46,7 +47,7 @@ class StateLosses:
         self._sent.append((number, sent_ns))
 
     def look(self, now_ns: int, on_time: bool) -> None:
-        """Looks, in each tick, whether some have been lost: none came for too long, or a number is missing.
+        """Looks, in each tick, whether some have been lost: none has come for too long, or a number is missing.
 
         The age of their stamps tells nothing of the way. Numbers that go down come from two publishers: no measure.
 
@@ -61,10 +62,14 @@ class StateLosses:
             self._mixed_until_ns = now_ns + LOSSY_NS
         if now_ns < self._mixed_until_ns:
             pairs.clear()
-        lost = any(number - before > 1 for (before, _), (number, _) in pairs if before)
-        if lost or (on_time and now_ns - self._came_ns > self._late_ns):
+        steps = [(number - before, at_ns - at) for (before, at), (number, at_ns) in pairs if before and number > before]
+        if steps:
+            self._usual_ns = min(lasted_ns // step for step, lasted_ns in steps)
+        silent_ns = now_ns - self._came_ns
+        if any(step > 1 for step, _ in steps) or (on_time and silent_ns > self._late_ns) or silent_ns > self._oldest_ns:
             self._lossy_until_ns = now_ns + LOSSY_NS
-        self.interrupted = any(self._missing_ns(*pair) >= self._out_ns for pair in pairs)
+        missing_ns = [self._missing_ns(*pair) for pair in pairs]
+        self.interrupted = max(silent_ns - self._usual_ns, *missing_ns, 0) >= self._out_ns
         del self._sent[:-1]
 
     def _missing_ns(self, before: tuple[int, int], newest: tuple[int, int]) -> int:

@@ -6,6 +6,7 @@ and jerk constant between two points, and the largest values of each can be comp
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,8 @@ LONGEST_PERIODS = 15
 settle, in control periods."""
 BELIEVED_TOLERANCES = 2.0
 """Tracking tolerances from which a robot is led back to where it is measured after contact; more is not believed."""
+RECENT = 8
+"""Commands one of which the robot plays where some did not come to it: more than are sent until that is noticed."""
 FOREVER_NS = int(np.iinfo(np.int64).max)
 """How long a command is known to be the motion while none was lost."""
 
@@ -108,6 +111,8 @@ class CommandLaws:
             nanoseconds, (settings.joint_state_silence_s, settings.command_age_s, settings.state_ahead_s)
         )
         self._ceased_ns = nanoseconds(settings.command_silence_s)
+        self._unheard = velocity * (COMMITTED_PERIODS * self._period_ns * 1e-9)
+        self._ends: deque[Array] = deque(maxlen=RECENT)
         self._last: _Ordered | None = None
         self._unmet = False
 
@@ -135,6 +140,7 @@ class CommandLaws:
             judge = self._settles if len(ordered.times_ns) == 1 else self._moves
             breach = judge(ordered, delivery)
         self._last = ordered
+        self._ends.append(ordered.position[-1])
         return breach
 
     def _form(self, command: SentTrajectory) -> tuple[Breach | None, _Ordered | None]:
@@ -228,8 +234,9 @@ class CommandLaws:
     def _starts(self, start: Array, command: SentTrajectory, delivery: Delivery) -> Breach | None:
         """Checks that motion starts where the robot is, as soon as that is known.
 
-        A joint without tracking tolerance may hold something, away from its setpoint: it starts where the commands
-        before have left it, or where it is measured. Nothing is known of it before the first command.
+        A joint without tracking tolerance may hold something, away from its setpoint: it starts where one of the
+        commands before has left it, or one that was not heard, or where it is measured. Nothing is known of it before
+        the first command.
         """
         self._unmet = True
         if delivery.measured is None:
@@ -239,7 +246,9 @@ class CommandLaws:
         self._unmet = False
         away = np.abs(start - delivery.measured)
         if self._last is not None:
-            left = np.abs(start - self._last.position[-1])
+            left = np.abs(start - np.array(self._ends)).min(axis=0)
+            if delivery.lost:
+                left -= self._unheard
             away = np.where(np.isfinite(self._follows), away, np.minimum(away, left))
         else:
             away = np.where(np.isfinite(self._follows), away, 0.0)

@@ -8,7 +8,7 @@ from tendon.core.types import Array, SentTrajectory
 from tendon.robots.profile import ControllerSpec, RobotProfile
 from tendon.robots.safety_settings import nanoseconds
 from tendon.safety import cubics
-from tendon.safety.laws import COMMITTED_PERIODS
+from tendon.safety.laws import AGREED_PERIODS, COMMITTED_PERIODS, RECENT
 
 REMEMBERED = 64
 """Joint states that wait for the next command."""
@@ -25,7 +25,8 @@ class TrackingWatch:
     other one came between: messages of two nodes overtake one another, most of all where a machine stood still. That
     is not always the last but one: a joint state may be on its way for several control periods. What
     is measured after the end of a command was commanded by nobody: the controller sends none while it is not armed, and
-    a robot may be led by hand then.
+    a robot may be led by hand then. Where a command was followed by none in time, the last ones may have been lost on
+    their way to the robot, for which the controller waits: it plays the stop of one of them.
 
     Args:
         profile: the tolerances, and what is added to them.
@@ -37,7 +38,7 @@ class TrackingWatch:
         self._columns = [profile.joint_names.index(name) for name in controller.joints]
         self._allowed = profile.safety.tracking_factor * profile.tracking_tolerance[self._columns]
         period_ns = round(1e9 / profile.control_hz)
-        self._committed_ns = COMMITTED_PERIODS * period_ns
+        self._committed_ns, self._agreed_ns = COMMITTED_PERIODS * period_ns, AGREED_PERIODS * period_ns
         self._measured: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
         kept = nanoseconds(profile.safety.joint_state_silence_s) // period_ns + NEXT_COMMANDS
         self._heard: deque[tuple[SentTrajectory, bool]] = deque(maxlen=kept)
@@ -64,11 +65,21 @@ class TrackingWatch:
                 continue  # what was lost may have led elsewhere
             if stamp_ns > played.stamp_ns + played.times_ns[-1] + self._committed_ns:
                 continue
-            i, away = cubics.first_apart(position, cubics.sample(played, stamp_ns)[0], self._allowed)
-            if i != cubics.NOWHERE and not reason:
+            i, away = self._apart(position, played, stamp_ns)
+            if i != cubics.NOWHERE and not reason and not self._plays_another(position, played, stamp_ns):
                 allowed = f"allowed {self._allowed[i]:.3f}"
                 reason = f"tracking: {self._names[i]} is {away:.3f} from what it was commanded, {allowed}"
         return reason
+
+    def _apart(self, position: Array, played: SentTrajectory, stamp_ns: int) -> tuple[int, float]:
+        return cubics.first_apart(position, cubics.sample(played, stamp_ns)[0], self._allowed)
+
+    def _plays_another(self, position: Array, played: SentTrajectory, stamp_ns: int) -> bool:
+        """Returns whether nothing followed a command in time, and the robot is where one before it leads."""
+        if stamp_ns <= played.stamp_ns + self._agreed_ns:
+            return False
+        before = [command for command, _ in self._heard if command.stamp_ns < played.stamp_ns][-RECENT:]
+        return any(self._apart(position, command, stamp_ns)[0] == cubics.NOWHERE for command in before)
 
     def _played_at(self, stamp_ns: int) -> tuple[SentTrajectory | None, bool]:
         """Returns the newest command of a time, and whether others may have been lost after it; `None` if forgotten."""

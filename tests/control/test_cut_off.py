@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -227,19 +229,51 @@ def test_a_stop_that_is_asked_for_during_an_outage_latches_when_the_robot_rests(
 
 
 @law_settings(max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_what_leans_on_a_robot_while_the_machine_stands_still_breaks_no_law(seed: int, lost: bool) -> None:
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["stands still", "stands still, one lost", "cut", "cut for both"]))
+def test_what_leans_on_a_robot_while_it_waits_breaks_no_law(seed: int, fault: str) -> None:
     """By less than the tracking tolerance: it is not told from a robot that heard another of the last commands."""
     rng = np.random.default_rng(seed)
-    watched = Watched(alone=True, acknowledges=True)
+    watched = Watched(alone=fault != "cut for both", acknowledges=True)
     robot = watched.robot
     watched.arm()
     watched.lead(int(rng.integers(60, 140)))
-    if lost:
+    if fault == "stands still, one lost":
         robot.lose()
-    watched.tick(skip=int(rng.integers(6, 40)))
+    if fault.startswith("cut"):
+        robot.cut = True
+        for _ in range(3):
+            watched.tick()
+        robot.cut = False
+    else:
+        watched.tick(skip=int(rng.integers(6, 40)))
     robot.offset[rng.integers(0, GRIPPER)] = 0.9 * rng.uniform(-1.0, 1.0) * PROFILE.tracking_tolerance[0]
     watched.lead(250)
+    assert robot.controller.mode is Mode.RUNNING
+    robot.assert_inside()
+
+
+@law_settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_what_a_gripper_closes_on_while_the_network_is_out_breaks_no_law(seed: int, alone: bool, swings: bool) -> None:
+    """Its setpoint goes on, and where it stands does not tell which of the last commands it heard."""
+    rng = np.random.default_rng(seed)
+    watched = Watched(alone, acknowledges=True)
+    robot = watched.robot
+    watched.arm()
+    watched.lead(40)
+    object_m, close = float(rng.uniform(0.02, 0.035)), np.r_[np.zeros(7), -0.04]
+    begin_ns, cut = robot.now_ns, int(rng.integers(5, 60))
+    for k in range(300):
+        robot.cut = cut <= k < cut + 3
+        if k % 15 == 0:
+            plan = swing(robot.now_ns - 50 * MS, watched.begin_ns if swings else robot.now_ns + 10**10)
+            share = np.clip((robot.now_ns - begin_ns + 100 * MS * np.arange(1, 17)) / 1e9, 0.0, 1.0)
+            grip = HOME[GRIPPER] + share * close[GRIPPER]
+            rows = np.column_stack([plan.actions[:, :GRIPPER], grip])
+            robot.controller.submit(replace(plan, actions=rows), robot.now_ns)
+        held_m = robot.side.sample(robot.now_ns)[0][GRIPPER]
+        robot.offset[GRIPPER] = max(0.0, object_m - held_m)
+        watched.tick()
     assert robot.controller.mode is Mode.RUNNING
     robot.assert_inside()
 

@@ -41,6 +41,22 @@ def test_a_short_one_is_none(every_ms: float, begin_ms: float) -> None:
     assert not interrupted(every_ms, begin_ms, 5)
 
 
+@pytest.mark.parametrize(("silent_ms", "interrupted"), [(14.4, False), (14.5, True)])
+def test_an_outage_counts_before_the_next_one_has_come(silent_ms: float, interrupted: bool) -> None:
+    """Of 500 Hz: the next command would be the first to come, where it takes less than the next joint state."""
+    made = losses([(k, 2.0 * k) for k in range(5)])
+    made.look(round((8.0 + silent_ms) * MS), on_time=False)
+    assert made.interrupted is interrupted
+
+
+def test_after_the_age_that_they_may_have_some_count_as_lost_for_a_late_loop_too() -> None:
+    made = losses([(1, 0.0)])
+    made.look(40 * MS, on_time=False)
+    assert not made.lossy(40 * MS)
+    made.look(40 * MS + 1, on_time=False)
+    assert made.lossy(40 * MS + 1)
+
+
 def test_it_is_said_once() -> None:
     assert losses([(1, 0.0)], [(4, 30.0)]).interrupted
     assert not losses([(1, 0.0)], [(4, 30.0)], [(5, 40.0)]).interrupted

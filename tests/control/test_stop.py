@@ -62,3 +62,12 @@ def test_joints_stop_each_in_its_own_time() -> None:
 def test_a_low_jerk_limit_is_kept_by_averaging_over_more_periods() -> None:
     assert averaged_periods(np.array([15.0]), np.array([7500.0]), PERIOD_S) == 1
     assert averaged_periods(np.array([10.0, 5.0]), np.array([500.0, 1e4]), PERIOD_S) == 4
+
+
+@given(place=st.floats(-3.0, 3.0), window=st.integers(1, 20))
+def test_the_average_of_a_joint_that_stands_is_where_it_stands_to_the_last_digit(place: float, window: int) -> None:
+    """The monitor compares where a motion starts with where the last one ended."""
+    history = History.at_rest(np.array([place]), window)
+    average = averaged_motion.average(history.position, history.velocity, history.mean, PERIOD_S)
+    assert average[0, 0] == place
+    assert (stop_from(history, LIMIT, PERIOD_S).position == place).all()

@@ -10,6 +10,8 @@ import pytest
 from tendon.core.causes import Cause
 from tendon.core.modes import Mode
 from tendon.core.types import Array, SentTrajectory
+from tendon.safety import cubics
+from tendon.safety.laws import RECENT
 from tendon.safety.response import Response
 from tendon.safety.silence_watch import SilenceWatch
 from tendon.safety.tracking_watch import PositionTracking, TrackingWatch
@@ -111,6 +113,43 @@ def test_joint_states_that_overtake_commands_or_come_while_some_are_lost_are_no_
         watch.measured(sent.stamp_ns, whole(measured))
     assert [reason for sent, _ in SWING if (reason := watch.commanded(sent, lost=False))] == []
     assert played(np.zeros(7), missing=range(100, 180)) == []
+
+
+FAST, BRAKES_NS = 4.0, 400 * MS
+"""rad/s of a joint that is commanded on for 40 ms, and then to brake for so long."""
+
+
+def fast(k: int) -> SentTrajectory:
+    """The k-th of commands, 10 ms apart, that move the first joint fast."""
+    begin, stop_s = FAST * 0.01 * k, BRAKES_NS * 1e-9
+    position, velocity = np.tile(HOME[:7], (3, 1)), np.zeros((3, 7))
+    position[:, 0] = begin, begin + FAST * 0.04, begin + FAST * (0.04 + stop_s / 2)
+    velocity[:, 0] = FAST, FAST, 0.0
+    times = (0, 40 * MS, 40 * MS + BRAKES_NS)
+    return SentTrajectory(
+        stamp_ns=k * 10 * MS, joint_names=ARM.joints, times_ns=times, position=position, velocity=velocity
+    )
+
+
+@pytest.mark.parametrize(("lost", "found"), [(0, False), (6, False), (RECENT, False), (RECENT + 5, True)])
+@pytest.mark.parametrize("paused", [True, False])
+def test_a_robot_that_missed_the_last_commands_plays_the_stop_of_one_of_them(
+    lost: int, found: bool, paused: bool
+) -> None:
+    """While nothing is sent to it. While commands come it has to follow them."""
+    watch, newest = TrackingWatch(PROFILE, ARM), 40
+    for k in range(newest + 1):
+        assert watch.commanded(fast(k), lost=False) == ""
+    heard = fast(newest - lost)
+    later = newest + 60 if paused else newest
+    for at in range(newest * 10 + 21, newest * 10 + 400, 2):
+        if not paused and at > later * 10 + 10:
+            later += 1
+            if watch.commanded(fast(later), lost=False):
+                break
+        watch.measured(at * MS, whole(cubics.sample(heard, at * MS)[0]))
+    else:
+        assert bool(watch.commanded(fast(later), lost=False)) is (found if paused else True)
 
 
 def test_the_first_command_after_a_robot_was_moved_is_compared_with_nothing_older() -> None:

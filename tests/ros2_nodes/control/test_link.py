@@ -157,7 +157,7 @@ def test_a_joint_state_that_is_lost_is_noticed_at_any_rate(ticks: list[list[int]
 
 def test_how_old_the_stamps_of_joint_states_are_and_a_late_tick_tell_of_no_loss() -> None:
     made, _ = link(False, acknowledged=False)
-    made.came(info(1, ago_ms=60))
+    made.came(info(1, ago_ms=39))
     made.heard(on_time=False)
     made.came(info(2))
     made.heard(on_time=True)
