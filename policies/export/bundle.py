@@ -5,16 +5,16 @@ One graph, flow steps unrolled, continues a prefix as in training; two graphs ca
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.torch import load_file
+import torch
 
 from tendon.core.errors import ConfigError
+from tendon.policies.adapter.matching import check_profile
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.export.cases import random_observations
 from tendon.policies.export.checked_bundle import write_checked_bundle
@@ -22,11 +22,14 @@ from tendon.policies.export.exported import CONTEXT_GRAPH, Report
 from tendon.policies.export.networks.one_graph import policy_graph
 from tendon.policies.export.networks.two_graphs import denoiser_settings, export_two_graphs
 from tendon.policies.export.source_graph import IN_TORCH, export_all
+from tendon.policies.export.staging import staged
 from tendon.policies.parity.bundle import Repetition
 from tendon.policies.parity.graph import Case
 from tendon.policies.spec.manifest import CameraInput
 from tendon.policies.training.manifest import run_manifest
 from tendon.policies.training.model import Shape, SmallVla
+from tendon.policies.training.run_files import WEIGHTS_FILE, read_record
+from tendon.policies.training.tensor_files import read_tensors
 from tendon.policies.training.widen import widened
 from tendon.robots.profile import RobotProfile
 
@@ -37,11 +40,14 @@ def load_run(run: Path) -> tuple[SmallVla, dict[str, Any]]:
     Raises:
         ConfigError: there is no such run.
     """
-    if not (run / "weights.safetensors").is_file():
-        raise ConfigError(f"no training run at {run}: it has no weights.safetensors; `tendon policy train` makes one")
-    record = json.loads((run / "run.json").read_text())
+    if not (run / WEIGHTS_FILE).is_file():
+        raise ConfigError(f"no training run at {run}: it has no {WEIGHTS_FILE}; `tendon policy train` makes one")
+    record = read_record(run)
     model = SmallVla(Shape(**record["shape"]), record["cameras"], record["statistics"])
-    model.load_state_dict(widened(load_file(run / "weights.safetensors"), model.state_dict()))
+    weights = read_tensors(run / WEIGHTS_FILE)
+    if not all(bool(torch.isfinite(value).all()) for value in weights.values()):
+        raise ConfigError(f"{run / WEIGHTS_FILE} has weights that are no numbers: train again, slower")
+    model.load_state_dict(widened(weights, model.state_dict()))
     return model.eval(), record
 
 
@@ -58,28 +64,31 @@ def export_bundle(
 
     Args:
         run: folder with `run.json` and `weights.safetensors`.
-        folder: where the bundle goes.
+        folder: where the bundle goes; must be missing or empty.
         profile: the robot it was trained on.
         name: of the policy.
         denoiser: write two graphs, see `two_graphs`; the bundle is then in-painted in place of being given a prefix.
         report: told of each stage before it begins.
 
     Raises:
-        ConfigError: there is no such run.
+        ConfigError: there is no such run, or the bundle cannot be written.
         MismatchError: an ONNX graph does not answer what torch answers; or policy and robot do not fit.
     """
-    model, record = load_run(run)
-    manifest = run_manifest(model.shape, record, profile, name)
-    cases = random_cases(model.shape, manifest.cameras)
-    if denoiser:
-        settings = denoiser_settings(len(manifest.action.components))
-        manifest = replace(manifest, model=CONTEXT_GRAPH, prefix_rows=0, denoiser=settings)
-        made = export_two_graphs(model, record["statistics"], manifest.action, cases, report)
-    else:
-        graph = policy_graph(model, record["statistics"], manifest.action)
-        made = export_all((graph,), cases, float64=False, report=report)
-    source = f"SmallVla (policies/training/model.py) with the weights of run {run.resolve().name}, {IN_TORCH}"
-    return write_checked_bundle(folder, manifest, made, source, profile, report)
+    with staged(folder) as staging:
+        model, record = load_run(run)
+        manifest = run_manifest(model.shape, record, profile, name)
+        check_profile(manifest, profile)
+        cases = random_cases(model.shape, manifest.cameras)
+        if denoiser:
+            settings = denoiser_settings(len(manifest.action.components))
+            manifest = replace(manifest, model=CONTEXT_GRAPH, prefix_rows=0, denoiser=settings)
+            made = export_two_graphs(model, record["statistics"], manifest.action, cases, report)
+        else:
+            graph = policy_graph(model, record["statistics"], manifest.action)
+            made = export_all((graph,), cases, float64=False, report=report)
+        source = f"SmallVla (policies/training/model.py) with the weights of run {run.resolve().name}, {IN_TORCH}"
+        written, repetition = write_checked_bundle(staging, manifest, made, source, profile, report)
+    return replace(written, folder=folder), repetition
 
 
 def random_cases(shape: Shape, cameras: Sequence[CameraInput]) -> tuple[Case, ...]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from tendon.core.errors import ConfigError
 from tendon.policies.spec.tokens import Tokenizer, words
+from tendon.policies.training.run_files import read_mapping
 from tendon.policies.training.spaces import ABOUT
 
 TOKENS = 16
@@ -42,20 +42,19 @@ class Demonstrations:
         if not shards:
             raise ConfigError(f"no demonstrations in {folder}; `tendon data demos` makes them")
         self.about = read_about(folder)
-        parts = {key: [np.load(shard / f"{key}.npy") for shard in shards] for key in KEYS}
+        parts = {key: [_array(shard / f"{key}.npy") for shard in shards] for key in KEYS}
         self._images = {
-            name: [np.load(shard / f"image_{name}.npy", mmap_mode="r") for shard in shards]
-            for name in self.about["cameras"]
+            name: [_array(shard / f"image_{name}.npy", "r") for shard in shards] for name in self.about["cameras"]
         }
         masks = {name: [shard / f"mask_{name}.npy" for shard in shards] for name in self._images}
         self.masked = all(file.is_file() for files in masks.values() for file in files)
         """Whether its frames have `mask_NAME` (B, H, W): which pixels show background only."""
-        self._masks = {name: [np.load(f, mmap_mode="r") for f in files] for name, files in masks.items() if self.masked}
+        self._masks = {name: [_array(f, "r") for f in files] for name, files in masks.items() if self.masked}
         lengths = [len(part) for part in parts["state"]]
         self._shard_of = np.repeat(np.arange(len(lengths)), lengths)
         self._row_of = np.concatenate([np.arange(length) for length in lengths])
         self.arrays = {key: np.concatenate(values) for key, values in parts.items()}
-        self._instruction = np.concatenate([np.load(shard / "instruction.npy") for shard in shards])
+        self._instruction = np.concatenate([_array(shard / "instruction.npy") for shard in shards])
         kept = np.abs(self.arrays["points"] - TABLE_CENTRE).max(axis=(1, 2, 3)) <= TABLE_REACH_M
         self._shard_of, self._row_of, self._instruction = (
             array[kept] for array in (self._shard_of, self._row_of, self._instruction)
@@ -125,7 +124,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     file = folder / ABOUT_FILE
     if not file.is_file():
         raise ConfigError(f"no demonstrations in {folder}; `tendon data demos` makes them")
-    about: dict[str, Any] = json.loads(file.read_text())
+    about = read_mapping(file)
     if missing := [key for key in ABOUT if key not in about]:
         raise ConfigError(
             f"{file} does not say {', '.join(missing)}: another version of Tendon made these demonstrations; make them "
@@ -145,3 +144,15 @@ def statistics(sources: Sequence[Demonstrations]) -> dict[str, list[Any]]:
         "action_mean": actions.mean(0).tolist(),
         "action_std": np.maximum(actions.std(0), 4e-3).tolist(),
     }
+
+
+def _array(file: Path, mmap_mode: Literal["r"] | None = None) -> npt.NDArray[Any]:
+    """Returns the array of a file.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        return cast("npt.NDArray[Any]", np.load(file, mmap_mode=mmap_mode))
+    except (OSError, ValueError, EOFError) as error:
+        raise ConfigError(f"{file} cannot be read ({error}): make the demonstrations again") from error

@@ -13,7 +13,6 @@ import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from tendon.core.errors import MismatchError
@@ -21,7 +20,9 @@ from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.files import MANIFEST_FILE
 from tendon.policies.spec.manifest import InstructionInput, Manifest
 from tendon.policies.training.model import Shape, SmallVla
+from tendon.policies.training.run_files import RUN_FILE, WEIGHTS_FILE
 from tendon.policies.training.spaces import about_bundle, count_tools
+from tendon.policies.training.tensor_files import write_tensors
 from tendon.policies.training.widen import widened
 
 PREFIX = "model."
@@ -91,7 +92,7 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
             raise MismatchError(f"{manifest.model} has no weight {name}: it was not exported from this network")
     _unfold(model, weights, found)
     folder.mkdir(parents=True, exist_ok=True)
-    save_file({k: v.contiguous() for k, v in weights.items()}, folder / "weights.safetensors")
+    write_tensors(folder / WEIGHTS_FILE, weights)
     record = {
         "recipe": dict(manifest.training.get("recipe", {})),
         "shape": asdict(shape),
@@ -101,7 +102,7 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
         "frames": manifest.training.get("frames", 0),
         "step": manifest.training.get("step", 0),
     }
-    (folder / "run.json").write_text(json.dumps(record, indent=1))
+    (folder / RUN_FILE).write_text(json.dumps(record, indent=1))
 
 
 def _tensors(model: onnx.ModelProto) -> dict[str, np.ndarray]:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
@@ -28,13 +27,14 @@ from tendon.policies.training.log import TrainingLog
 from tendon.policies.training.mixture import Mixture, Part
 from tendon.policies.training.model import SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
+from tendon.policies.training.run_files import RUN_FILE, STATE_FILE, WEIGHTS_FILE, read_record
 from tendon.policies.training.spaces import ABOUT, state_noise
+from tendon.policies.training.tensor_files import read_tensors, write_tensors
 from tendon.policies.training.widen import widened
 
 FLOW_SAMPLES = 2
 SAVE_EVERY = 500
 EMA = 0.999
-WEIGHTS_FILE, STATE_FILE, RUN_FILE = "weights.safetensors", "state.safetensors", "run.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ class Run:
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         begun = (folder / STATE_FILE).is_file()
         parent = folder if begun else initial
-        known = json.loads((parent / RUN_FILE).read_text()) if parent else {}
+        known = read_record(parent) if parent else {}
         if known.get("recipe", {}).get("freeze_norm"):
             self.recipe = replace(recipe, freeze_norm=True)
         self.data = Mixture(data, known)
@@ -113,7 +113,7 @@ class Run:
             self._device, memory_format=torch.channels_last
         )
         if parent is not None and not begun:
-            self.model.load_state_dict(widened(load_file(parent / WEIGHTS_FILE), self.model.state_dict()))
+            self.model.load_state_dict(widened(read_tensors(parent / WEIGHTS_FILE), self.model.state_dict()))
         self.average = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
         decayed = [p for p in self.model.parameters() if p.ndim > 1]
         plain = [p for p in self.model.parameters() if p.ndim <= 1]
@@ -141,7 +141,7 @@ class Run:
                 )
 
     def _resume(self) -> None:
-        state = load_file(self.folder / STATE_FILE)
+        state = read_tensors(self.folder / STATE_FILE)
         self.step = int(state.pop("step"))
         model = {k[6:]: v for k, v in state.items() if k.startswith("model/")}
         if any(value.shape != model[name].shape for name, value in self.model.state_dict().items()):
@@ -149,7 +149,7 @@ class Run:
                 f"{self.folder} was begun with another version of the network: start --from it in another folder"
             )
         self.model.load_state_dict(model)
-        self.average = load_file(self.folder / WEIGHTS_FILE, device=str(self._device))
+        self.average = {k: v.to(self._device) for k, v in read_tensors(self.folder / WEIGHTS_FILE).items()}
         moments: dict[int, dict[str, Tensor]] = {}
         for key, value in state.items():
             if key.startswith("optimiser/"):
@@ -159,7 +159,14 @@ class Run:
         self.optimiser.load_state_dict({**whole, "state": moments})
 
     def save(self) -> None:
-        """Writes weights and everything needed to go on."""
+        """Writes weights and everything needed to go on.
+
+        Raises:
+            InvalidDataError: a weight is no number any more; what was saved last stays.
+            OSError: the disk is full; what was saved last stays, or goes on from there.
+        """
+        if not all(bool(torch.isfinite(value).all()) for value in self.model.state_dict().values()):
+            raise self._diverged("a weight is no number")
         moments = {
             f"optimiser/{index}/{name}": value
             for index, values in self.optimiser.state_dict()["state"].items()
@@ -177,11 +184,9 @@ class Run:
             "frames": len(self.data),
             "step": self.step,
         }
+        write_tensors(self.folder / WEIGHTS_FILE, self.average)
         replace_file(self.folder / RUN_FILE, json.dumps(about, indent=1).encode())
-        for name, tensors in ((WEIGHTS_FILE, self.average), (STATE_FILE, everything)):
-            part = self.folder / f".{name}.part"
-            save_file({k: v.contiguous() for k, v in tensors.items()}, part)
-            part.rename(self.folder / name)
+        write_tensors(self.folder / STATE_FILE, everything)  # last: with it the run can go on
         self.saved_step = self.step
 
     def train(self, progress: Progress | None = None) -> None:
@@ -196,7 +201,7 @@ class Run:
         batches = self.data.batches(self.recipe.batch, np.random.default_rng([self.recipe.seed, self.step]))
         bar = progress or _progress()
         task = bar.add_task("train", total=self.recipe.steps, completed=self.step, note="")
-        begin, done = time.monotonic(), self.step
+        begin, done, note = time.monotonic(), self.step, ""
         with bar, TrainingLog(self.folder, "step") as log:
             try:
                 while self.step < self.recipe.steps:
@@ -205,7 +210,7 @@ class Run:
                     if self.step % 50 == 0:
                         log.add({"step": self.step, "s": round(time.monotonic() - begin, 1), **losses})
                         note = " ".join(f"{key} {value:.3f}" for key, value in losses.items())
-                        bar.update(task, completed=self.step, note=note)
+                    bar.update(task, completed=self.step, note=note)
                     if self.step % SAVE_EVERY == 0:
                         self.save()
             except _Diverged:
@@ -232,10 +237,7 @@ class Run:
         losses = self.losses(batch)
         total = losses["flow"] + 0.5 * losses["point"] + 0.2 * losses["flag"] + 0.3 * losses["look"]
         if not torch.isfinite(total):
-            raise _Diverged(
-                f"the loss is {float(total)} in step {self.step}: take a lower learning rate than "
-                f"{self.recipe.learning_rate:g}, in another folder; what was saved last stays"
-            )
+            raise self._diverged(f"the loss is {float(total.detach())}")
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -248,6 +250,12 @@ class Run:
                 else:
                     self.average[key].copy_(value)
         return {k: float(v.detach()) for k, v in losses.items()}
+
+    def _diverged(self, what: str) -> _Diverged:
+        return _Diverged(
+            f"{what} in step {self.step}: take a lower learning rate than {self.recipe.learning_rate:g}, in another "
+            "folder; what was saved last stays"
+        )
 
     def losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Returns the losses of a batch (flow, position, flags, attention), and the mean position error in mm.

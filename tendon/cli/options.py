@@ -105,3 +105,15 @@ EnvironmentOption = Annotated[
         autocompletion=complete_environment,
     ),
 ]
+MOST_THREADS = 256
+"""Of one inference; an engine starts as many as it is told, and thousands bring any machine to a halt."""
+
+
+def check_threads(threads: int) -> None:
+    """Checks an option `--threads`.
+
+    Raises:
+        ConfigError: it is out of bounds.
+    """
+    if not 1 <= threads <= MOST_THREADS:
+        raise ConfigError(f"--threads is {threads}, must be 1 to {MOST_THREADS}")

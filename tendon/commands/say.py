@@ -13,8 +13,8 @@ import typer
 
 from tendon.cli.operator import ask, wait_for_policy
 from tendon.core.errors import StoppedError
-from tendon.core.modes import Source
-from tendon.graph.leading import UNLED
+from tendon.core.modes import Mode, Source
+from tendon.graph.leading import STOPPED, UNARMED, UNLED
 from tendon.safety.reports import ControlState
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ def _tell(operator: Operator, instruction: str) -> None:
     if policy.instruction:
         operator.wait(lambda: _leader(operator) not in (None, *UNLED), HAND_OVER_S)
         leader = _leader(operator)
-        if leader in UNLED:
+        mode = operator.mode()
+        if mode is not None and not mode.moving:
+            print(f"the task is taken, but {UNARMED if mode is Mode.STANDBY else STOPPED}")
+        elif leader in UNLED:
             print(f"the task is taken, but {UNLED[leader]}")
 
 

@@ -12,3 +12,5 @@ UNLED = {
 }
 """Source of the control node to why the policy is not followed, and what changes that."""
 UNLED_WITHOUT_POLICY = f"nobody leads: press in `tendon teleop`, or publish a source on {topics.CONTROL_SOURCE}"
+UNARMED = "the robot is not armed: tendon safety arm"
+STOPPED = "the robot is stopped, tendon status says why: tendon safety reset, then tendon safety arm"

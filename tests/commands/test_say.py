@@ -16,9 +16,9 @@ from tendon.safety.reports import ControlState
 class Late:
     """An operator that has heard nothing of the control node for some looks."""
 
-    def __init__(self, source: Source, looks: int) -> None:
+    def __init__(self, source: Source, looks: int, mode: Mode = Mode.ARMED) -> None:
         self.reports = self
-        self._source, self._looks = source, looks
+        self._source, self._looks, self._mode = source, looks, mode
 
     def say(self, text: str) -> None:
         pass
@@ -26,7 +26,11 @@ class Late:
     def newest(self, kind: type) -> ControlState | None:
         assert kind is ControlState
         self._looks -= 1
-        return None if self._looks >= 0 else ControlState(mode=Mode.ARMED, event=1, source=self._source)
+        return None if self._looks >= 0 else ControlState(mode=self._mode, event=1, source=self._source)
+
+    def mode(self) -> Mode | None:
+        state = self.newest(ControlState)
+        return None if state is None else state.mode
 
     def wait(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         return any(condition() for _ in range(20))
@@ -37,9 +41,21 @@ class Late:
 def test_who_leads_is_told_as_soon_as_it_is_heard(
     looks: int, source: Source, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    told = told_by(Late(source, looks), monkeypatch, capsys)
+    assert said in told and bool(told) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"), [(Mode.LATCHED, "tendon safety reset, then tendon safety arm"), (Mode.STANDBY, "is not armed")]
+)
+def test_who_asks_a_robot_that_cannot_move_is_told_what_to_do(
+    mode: Mode, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in told_by(Late(Source.POLICY, 0, mode), monkeypatch, capsys)
+
+
+def told_by(operator: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
     status = SimpleNamespace(refusal="", instruction="left")
     monkeypatch.setattr(say, "wait_for_policy", lambda *_: status)
-    operator: Any = Late(source, looks)
     say._tell(operator, "left")
-    told = capsys.readouterr().out
-    assert said in told and bool(told) == bool(said)
+    return capsys.readouterr().out

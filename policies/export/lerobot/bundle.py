@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import re
-import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +27,7 @@ from tendon.policies.export.networks.pi import export_pi
 from tendon.policies.export.networks.smolvla import export_smolvla
 from tendon.policies.export.source_graph import IN_TORCH
 from tendon.policies.export.spaces_file import Spaces
+from tendon.policies.export.staging import staged
 from tendon.policies.export.weights import tensor_shapes
 from tendon.policies.parity.bundle import Repetition
 from tendon.policies.parity.graph import Case
@@ -103,7 +101,7 @@ def import_policy(
         MismatchError: policy and robot do not fit, or a graph is not its source.
         MissingDependencyError: LeRobot is not installed.
     """
-    with _staged(bundle) as staging:
+    with staged(bundle) as staging:
         report(f"reading {folder}")
         source = read_source(folder)
         _tell_of_differences(source, note)
@@ -123,26 +121,6 @@ def import_policy(
         compared = f"LeRobot's {source.type}, {IN_TORCH}"
         written, repetition = write_checked_bundle(staging, manifest, exported.made, compared, profile, report)
     return replace(written, folder=bundle), repetition
-
-
-@contextmanager
-def _staged(folder: Path) -> Iterator[Path]:
-    """Gives a folder to write to that becomes `folder` when all went well, and is removed when anything did not.
-
-    Raises:
-        ConfigError: `folder` is there already, or cannot be written.
-    """
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ConfigError(f"{folder} is there already: remove it, or name another folder")
-    staging = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
-    try:
-        staging.mkdir(parents=True)
-        yield staging
-        staging.replace(folder)
-    except OSError as error:
-        raise ConfigError(f"{folder} was not written: {error}") from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _stages(source: LeRobotSource, how: Importing) -> int:

@@ -25,7 +25,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from tendon.cli.options import BundleArgument, BundleRobotOption, EnginesOption
+from tendon.cli.options import BundleArgument, BundleRobotOption, EnginesOption, check_threads
 from tendon.core.errors import ConfigError
 from tendon.policies.bundle.places import find_bundle
 from tendon.policies.engines.engine import Engine
@@ -55,8 +55,7 @@ def command(
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.engines.bench import Job, engines_here, measure, recommend
 
-    if threads < 1:
-        raise ConfigError(f"--threads is {threads}, must be at least 1")
+    check_threads(threads)
     if not 0.0 <= seconds <= MAX_S:
         raise ConfigError(f"--seconds is {seconds}, must be from 0 to {MAX_S:.0f}")
     engines = tuple(map(Engine.parse, engine)) if engine else engines_here()

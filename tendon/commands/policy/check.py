@@ -17,7 +17,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from tendon.cli.options import BundleArgument, EnginesOption
+from tendon.cli.options import BundleArgument, EnginesOption, check_threads
 from tendon.policies.bundle.places import find_bundle
 from tendon.policies.engines.engine import Engine
 
@@ -42,6 +42,7 @@ def command(
     from tendon.policies.bundle.bundle import load_bundle
     from tendon.policies.parity.bundle import repeat_parity
 
+    check_threads(threads)
     loaded, console = load_bundle(find_bundle(bundle)), Console()
     engines = [Engine.parse(text) for text in engine] if engine else [None]
     passed = True

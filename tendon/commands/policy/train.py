@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tendon.cli.options import RobotOption
+from tendon.cli.termination import interrupted_by_sigterm
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, MissingDependencyError
 from tendon.core.files import lock_folder
@@ -66,7 +67,8 @@ def command(
     try:
         from tendon.policies.training.augment.augment import parse
         from tendon.policies.training.recover import is_bundle, recover_start
-        from tendon.policies.training.train import RUN_FILE, Recipe, Run
+        from tendon.policies.training.run_files import RUN_FILE
+        from tendon.policies.training.train import Recipe, Run
     except ImportError as error:
         raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
 
@@ -88,7 +90,8 @@ def command(
 
 def _train(run: Run) -> None:
     try:
-        run.train()
+        with interrupted_by_sigterm():
+            run.train()
     except KeyboardInterrupt:
         going_on = f"saved at step {run.saved_step} of {run.recipe.steps}: the same command goes on"
         print(f"{run.folder}: {going_on if run.saved_step else 'nothing is saved: no step was done'}")

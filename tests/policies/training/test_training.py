@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from tendon.cli import main
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
@@ -283,6 +284,57 @@ def test_a_graph_that_differs_from_torch_is_not_exported(
     with pytest.raises(MismatchError, match="differs from torch"):
         export.export_bundle(run, tmp_path, load_profile("panda"), "tiny")
     assert not (tmp_path / "bundle.yaml").exists()
+
+
+def test_an_export_that_is_refused_leaves_what_was_there(run: Path, tmp_path: Path) -> None:
+    export.export_bundle(run, tmp_path / "kept", load_profile("panda"), "tiny")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "kept").iterdir()}
+    for robot, match in (("panda", "is there already"), ("ur5e", "is there already")):
+        with pytest.raises(ConfigError, match=match):
+            export.export_bundle(run, tmp_path / "kept", load_profile(robot), "tiny")
+    with pytest.raises(MismatchError):
+        export.export_bundle(run, tmp_path / "other", load_profile("ur5e"), "tiny")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "kept").iterdir()} == before
+    assert [each.name for each in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize("name", ["run.json", "weights.safetensors", "state.safetensors"])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"{", b"\xff" * 64])
+def test_a_torn_run_is_one_clear_error(run: Path, shards: Path, tmp_path: Path, name: str, content: bytes) -> None:
+    torn = tmp_path / "torn"
+    shutil.copytree(run, torn)
+    (torn / name).write_bytes(content)
+    with pytest.raises(ConfigError, match=re.escape(name)):
+        Run(torn, [Part(source=shards)], Recipe(steps=2, batch=4))
+    if name != "state.safetensors":
+        with pytest.raises(ConfigError, match=re.escape(name)):
+            export.export_bundle(torn, tmp_path / "bundle", load_profile("panda"), "tiny")
+
+
+@pytest.mark.parametrize("name", ["state.npy", "image_scene.npy"])
+def test_torn_demonstrations_are_one_clear_error(shards: Path, tmp_path: Path, name: str) -> None:
+    torn = tmp_path / "torn"
+    shutil.copytree(shards, torn)
+    (torn / "seeds-000000" / name).write_bytes(b"\x93NUMPY")
+    with pytest.raises(ConfigError, match=re.escape(name)):
+        Run(tmp_path / "run", [Part(source=torn)], Recipe(steps=2, batch=4))
+
+
+def test_weights_that_are_no_numbers_are_neither_saved_nor_exported(run: Path, shards: Path, tmp_path: Path) -> None:
+    broken = Run(tmp_path / "run", [Part(source=shards)], Recipe(steps=2, batch=4))
+    with torch.no_grad():
+        next(broken.model.parameters())[0] = float("nan")
+    with pytest.raises(InvalidDataError, match="take a lower learning rate"):
+        broken.save()
+    assert not (tmp_path / "run" / "weights.safetensors").exists()
+    torn = tmp_path / "torn"
+    shutil.copytree(run, torn)
+    weights = load_file(torn / "weights.safetensors")
+    save_file(
+        {name: torch.full(value.shape, torch.inf) for name, value in weights.items()}, torn / "weights.safetensors"
+    )
+    with pytest.raises(ConfigError, match="weights that are no numbers"):
+        export.export_bundle(torn, tmp_path / "bundle", load_profile("panda"), "tiny")
 
 
 def test_export_of_nothing_says_what_makes_a_run(tmp_path: Path) -> None:
