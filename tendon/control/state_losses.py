@@ -9,11 +9,12 @@ LATE_SHARE = 0.375
 LOSSY_NS = 1_000_000_000
 """For so long after that the way is one that loses."""
 OUT_PERIODS = 1.25
-"""Those that were lost are as many as are sent in so many control periods: three commands in a row may be lost as well.
+"""When those that are missing were sent over so many control periods, the way was out for so long that commands may
+have been lost until the robot came to its stop.
 
-A command that is lost after the one before it came, and one that is lost two periods later, are both sent, or on their
-way, while the way is out: longer than two periods, and longer than all that is lost of joint states that take as long.
-They come at 80 Hz at least; of slower ones each that is lost counts.
+That takes three commands in a row, of which the first may have been on its way when the way went, and the last was sent
+two periods later. As much is lost of joint states, which take as long: what is sent in two periods, less one of them.
+So they have to come at 80 Hz at least; of slower ones each that is lost counts.
 """
 
 
