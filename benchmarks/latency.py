@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import harness
@@ -81,7 +82,8 @@ def measure_graph(bench: harness.Bench, bundle: str, scene: int, seconds: float)
         tour = Tour(operator, scene)
         if not operator.wait(lambda: (mode := operator.mode()) is not None and mode.moving, READY_S):
             raise SystemExit(f"the robot was not armed within {READY_S:.0f} s")
-        resting = _cores(graph.pid, lambda: time.sleep(seconds / 2))
+        with _cores(graph.pid) as resting:
+            time.sleep(seconds / 2)
         tour.go_on()
         if not operator.wait(lambda: operator.mode() is Mode.RUNNING, READY_S):
             raise SystemExit(f"the robot did not move within {READY_S:.0f} s")
@@ -89,8 +91,7 @@ def measure_graph(bench: harness.Bench, bundle: str, scene: int, seconds: float)
         before = _overruns(operator)
         windows: dict[tuple[str, str], list[tuple[float, ...]]] = {(node, name): [] for _, node, name in STREAMS}
         rates: dict[tuple[str, str], float] = {}
-
-        def watch() -> None:
+        with _cores(graph.pid) as cores:
             for _ in range(max(1, round(seconds / WINDOW_S))):
                 for _ in range(round(WINDOW_S)):
                     tour.go_on()
@@ -101,8 +102,6 @@ def measure_graph(bench: harness.Bench, bundle: str, scene: int, seconds: float)
                     rates[node, name] = float("nan") if meter is None else meter.rate_hz
                     if meter is not None and meter.latency is not None:
                         windows[node, name].append((meter.latency.p50_ms, meter.latency.p99_ms, meter.latency.max_ms))
-
-        cores = _cores(graph.pid, watch)
         overruns = _overruns(operator) - before
         state = operator.reports.newest(ControlState)
         mode, reason = ("unknown", "") if state is None else (state.mode.value, state.reason)
@@ -147,12 +146,14 @@ def _processor_s(pid: int) -> dict[str, float]:
     return used
 
 
-def _cores(pid: int, act: Callable[[], None]) -> dict[str, float]:
-    """Returns how many cores each node of a graph takes while something is done, by its name."""
+@contextmanager
+def _cores(pid: int) -> Iterator[dict[str, float]]:
+    """Gives a mapping that holds, in the end, how many cores each node of a graph took meanwhile, by its name."""
+    cores: dict[str, float] = {}
     used_s, begin_s = _processor_s(pid), time.monotonic()
-    act()
+    yield cores
     lasted_s = time.monotonic() - begin_s
-    return {node: (spent_s - used_s[node]) / lasted_s for node, spent_s in _processor_s(pid).items() if node in used_s}
+    cores |= {node: (s - used_s[node]) / lasted_s for node, s in _processor_s(pid).items() if node in used_s}
 
 
 def _add_cores(bench: harness.Bench, cores: dict[str, float], when: str) -> None:

@@ -103,19 +103,17 @@ class ControlNode(NodeShell):
         if self._correction is None:
             self.add_on_set_parameters_callback(nothing_to_limit)
         correct = None if self._correction is None else self._correction.residual
-        settings = self.profile.safety
-        oldest_ns = nanoseconds(settings.joint_state_age_s)
-        losses = StateLosses(oldest_ns, self._period_ns, qos.STATES.depth)
         self._controller = Controller(
             self.profile,
             correct,
             clearance=clearance,
             guards=guards,
             arrived=lambda: self._link.arrived(),
-            interrupted=lambda: losses.interrupted,
+            interrupted=lambda: self._link.interrupted,
         )
         if self.profile.collision_file is None:
             self.get_logger().warning(f"profile {self.profile.name} has no collision model: links are not kept apart")
+        settings = self.profile.safety
         longest_ns, fresh_ns = map(nanoseconds, (settings.standstill_s, settings.permission_age_s))
         self._late_ns = round(settings.command_late_periods * self._period_ns)
         self._awake = AwakeClock(self.time, self._period_ns, NOTICED_TICKS * self._period_ns, longest_ns)
@@ -142,6 +140,7 @@ class ControlNode(NodeShell):
             topic = topics.commands(controller)
             kind, of = KINDS[controller.type], qos.commands(lifespan_ns) if lifespan_ns else qos.NEWEST
             self._commands[controller.name] = self.create_publisher(kind, topic, of)
+        losses = StateLosses(nanoseconds(settings.joint_state_age_s), self._period_ns, qos.STATES.depth)
         publishers = [*self._commands.values()]
         self._robot_side = RobotSide(self, publishers)
         self._link = Link(publishers, lifespan_ns, losses, lambda: self._robot_side.acknowledges)

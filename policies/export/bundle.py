@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from tendon.core.errors import ConfigError
 from tendon.policies.adapter.matching import check_profile
@@ -29,7 +28,7 @@ from tendon.policies.spec.manifest import CameraInput
 from tendon.policies.training.manifest import run_manifest
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.run_files import WEIGHTS_FILE, read_record
-from tendon.policies.training.tensor_files import read_tensors
+from tendon.policies.training.tensor_files import all_finite, read_tensors
 from tendon.policies.training.widen import widened
 from tendon.robots.profile import RobotProfile
 
@@ -45,8 +44,8 @@ def load_run(run: Path) -> tuple[SmallVla, dict[str, Any]]:
     record = read_record(run)
     model = SmallVla(Shape(**record["shape"]), record["cameras"], record["statistics"])
     weights = read_tensors(run / WEIGHTS_FILE)
-    if not all(bool(torch.isfinite(value).all()) for value in weights.values()):
-        raise ConfigError(f"{run / WEIGHTS_FILE} has weights that are no numbers: train again, slower")
+    if not all_finite(weights):
+        raise ConfigError(f"{run / WEIGHTS_FILE} has weights that are no numbers: train again at a lower learning rate")
     model.load_state_dict(widened(weights, model.state_dict()))
     return model.eval(), record
 

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tendon.core.errors import ConfigError
+from tendon.core.json_object import read_json_object
 from tendon.policies.spec.tokens import Tokenizer, words
-from tendon.policies.training.run_files import read_mapping
 from tendon.policies.training.spaces import ABOUT
 
+MAKE_AGAIN = "make the demonstrations again"
 TOKENS = 16
 ABOUT_FILE = "about.json"
 TABLE_CENTRE, TABLE_REACH_M = (0.5, 0.0, 0.0), 0.6
@@ -124,7 +125,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     file = folder / ABOUT_FILE
     if not file.is_file():
         raise ConfigError(f"no demonstrations in {folder}; `tendon data demos` makes them")
-    about = read_mapping(file)
+    about = read_json_object(file, MAKE_AGAIN)
     if missing := [key for key in ABOUT if key not in about]:
         raise ConfigError(
             f"{file} does not say {', '.join(missing)}: another version of Tendon made these demonstrations; make them "
@@ -155,4 +156,4 @@ def _array(file: Path, mmap_mode: Literal["r"] | None = None) -> npt.NDArray[Any
     try:
         return cast("npt.NDArray[Any]", np.load(file, mmap_mode=mmap_mode))
     except (OSError, ValueError, EOFError) as error:
-        raise ConfigError(f"{file} cannot be read ({error}): make the demonstrations again") from error
+        raise ConfigError(f"{file} cannot be read ({error}): {MAKE_AGAIN}") from error

@@ -29,7 +29,7 @@ from tendon.policies.training.model import SmallVla
 from tendon.policies.training.pointing import pointing_loss, project
 from tendon.policies.training.run_files import RUN_FILE, STATE_FILE, WEIGHTS_FILE, read_record
 from tendon.policies.training.spaces import ABOUT, state_noise
-from tendon.policies.training.tensor_files import read_tensors, write_tensors
+from tendon.policies.training.tensor_files import all_finite, read_tensors, write_tensors
 from tendon.policies.training.widen import widened
 
 FLOW_SAMPLES = 2
@@ -165,7 +165,7 @@ class Run:
             InvalidDataError: a weight is no number any more; what was saved last stays.
             OSError: the disk is full; what was saved last stays, or goes on from there.
         """
-        if not all(bool(torch.isfinite(value).all()) for value in self.model.state_dict().values()):
+        if not all_finite(self.model.state_dict()):
             raise self._diverged("a weight is no number")
         moments = {
             f"optimiser/{index}/{name}": value

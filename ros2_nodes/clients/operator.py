@@ -279,9 +279,9 @@ class Operator:
         known = self.node.get_node_names_and_namespaces()
         return {name for name, namespace in known if namespace == self.node.get_namespace()}
 
-    def finds(self, *names: str) -> bool:
-        """Returns whether one of these nodes is here; false once each had the time to be found, or to report."""
-        return self.wait(lambda: not (self.nodes() | self.reports.nodes()).isdisjoint(names), FOUND_S)
+    def finds(self, name: str) -> bool:
+        """Returns whether a node is here; false once it had the time to be found, or to report."""
+        return self.wait(lambda: name in self.nodes() | self.reports.nodes(), FOUND_S)
 
     def _graphs(self) -> list[str]:
         """Returns the namespaces of this ROS domain in which a safety monitor has been discovered."""

@@ -50,6 +50,11 @@ class Link:
         """Looks, in each tick, whether joint states have been lost; see `StateLosses.look`."""
         self._losses.look(time.monotonic_ns(), on_time)
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether so many were missing since the tick before that commands may be lost too."""
+        return self._losses.interrupted
+
     def send(self, messages: Sequence[Message], last: bool = False) -> None:
         """Sends the commands of a tick; twice when those before may be lost.
 

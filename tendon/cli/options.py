@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tendon.core.checks import check_count
 from tendon.core.errors import ConfigError
 
 MAX_DELAY_MS = 10_000.0
@@ -115,5 +116,4 @@ def check_threads(threads: int) -> None:
     Raises:
         ConfigError: it is out of bounds.
     """
-    if not 1 <= threads <= MOST_THREADS:
-        raise ConfigError(f"--threads is {threads}, must be 1 to {MOST_THREADS}")
+    check_count("--threads", threads, most=MOST_THREADS)

@@ -131,25 +131,30 @@ def fast(k: int) -> SentTrajectory:
     )
 
 
+def followed(newest: int) -> TrackingWatch:
+    """Returns one that has heard fast commands up to the newest."""
+    watch = TrackingWatch(PROFILE, ARM)
+    assert [watch.commanded(fast(k), lost=False) for k in range(newest + 1)] == [""] * (newest + 1)
+    return watch
+
+
 @pytest.mark.parametrize(("lost", "found"), [(0, False), (6, False), (RECENT, False), (RECENT + 5, True)])
-@pytest.mark.parametrize("paused", [True, False])
-def test_a_robot_that_missed_the_last_commands_plays_the_stop_of_one_of_them(
-    lost: int, found: bool, paused: bool
-) -> None:
-    """While nothing is sent to it. While commands come it has to follow them."""
-    watch, newest = TrackingWatch(PROFILE, ARM), 40
-    for k in range(newest + 1):
-        assert watch.commanded(fast(k), lost=False) == ""
-    heard = fast(newest - lost)
-    later = newest + 60 if paused else newest
-    for at in range(newest * 10 + 21, newest * 10 + 400, 2):
-        if not paused and at > later * 10 + 10:
-            later += 1
-            if watch.commanded(fast(later), lost=False):
-                break
-        watch.measured(at * MS, whole(cubics.sample(heard, at * MS)[0]))
-    else:
-        assert bool(watch.commanded(fast(later), lost=False)) is (found if paused else True)
+def test_while_nothing_is_sent_a_robot_may_play_the_stop_of_one_of_the_last_commands(lost: int, found: bool) -> None:
+    watch, heard = followed(40), fast(40 - lost)
+    for at_ns in range(421 * MS, 800 * MS, 2 * MS):
+        watch.measured(at_ns, whole(cubics.sample(heard, at_ns)[0]))
+    assert bool(watch.commanded(fast(100), lost=False)) is found
+
+
+@pytest.mark.parametrize("lost", [0, 6, RECENT, RECENT + 5])
+def test_while_commands_come_a_robot_that_plays_an_older_one_is_found(lost: int) -> None:
+    watch, heard = followed(40), fast(40 - lost)
+    found = []
+    for k in range(41, 80):
+        at_ns = (k * 10 - 5) * MS
+        watch.measured(at_ns, whole(cubics.sample(heard, at_ns)[0]))
+        found.append(watch.commanded(fast(k), lost=False))
+    assert any(found)
 
 
 def test_the_first_command_after_a_robot_was_moved_is_compared_with_nothing_older() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from tendon.core.distribution import pip_install
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError, MissingDependencyError
+from tendon.core.json_object import read_json_object
 from tendon.policies.export.lerobot.source import STATE, LeRobotSource
 from tendon.policies.parity.graph import Case
 from tendon.policies.spec.manifest import CameraInput
@@ -163,13 +163,10 @@ class _DataSet:
 def _info(folder: Path) -> dict[str, Any]:
     path = folder / INFO_FILE
     try:
-        info = json.loads(path.read_text(encoding="utf-8"))
+        info = read_json_object(path)
     except OSError as error:
         raise ConfigError(f"no LeRobot data set at {folder}: {INFO_FILE} is missing") from error
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid JSON: {error}") from error
-    if not isinstance(info, dict) or info.get("codebase_version") != VERSION:
-        found = info.get("codebase_version") if isinstance(info, dict) else None
+    if (found := info.get("codebase_version")) != VERSION:
         raise ConfigError(f"{path}: the data set has version {found!r}, this reads {VERSION}: convert it with LeRobot")
     if not isinstance(info.get("features"), dict) or not isinstance(info.get("fps"), int | float):
         raise ConfigError(f"{path} lacks features or fps")

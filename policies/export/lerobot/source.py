@@ -8,7 +8,6 @@ statistics are among the weights (`normalize_inputs.buffer_observation_state.mea
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load
 
 from tendon.core.errors import ConfigError, IntegrityError
+from tendon.core.json_object import read_json_object
 from tendon.policies.export.lerobot.statistics import Affine, identity, to_affine
 from tendon.policies.export.weights import tensor_shapes
 
@@ -198,7 +198,7 @@ def read_source(folder: str | Path) -> LeRobotSource:
     folder = Path(folder)
     if not (folder / CONFIG_FILE).is_file():
         raise ConfigError(f"no LeRobot policy at {folder}: it has no {CONFIG_FILE}; give the `pretrained_model` folder")
-    config = read_json(folder / CONFIG_FILE)
+    config = read_json_object(folder / CONFIG_FILE)
     kind = config.pop("type", None)
     if kind not in POLICY_TYPES:
         raise ConfigError(f"{folder / CONFIG_FILE}: policy type is {kind!r}, known: {', '.join(POLICY_TYPES)}")
@@ -227,21 +227,6 @@ def read_source(folder: str | Path) -> LeRobotSource:
 def is_old_statistic(name: str) -> bool:
     """Whether a name in `model.safetensors` is a statistic of the layout before processors, not a weight."""
     return name.startswith((*_OLD_INPUTS, *_OLD_OUTPUTS))
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Returns the object in a JSON file.
-
-    Raises:
-        ConfigError: it holds none.
-    """
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid JSON: {error}") from error
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{path} must hold an object, got {type(raw).__name__}")
-    return raw
 
 
 def _features(folder: Path, config: Mapping[str, Any], key: str) -> dict[str, Feature]:
@@ -285,7 +270,7 @@ def _steps(folder: Path, file: str) -> tuple[Step, ...]:
             f"{path} is missing, and {WEIGHTS_FILE} holds no statistics: normalisation is unknown; "
             "save the processors with the policy"
         )
-    steps = read_json(path).get("steps")
+    steps = read_json_object(path).get("steps")
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         raise ConfigError(f"{path}: steps must be a list of objects")
     return tuple(_step(folder, file, step) for step in steps)

@@ -11,7 +11,8 @@ from collections.abc import Collection
 from typing import Any
 
 from tendon.core.errors import ConfigError
-from tendon.policies.export.lerobot.source import CONFIG_FILE, PREPROCESSOR_FILE, LeRobotSource, read_json
+from tendon.core.json_object import read_json_object
+from tendon.policies.export.lerobot.source import CONFIG_FILE, PREPROCESSOR_FILE, LeRobotSource
 from tendon.policies.export.weights import tensor_shapes
 
 NEWEST = "0.6.1"
@@ -85,4 +86,4 @@ def is_of_doubtful_age(source: LeRobotSource) -> bool:
 
 def _training(source: LeRobotSource) -> dict[str, Any] | None:
     path = source.folder / TRAIN_CONFIG_FILE
-    return read_json(path) if path.is_file() else None
+    return read_json_object(path) if path.is_file() else None

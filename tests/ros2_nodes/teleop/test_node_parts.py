@@ -63,6 +63,7 @@ def test_the_node_lives_by_the_time_that_the_control_node_states() -> None:
             wait=lambda condition, timeout_s: condition(),
             reports=SimpleNamespace(newest=lambda kind, status=status: status),
             nodes=lambda: {"control_node", "sim_node"},
+            finds=lambda name: False,
         )
         process = teleop._process(cast(Any, operator), ["keyboard"], [])
         assert process.parameters["use_sim_time"] is simulated
