@@ -139,16 +139,28 @@ class BadImage(Perturbation):
     cameras: tuple[str, ...] = ()
 
     def observe(self, observation: Observation, rng: np.random.Generator) -> Observation:
-        """Replaces the pictures."""
+        """Replaces the pictures, where there are any.
+
+        Raises:
+            ConfigError: there is no such camera.
+        """
         images = dict(observation.images)
-        for name in self.cameras or tuple(images):
-            old = images[name]
+        for name in images and (self.cameras or tuple(images)):
+            old = _picture(observation, name)
             images[name] = Image(stamp_ns=old.stamp_ns, pixels=self.spoil(np.array(old.pixels), rng))
         return replace(observation, images=images)
 
     def spoil(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
         """Returns the bad picture (height, width, 3)."""
         return pixels
+
+
+def _picture(observation: Observation, camera: str) -> Image:
+    if camera not in observation.images:
+        raise ConfigError(
+            f"a perturbation changes pictures of camera {camera!r}; there are {', '.join(observation.images)}"
+        )
+    return observation.images[camera]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,15 +217,19 @@ class SwappedCameras(Perturbation):
     cameras: tuple[str, str]
 
     def observe(self, observation: Observation, rng: np.random.Generator) -> Observation:
-        """Swaps the pictures, resized as a camera driver would."""
-        if not self.strength:
+        """Swaps the pictures, resized as a camera driver would, where there are any.
+
+        Raises:
+            ConfigError: there is no such camera.
+        """
+        if not self.strength or not observation.images:
             return observation
         import cv2
 
         first, second = self.cameras
         images = dict(observation.images)
         for name, other in ((first, second), (second, first)):
-            old, new = observation.images[name], observation.images[other]
+            old, new = _picture(observation, name), _picture(observation, other)
             height, width, _ = old.pixels.shape
             resized = np.asarray(cv2.resize(new.pixels, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
             images[name] = Image(stamp_ns=old.stamp_ns, pixels=resized)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from tendon.ros2_nodes.base import qos
 from tendon.ros2_nodes.base.announcements import overhear
 from tendon.ros2_nodes.base.message_info import MessageInfo
 from tendon.ros2_nodes.base.shell import NodeShell
+from tendon.ros2_nodes.recorder.losses import Losses
 from tendon.ros2_nodes.wire.cdr import deserialize
 
 LISTENERS = 2
@@ -50,7 +51,7 @@ class RecordedInputs:
         now_ns: Callable[[], int],
     ) -> None:
         self._node, self._take, self._lose, self._now_ns = node, take, lose, now_ns
-        self._numbers: dict[str, int] = {}
+        self._losses: defaultdict[str, Losses] = defaultdict(Losses)
         self._waiting: list[RecordedTopic] = []
         self.newest: dict[str, Sample] = {}
         """What was announced last on each topic of announcements."""
@@ -93,9 +94,9 @@ class RecordedInputs:
 
     def _heard(self, topic: str, each: RecordedTopic, data: bytes, info: MessageInfo) -> None:
         if each.own and info.number:
-            before, self._numbers[topic] = self._numbers.get(topic, 0), info.number
-            if before and info.number > before + 1:  # one that begins again at 1 is a node that was restarted
-                self._lose(topic, info.number - before - 1)
+            lost = self._losses[topic].before(info.number, partial(self._node.count_publishers, topic))
+            if lost:
+                self._lose(topic, lost)
         received_ns = info.received_ns or self._now_ns()
         stamp_ns = _stamp_ns(data) if each.kind in STAMPED or each.kind == CLOCK else 0
         self.heard[topic] += 1

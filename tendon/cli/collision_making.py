@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.progress import track
 
+from tendon.cli.outputs import write_whole
 from tendon.core.errors import ConfigError
 from tendon.robots.collision.file import to_yaml
 from tendon.robots.collision.fit import LinkMesh, fit_shapes, load_meshes
@@ -61,12 +62,7 @@ def make_collisions(
         print(f"left out, as {profile.urdf.name} does not have them: {', '.join(unknown)}")
     meshes = [mesh for mesh in meshes if mesh.link in links]
     model, checked = fit_model(profile, meshes, samples, load_collisions(out) if out.is_file() else None)
-    try:
-        out.write_text(
-            to_yaml(model, comments_on(robot, urdf or profile.urdf, samples, profile, meshes)), encoding="utf-8"
-        )
-    except OSError as error:
-        raise ConfigError(f"cannot write {out}: {error}") from error
+    write_whole(out, to_yaml(model, comments_on(robot, urdf or profile.urdf, samples, profile, meshes)))
     print(
         f"wrote {out}: {sum(map(len, model.bodies.values()))} shapes on {len(meshes)} links, {checked} pairs to check"
     )

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from tendon.cli.outputs import require_apart, require_file, writing
+from tendon.cli.outputs import require_apart, require_file, require_ours, write_whole, writing
 from tendon.cli.progress import CountingBar
 from tendon.cli.termination import interrupted_by_sigterm
 from tendon.core.errors import ConfigError
+from tendon.core.files import set_aside
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,6 +31,8 @@ ReportOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A .html that needs nothing else; FILE.json with all is beside it.")
 ]
 VideosOption = Annotated[int, typer.Option(min=0, max=24, help="Of failures, at most, in the report.")]
+RESULTS = b'"ended_early"'
+"""A key that the JSON of each of these commands has."""
 
 
 @dataclass
@@ -63,6 +66,12 @@ class Gathered:
         """Raises what ended it early, if anything did."""
         if self.error is not None:
             raise self.error
+
+    def raise_empty(self) -> None:
+        """Raises what ended it before anything counts, and says so to who saw episodes end."""
+        if self.runs:
+            print("none of them counts, the first in order had not ended: nothing was written")
+        self.raise_error()
 
 
 def gather(
@@ -120,7 +129,7 @@ def require_results(report: Path | None, out: Path | None, **others: Path | None
         **others: files that the command reads or writes besides, by option.
 
     Raises:
-        ConfigError: they cannot be, or one would replace another.
+        ConfigError: they cannot be, or one would replace another, or what is no result.
     """
     require_report(report)
     require_apart(report=report, out=out, **others)
@@ -128,44 +137,56 @@ def require_results(report: Path | None, out: Path | None, **others: Path | None
         require_apart(report=report.with_suffix(".json"), **others)
     if out is not None:
         require_file(out)
-
-
-def write_results(
-    found: Mapping[str, Any], out: Path | None, report: Path | None, page: Callable[[Mapping[str, Any]], str]
-) -> None:
-    """Writes what was found, where it was asked for; `page` makes the report of it."""
-    if out is not None:
-        write_json(out, found)
-    if report is not None:
-        write_json(report.with_suffix(".json"), found)  # first of all: drawing a page may fail
-        write_page(report, page(found))
+        require_ours(out, "--out", RESULTS)
 
 
 def require_report(report: Path | None) -> None:
     """Checks that a report and its JSON can be written.
 
     Raises:
-        ConfigError: they cannot, or it is no .html.
+        ConfigError: they cannot, or it is no .html, or one would replace something else.
     """
     if report is None:
         return
     if report.suffix != ".html":
         raise ConfigError(f"--report {report} must end in .html: its JSON is beside it")
-    require_file(report, "--report")
-    require_file(report.with_suffix(".json"), "--report")
+    beside = report.with_suffix(".json")
+    for file in (report, beside):
+        require_file(file, "--report")
+        require_ours(file, "--report", RESULTS, beside)
 
 
-def write_page(report: Path, page: str) -> None:
-    """Writes a page."""
-    with writing(report):
-        report.write_text(page, encoding="utf-8")
-    print(f"report: {report}")
+def write_results(
+    found: Mapping[str, Any],
+    out: Path | None,
+    report: Path | None,
+    page: Callable[[Mapping[str, Any]], str],
+    *,
+    goes_on: bool = False,
+) -> None:
+    """Writes what was found, where it was asked for; what ended early leaves earlier results beside.
 
-
-def write_json(file: Path, found: Mapping[str, Any]) -> None:
-    """Writes what was found."""
-    with writing(file):
-        file.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    Args:
+        found: with "ended_early", why, and "origin".
+        out: JSON.
+        report: a page, with the JSON beside it.
+        page: makes it.
+        goes_on: it has all that earlier results have.
+    """
+    files = [] if out is None else [out]
+    files += [] if report is None else [report, report.with_suffix(".json")]
+    for file in dict.fromkeys(files) if found["ended_early"] and not goes_on else ():
+        with writing(file):
+            kept = set_aside(file) if file.is_file() else None
+        if kept is not None:
+            print(f"the one before: {kept}")
+    text = json.dumps(found, indent=1)
+    if out is not None:
+        write_whole(out, text)
+    if report is not None:
+        write_whole(report.with_suffix(".json"), text)  # first of all: drawing a page may fail
+        write_whole(report, page(found))
+        print(f"report: {report}")
 
 
 def draw_films(gathered: Gathered, most: int) -> list[tuple[bytes, str]]:

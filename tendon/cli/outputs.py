@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file
 
 _TRIAL = bytes(4096)
 """A block: on a full disk a file can be made, but not written."""
@@ -28,12 +29,19 @@ def require_folder(folder: Path, option: str = "--out") -> None:
         raise ConfigError(f"{option} {folder} cannot be written: {error.strerror}; choose another place") from error
 
 
-def require_file(file: Path, option: str = "--out") -> None:
+def require_file(file: Path, option: str = "--out", suffix: str = "") -> None:
     """Makes the folder of a file, and checks that the file can be written; what is in it stays.
+
+    Args:
+        file: to be written.
+        option: that names it.
+        suffix: that it must have, so that no slip replaces a profile or a recording.
 
     Raises:
         ConfigError: it cannot.
     """
+    if suffix and file.suffix != suffix:
+        raise ConfigError(f"{option} {file} must end in {suffix}")
     require_folder(file.parent, option)
     existed = file.exists()
     try:
@@ -43,6 +51,25 @@ def require_file(file: Path, option: str = "--out") -> None:
         raise ConfigError(f"{option} {file} cannot be written: {error.strerror}; choose another name") from error
     if not existed:
         file.unlink()
+
+
+def require_ours(file: Path, option: str, mark: bytes, told: Path | None = None) -> None:
+    """Checks that a file is none, or one of ours, which may be replaced: `--out bundles/mine/manifest.json` is a slip.
+
+    Args:
+        file: to be written.
+        option: that names it.
+        mark: which ours contain.
+        told: the file that contains it instead of `file`.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    if not file.is_file() or not file.stat().st_size:
+        return
+    told = told or file
+    if not told.is_file() or mark not in told.read_bytes():
+        raise ConfigError(f"{option} {file} is there, and this command did not write it: name another file")
 
 
 def require_apart(**files: Path | None) -> None:
@@ -72,6 +99,19 @@ def writing(place: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigError(f"{place} cannot be written: {reason}; make room, or choose another place") from error
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Writes a file in one go: what was there stays where it cannot be.
+
+    Raises:
+        ConfigError: see `writing`.
+    """
+    with writing(file):
+        if file.exists() and not file.is_file():  # such as /dev/stdout
+            file.write_text(text, encoding="utf-8")
+        else:
+            replace_file(file, text.encode())
 
 
 def system_error(error: OSError) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tendon.cli import main
+from tendon.cli import main, outputs
 from tendon.cli.root import EXIT_ERROR
 from tendon.core.errors import InvalidDataError, WorkerError
 from tendon.core.paths import share_folder
@@ -101,6 +101,63 @@ def test_what_was_run_before_it_ended_is_kept(
             assert "Not all episodes were run" in report.read_text()
         else:
             assert not out.exists(), "nothing was complete: there is nothing to report"
+            assert "none of them counts" in printed and "nothing was written" in printed
+
+
+def test_a_slip_replaces_no_policy_and_no_robot(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--out` replaced the manifest of a bundle, the network and profile.yaml, with exit code 0."""
+    ends(monkeypatch, 0, AssertionError("it began"))
+    for name, option in (
+        ("manifest.json", "--out"),
+        ("profile.yaml", "--out"),
+        ("policy.onnx", "--out"),
+        ("robot.urdf", "--junit"),
+        ("index.html", "--report"),
+    ):
+        file = tmp_path / name
+        file.write_text('{"robot": "mine"}')
+        commands = (["run", "expert"], ["compare", BUNDLE, "expert"], ["axes", "expert"])
+        for command in commands[:1] if option == "--junit" else commands:
+            assert main(["eval", *command, *SEEDS, option, str(file)]) == EXIT_ERROR
+            assert f"{option} {file} is there, and this command did not write it" in capsys.readouterr().err
+        assert file.read_text() == '{"robot": "mine"}'
+
+
+@pytest.mark.parametrize("command", [["run", "expert"], ["compare", BUNDLE, "expert"], ["axes", "expert"]])
+def test_a_full_disk_leaves_the_results_before(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    out, report = tmp_path / "found.json", tmp_path / "page.html"
+    options = ["eval", *command, *SEEDS, "--out", str(out), "--report", str(report)]
+    options += [] if command[0] == "axes" else ["--videos", "0"]
+    ends(monkeypatch)
+    assert main(options) == main(options) == 0, "whole ones replace each other"
+    whole, page = out.read_bytes(), report.read_bytes()
+
+    def refuse(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(outputs, "replace_file", refuse)
+    assert main(options) == EXIT_ERROR
+    assert (out.read_bytes(), report.read_bytes()) == (whole, page)
+
+
+def test_a_run_that_is_cut_leaves_the_results_before_beside_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, report = tmp_path / "found.json", tmp_path / "page.html"
+    options = ["eval", "run", "expert", *SEEDS, "--out", str(out), "--report", str(report), "--videos", "0"]
+    ends(monkeypatch)
+    assert main(options) == 0
+    whole, page = out.read_bytes(), report.read_bytes()
+    ends(monkeypatch, 8, KeyboardInterrupt())
+    assert main(options) == 130
+    assert f"the one before: {tmp_path / 'found.before.json'}" in capsys.readouterr().out
+    assert (tmp_path / "found.before.json").read_bytes() == whole
+    assert (tmp_path / "page.before.html").read_bytes() == page
+    assert len(json.loads(out.read_text())["episodes"]) == 8
 
 
 @pytest.mark.parametrize("command", [["run", "expert"], ["compare", BUNDLE, "expert"], ["axes", "expert"]])

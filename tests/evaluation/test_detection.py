@@ -98,6 +98,17 @@ def test_a_perturbation_changes_scene_or_picture_alike_for_one_seed_and_leaves_t
 
 
 @pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.name)
+def test_of_pictures_it_changes_what_there_is(perturbation) -> None:  # noqa: ANN001
+    """The expert looks at none: it ended `tendon eval axes expert` by KeyError."""
+    blind = Observation(stamp_ns=0, joint_position=np.zeros(8), joint_velocity=np.zeros(8), images={})
+    assert perturbation.observe(blind, np.random.default_rng(0)).images == {}
+    if getattr(perturbation, "cameras", ()):
+        other = {"head": Image(stamp_ns=0, pixels=np.zeros((96, 96, 3), dtype=np.uint8))}
+        with pytest.raises(ConfigError, match="pictures of camera 'scene'; there are head"):
+            perturbation.observe(replace(blind, images=other), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda p: p.name)
 def test_without_strength_it_changes_nothing_and_with_half_of_it_less(perturbation) -> None:  # noqa: ANN001
     scene = sample_scene(100_002)
     rng = np.random.default_rng(2)

@@ -31,7 +31,7 @@ def command(
     from tendon.data.packages import require_data
 
     require_data()
-    require_file(out)
+    require_file(out, suffix=".png")
     from tendon.data.lerobot.reader import LeRobotDataset
     from tendon.data.plot import draw, of_dataset, of_recording
     from tendon.data.reading.recording import McapRecording

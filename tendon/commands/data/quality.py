@@ -44,7 +44,7 @@ def command(
         MismatchError: the policy is of another robot.
         MissingDependencyError: the extras `data` and `sim` are not installed.
     """
-    from tendon.cli.outputs import require_file
+    from tendon.cli.outputs import require_file, write_whole
     from tendon.data.packages import require_data
 
     require_data()
@@ -54,7 +54,7 @@ def command(
         raise ConfigError("--keep needs --curate, the share that is kept")
     from tendon.data.lerobot.edit import copy_episodes, require_new
 
-    require_file(out)
+    require_file(out, suffix=".html")
     if keep is not None:
         require_new(keep)
     from dataclasses import replace
@@ -77,7 +77,7 @@ def command(
         told = [asked.of(number) for number in track(range(len(given)), "ask the policy")]
         episodes = [replace(each, disagreement=a, otherwise=b) for each, (a, b) in zip(episodes, told, strict=True)]
     verdicts = pick(episodes, curate) if curate < 1.0 else []
-    out.write_text(write_report(str(dataset), episodes, verdicts, given.shape.joints), encoding="utf-8")
+    write_whole(out, write_report(str(dataset), episodes, verdicts, given.shape.joints))
     print(f"{out}: {len(episodes)} episodes")
     for verdict in verdicts:
         if not verdict.kept:

@@ -41,7 +41,7 @@ def command(
     scenes = parse_seeds(seeds, FIRST_SEED, END_SEED)
     if each < 1:
         raise ConfigError(f"--each is {each}, must be at least 1")
-    require_file(file, "FILE")
+    require_file(file, "FILE", ".safetensors")
     episodes = record_inputs(find_bundle(bundle), robot, scenes, each)
     cases: list[Case] = []
     good = 0

@@ -116,7 +116,7 @@ def command(
 
     gathered = gather("compare", jobs, workers, engine, take, note)
     if not found.pairs:
-        gathered.raise_error()
+        gathered.raise_empty()
     print(f"A {first} ({shortened(one.digest)})\nB {second} ({shortened(other.digest)})\n{asked}")
     Console().print(found.table(asked.families))
     print("\n".join(found.verdict()))

@@ -163,4 +163,4 @@ def _report(session: Session, report: Path | None, digests: dict[str, str]) -> N
     }
     from tendon.evaluation.page.pages import compare_page
 
-    write_results(whole, None, report, compare_page)
+    write_results(whole, None, report, compare_page, goes_on=True)

@@ -40,7 +40,7 @@ from tendon.cli.eval_results import (
     write_results,
 )
 from tendon.cli.options import RobotOption, WorkersOption
-from tendon.cli.outputs import require_file, writing
+from tendon.cli.outputs import require_file, require_ours, write_whole
 
 if TYPE_CHECKING:
     from tendon.evaluation.episode import Episode
@@ -85,6 +85,7 @@ def command(
     require_results(report, out, junit=junit, suite=Path(suite))
     if junit is not None:
         require_file(junit, "--junit")
+        require_ours(junit, "--junit", b"<testsuites")
     if at_least is not None:
         check_bound("--at-least", at_least)
     asked = trials(
@@ -107,7 +108,7 @@ def command(
     gathered = gather("eval", asked.jobs(contender), workers, engine, take, lambda: f"{sum(done)} succeeded")
     episodes = gathered.episodes
     if not episodes:
-        gathered.raise_error()
+        gathered.raise_empty()
     if gathered.ended_early:
         print(f"of these the first {len(episodes)} count, none of them is missing")
     summary = summarise(episodes, asked.families)
@@ -126,14 +127,8 @@ def command(
         )
         if gathered.ended_early:
             cases.append(Case(group=asked.suite, name="all episodes", time_s=0.0, problem=gathered.ended_early))
-        with writing(junit):
-            junit.write_text(
-                junit_xml(
-                    f"tendon eval run {bundle}",
-                    cases,
-                    {**where, **how, "success": success, "ended_early": gathered.ended_early},
-                )
-            )
+        properties = {**where, **how, "success": success, "ended_early": gathered.ended_early}
+        write_whole(junit, junit_xml(f"tendon eval run {bundle}", cases, properties))
     if out or report:
         found = {
             **where,
