@@ -124,7 +124,8 @@ class TeleopNode(NodeShell):
         text = "; ".join(
             f"{state.group} by {state.device}: {'held' if state.held else state.waits or 'free'}" for state in states
         )
-        return Level.OK, "; ".join(filter(None, (text, self._problem)))
+        level = Level.WARN if any(state.waits for state in states) else Level.OK
+        return level, "; ".join(filter(None, (text, self._problem)))
 
     def _measure(self, data: bytes) -> None:
         try:

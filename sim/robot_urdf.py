@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from tendon.robots.profile import RobotProfile
 from tendon.robots.shapes import Capsule, Cuboid, HalfSpace, Shape, Sphere
 from tendon.robots.simulated_parts import Meshes
 from tendon.robots.urdf import parse_xml, read_urdf
+from tendon.sim.scratch import scratch_folder
 
 LOOKS = ("inertial", "visual", "collision", "contact")
 """What a link has besides its name."""
@@ -67,7 +67,7 @@ def simulated_urdf(profile: RobotProfile, fine: bool = False) -> str:
         _check_mass(profile, name, link)
     _hold_others(root, profile)
     _place_base(root, profile)
-    path = Path(tempfile.mkdtemp(prefix="tendon-")) / f"{profile.name}.urdf"
+    path = scratch_folder() / f"{profile.name}.urdf"
     _tell_apart(root, path.parent)
     ElementTree.ElementTree(root).write(path)
     return str(path)

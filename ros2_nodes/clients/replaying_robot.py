@@ -77,14 +77,19 @@ class ReplayingRobot(WatchedRobot):
         if not operator.wait(lambda: self._state_source() is Source.POLICY, PATIENCE_S):
             raise StoppedError("the control node does not follow chunks: look at `tendon status`")
 
-    def go(self, start: Array) -> None:
-        """Leads the robot along a straight way to (n,) a position.
+    def go(self, start: Array, told: Callable[[float], None]) -> None:
+        """Leads the robot along a straight way to a position.
+
+        Args:
+            start: (n,) the position.
+            told: gets the share of the way that has become due.
 
         Raises:
             StoppedError: it is stopped, or does not get there.
         """
-        at = self.joints().joint_position
-        self._send_all(self._way(at, start), lambda _: None)
+        way = self._way(self.joints().joint_position, start)
+        self._send_all(way, lambda row: told(min(1.0, max(0, row) / max(1, len(way) - 1))))
+        told(1.0)
 
     def replay(self, actions: Array, told: Callable[[int], None]) -> tuple[npt.NDArray[np.int64], Array]:
         """Sends rows until the last was due.

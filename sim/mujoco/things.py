@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from tendon.sim.bodies import Body, Part, Rgb, Surface
 from tendon.sim.mujoco.client import mujoco
 from tendon.sim.mujoco.meshes import whole
 from tendon.sim.mujoco.robot import ROBOT, THINGS
+from tendon.sim.scratch import scratch_folder
 
 SHAPES = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
@@ -79,7 +79,7 @@ def _add_part(
 @functools.cache
 def _scratch() -> Path:
     """Returns a file, which is not there, in a folder of this process."""
-    return Path(tempfile.mkdtemp(prefix="tendon-")) / "meshes"
+    return scratch_folder() / "meshes"
 
 
 def _turn(yaw: float) -> list[float]:

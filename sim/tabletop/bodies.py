@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import tempfile
 from pathlib import Path
 
 import cv2
@@ -12,6 +11,7 @@ import numpy as np
 
 from tendon.core.types import Array
 from tendon.sim.bodies import Body, Part, Slide, Surface, Vector
+from tendon.sim.scratch import scratch_folder
 from tendon.sim.tabletop.items import DRAWER_TRAVEL, HANDLE_STANDOFF, Item
 from tendon.sim.tabletop.scene import Look
 
@@ -114,7 +114,7 @@ def tiles_file(contrast: float) -> str:
     rows, columns = np.mgrid[0:128, 0:128]
     tiles = ((rows // 21) + (columns // 21)) % 2
     dots = np.hypot(rows % 21 - 10, columns % 21 - 10) < 5
-    path = Path(tempfile.mkdtemp(prefix="tendon-")) / "tiles.png"
+    path = scratch_folder() / "tiles.png"
     _write(path, 1.0 - contrast * 0.9 * (tiles ^ dots))
     return str(path)
 
@@ -123,7 +123,7 @@ def tiles_file(contrast: float) -> str:
 def texture_files() -> tuple[str, ...]:
     """Returns paths of the table textures, drawn once a process: noise, wood, checks, stripes, cloth."""
     rng = np.random.default_rng(0)
-    folder = Path(tempfile.mkdtemp(prefix="tendon-"))
+    folder = scratch_folder()
     rows, columns = np.mgrid[0:128, 0:128]
     coarse = cv2.resize(rng.uniform(0, 1, (12, 12)).astype(np.float32), (128, 128), interpolation=cv2.INTER_CUBIC)
     patterns = [

@@ -27,6 +27,6 @@ class CountingBar:
         """Counts further."""
         self._progress.update(self._task, advance=count, note=note)
 
-    def reach(self, count: int, note: str) -> None:
+    def reach(self, count: float, note: str) -> None:
         """Counts up to a number."""
         self._progress.update(self._task, completed=count, note=note)

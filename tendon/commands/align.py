@@ -28,6 +28,7 @@ from tendon.core.types import Array
 
 if TYPE_CHECKING:
     from tendon.calibration.servos import Found, Log
+    from tendon.data.reading.recording import McapRecording
     from tendon.robots.profile import RobotProfile
     from tendon.robots.servo_response import ServoResponse
 
@@ -56,20 +57,29 @@ def command(
     from rich.console import Console
 
     from tendon.calibration.servos import find_responses
-    from tendon.cli.outputs import require_file
+    from tendon.cli.outputs import require_file, require_ours
     from tendon.core.files import set_aside
+    from tendon.data.reading.observations import require_begin
+    from tendon.data.reading.recording import McapRecording
     from tendon.robots.profile import load_profile, profile_file
     from tendon.robots.profile_edit import name_response
     from tendon.robots.servo_response import ServoResponse, write_response
     from tendon.sim.replay import replay
+    from tendon.sim.simulators import choose
 
-    log, named = _read(recording, robot, simulator)
+    console, simulator = Console(), choose(simulator)
+    opened = McapRecording(recording)
+    named = robot or require_begin(opened).robot
     file = profile_file(named)
     profile, target = load_profile(file).uncalibrated, out or file.parent / "response.yaml"
     if not dry_run:
         require_file(target)
+    if out is not None:
+        require_ours(out, "--out", b"settling_s:")
     travel = profile.vector("upper") - profile.vector("lower")
-    found = find_responses(log, profile.joint_names, travel)
+    with console.status("reading, and moving the simulator as the robot was commanded ..."):
+        log = _read(opened, profile, simulator)
+        found = find_responses(log, profile.joint_names, travel)
     known = frozenset(k for k, each in enumerate(found) if each.known)
     for each in found:
         if each.problem:
@@ -83,7 +93,8 @@ def command(
     def error(of: frozenset[int]) -> tuple[ServoResponse, Array]:
         """Returns the responses with some joints' as found, and what a simulator is off by with them."""
         mixed = ServoResponse([each.response if k in of else kept.joints[k] for k, each in enumerate(found)])
-        return mixed, log.held_out_error(replay(profile, log.times_s, log.commanded, mixed, simulator))
+        with console.status("moving the simulator by what was found ..."):
+            return mixed, log.held_out_error(replay(profile, log.times_s, log.commanded, mixed, simulator))
 
     _, before = error(frozenset())
     _, with_all = error(known)
@@ -91,7 +102,7 @@ def command(
     nearer = frozenset(k for k in tried if with_all[k] <= before[k])
     response, after = error(nearer)
     left = {k: "no nearer" if k in tried else "untried" for k in known - nearer}
-    Console().print(_table(profile.joint_names, found, left, MM * before, MM * after))
+    console.print(_table(profile.joint_names, found, left, MM * before, MM * after))
     if not tried:
         print("nothing was written: in the last quarter, where it would be tried, no joint moves that was found")
         return 1
@@ -110,24 +121,20 @@ def command(
     return 0
 
 
-def _read(recording: Path, robot: str, simulator: str) -> tuple[Log, str]:
-    """Returns the log in a recording, with what a simulator does with the same commands, and the robot's profile."""
+def _read(opened: McapRecording, profile: RobotProfile, simulator: str) -> Log:
+    """Returns the log in a recording of a robot, with what a simulator does with the same commands."""
     from tendon.calibration.servos import Log, moving_part
     from tendon.core.errors import InvalidDataError, MismatchError
     from tendon.data.convert.motion import Commands
     from tendon.data.reading.observations import require_begin
-    from tendon.data.reading.recording import McapRecording, decode
+    from tendon.data.reading.recording import decode
     from tendon.observation.joints import joint_sample
-    from tendon.robots.profile import load_profile
     from tendon.sim.replay import replay
     from tendon.sim.response import Gravity
 
-    opened = McapRecording(recording)
-    begin = require_begin(opened)
+    begin, recording = require_begin(opened), opened.path
     if opened.fault:
         raise InvalidDataError(f"{recording} is bad: {opened.fault}; record again")
-    named = robot or begin.robot
-    profile = load_profile(named).uncalibrated
     if begin.roles.joint_names != profile.joint_names:
         raise MismatchError(
             f"{recording} has joints {', '.join(begin.roles.joint_names)}; {profile.name} has "
@@ -147,14 +154,13 @@ def _read(recording: Path, robot: str, simulator: str) -> tuple[Log, str]:
     stamps, commanded = stamps[part], sent[part]
     times = (stamps - stamps[0]) * 1e-9
     gravity = Gravity(profile)
-    log = Log(
+    return Log(
         times_s=times,
         commanded=commanded,
         measured=np.array([states[stamp] for stamp in stamps.tolist()]),
         simulated=replay(profile, times, commanded, simulator=simulator),
         gravity=np.array([gravity.at(row) for row in commanded]),
     )
-    return log, named
 
 
 def _kept(file: Path | None, profile: RobotProfile) -> ServoResponse:

@@ -49,6 +49,9 @@ class Job:
     simulator: str = AUTO
     residual: Path | None = None
 
+    def __str__(self) -> str:
+        return f"scene {self.seed} of {self.suite}"
+
 
 def run_here(
     suite: Suite,

@@ -194,7 +194,7 @@ def test_every_command_looks_for_a_bundle_in_the_same_places(
         "demos": ["--out", "x", "--learner", "nowhere"],
         "redteam": ["nowhere", "--out", "x"],
         "demo": ["--bundle", "nowhere"],
-        "record-inputs": ["nowhere", "x"],
+        "record-inputs": ["nowhere", "x.safetensors"],
         "variant": ["nowhere", "x", "--precision", "fp16"],
         "sign": ["nowhere", "--key", "x"],
         "train": ["nowhere", "--out", "x"],
@@ -212,7 +212,11 @@ def test_ctrl_c_while_modules_are_imported_is_no_traceback(tmp_path: Path) -> No
     """The first second of a command is imports: one that is interrupted there ends like any other."""
     (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
     search = os.pathsep.join([str(tmp_path), *sys.path])
-    for program in (["-m", "tendon.cli"], ["-c", "import sys; from tendon.cli import main; sys.exit(main())"]):
+    for program in (
+        ["-m", "tendon.cli"],
+        ["-m", "tendon"],
+        ["-c", "import sys; from tendon.cli import main; sys.exit(main())"],
+    ):
         result = subprocess.run(
             [sys.executable, *program, "doctor"], capture_output=True, env={**os.environ, "PYTHONPATH": search}
         )

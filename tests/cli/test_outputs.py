@@ -109,13 +109,30 @@ class TestBeforeTheWork:
         require_file(Path("/dev/null"))
 
     @pytest.mark.parametrize(
+        ("arguments", "suffix"),
+        [
+            (("data", "plot", "none", "--out"), ".png"),
+            (("data", "quality", "none", "--out"), ".html"),
+            (("data", "record-inputs", "tabletop"), ".safetensors"),
+        ],
+    )
+    def test_a_slip_replaces_no_profile(
+        self, tmp_path: Path, arguments: tuple[str, ...], suffix: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        profile = tmp_path / "profile.yaml"
+        profile.write_text("name: mine")
+        assert main([*arguments, str(profile)]) == 2
+        assert f"profile.yaml must end in {suffix}" in capsys.readouterr().err
+        assert profile.read_text() == "name: mine"
+
+    @pytest.mark.parametrize(
         "arguments",
         [
             ("demo", "--out"),
             ("eval", "run", "tabletop", "--seeds", "100000:100001", "--out"),
             ("eval", "run", "tabletop", "--seeds", "100000:100001", "--junit"),
             ("data", "demos", "--out"),
-            ("data", "record-inputs", "tabletop"),
+            ("data", "plot", "none", "--out"),
         ],
     )
     def test_commands_that_work_long_say_so_at_once(
@@ -123,7 +140,7 @@ class TestBeforeTheWork:
     ) -> None:
         """The test below runs such commands in processes of their own."""
         (tmp_path / "file").write_text("")
-        code, said = main([*arguments, str(tmp_path / "file" / "x")]), capsys.readouterr()
+        code, said = main([*arguments, str(tmp_path / "file" / "x.png")]), capsys.readouterr()
         assert (code, said.out) == (2, "")
         assert said.err.count("\n") == 1 and "cannot be written: " in said.err
 

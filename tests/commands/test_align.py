@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tendon.commands import align
-from tendon.core.errors import InvalidDataError, MismatchError
+from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.core.types import Array
 from tendon.data.recording.episode import EpisodeEnd, Roles
 from tendon.data.recording.schemas import typestore
@@ -118,6 +118,20 @@ def test_a_dry_run_and_a_named_file_leave_the_profile_alone(recording: Path, tmp
     assert align.command(recording, out=tmp_path / "mine.yaml") == 0
     assert (tmp_path / "mine.yaml").is_file() and profile.read_bytes() == before
     assert not (profile.parent / "response.yaml").exists()
+
+
+def test_what_is_wrong_with_the_options_is_said_before_the_work(
+    recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A minute of reading came first, and --out replaced a profile."""
+    monkeypatch.setattr(align, "_read", None)  # not called
+    profile = shutil.copytree(ROOT / "robots" / "panda", tmp_path / "panda") / "profile.yaml"
+    before = profile.read_bytes()
+    with pytest.raises(ConfigError, match=r"--out .*profile.yaml is there, and this command did not write it"):
+        align.command(recording, out=profile)
+    with pytest.raises(ConfigError, match="simulator is 'bullet'"):
+        align.command(recording, simulator="bullet")
+    assert profile.read_bytes() == before
 
 
 def test_a_recording_without_motion_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

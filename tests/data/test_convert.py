@@ -112,6 +112,11 @@ def test_what_is_wrong_with_the_options_is_said_once_and_before_the_work(
             ["convert", str(recording), str(recording.parent), "--codec", "gif", "--out", same],
             "codec is gif, must be one of",
         ),
+        (["convert", str(recording), "--fps", "31", "--out", same], "--fps is 31, may be at most 30"),
+        (
+            ["merge", str(source), f"{there}/../set", "--out", same],
+            "set is named twice: its episodes",
+        ),
         (["split", str(source), "--out", same, "--rest", f"{same}/../same"], "take a folder for each"),
         (["split", str(source), "--out", same, "--rest", str(there)], "holds a dataset"),
         (["quality", str(source), "--curate", "0.5", "--keep", str(there), "--out", page], "holds a dataset"),
@@ -120,6 +125,16 @@ def test_what_is_wrong_with_the_options_is_said_once_and_before_the_work(
         shown = capsys.readouterr()
         assert said in shown.err and len(shown.err.splitlines()) == 1 and not shown.out
     assert not (tmp_path / "same" / "meta").exists() and not Path(page).exists()
+
+
+def test_no_dataset_is_made_within_another(tmp_path: Path, recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = make_dataset(tmp_path / "set", episodes=2, frames=2, codec="png")
+    inner = there / "videos" / "mine"
+    for words in (["convert", str(recording)], ["merge", str(there)], ["delete", str(there), "--episodes", "0"]):
+        assert run(["data", *words, "--out", str(inner)]) == 2
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert "lies within the dataset" in said and str(there) in said
+    assert not list(problems(LeRobotDataset(there)))
 
 
 def test_episodes_without_an_instruction_are_counted_and_given_one(

@@ -240,6 +240,6 @@ def test_merged_and_split_and_thinned_it_is_the_same_to_the_last_pixel(made: Pat
         copy_episodes([(dataset, 0)], tmp_path / "two")
     with pytest.raises(ConfigError, match="no episode is left"):
         copy_episodes([], tmp_path / "none")
-    for text, words in (("9", "no episode 9"), ("a", "write such as"), ("1:9", "no episode 2")):
+    for text, words in (("9", "no episode 9"), ("a", "must be numbers such as"), ("1:9", "no episode 2")):
         with pytest.raises(ConfigError, match=words):
             parse_episodes(text, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +77,22 @@ def test_recovering_again_changes_nothing(whole: Path, tmp_path: Path) -> None:
     once = (tmp_path / "torn.mcap").read_bytes()
     recover(tmp_path / "torn.mcap")
     assert (tmp_path / "torn.mcap").read_bytes() == once
+
+
+@pytest.mark.parametrize("damage", ["cut", "altered"])
+def test_a_recovery_on_a_disk_that_is_full_leaves_no_torn_file(whole: Path, tmp_path: Path, damage: str) -> None:
+    torn, content = tmp_path / "torn.mcap", bytearray(whole.read_bytes())
+    if damage == "altered":
+        content[scan(whole).chunks[0].chunk_start_offset + 60] ^= 1
+    torn.write_bytes(content[:-50] if damage == "cut" else content)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            recover(torn, tmp_path / "out.mcap")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [each.name for each in tmp_path.iterdir()] == ["torn.mcap"]
 
 
 @law_settings(30)

@@ -16,11 +16,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tendon.core.errors import TendonError
+
+if TYPE_CHECKING:
+    from tendon.cli.progress import CountingBar
+
+Told = Callable[[float], None]
+"""Gets the share of a place that has been looked at."""
 
 
 @dataclass
@@ -46,6 +52,7 @@ def command(
         ConfigError: a place is neither.
         MissingDependencyError: the extra `data` is not installed.
     """
+    from tendon.cli.progress import CountingBar
     from tendon.data.packages import require_data
 
     require_data()
@@ -53,23 +60,26 @@ def command(
     from tendon.data.reading.files import cut_line, recordings
     from tendon.data.reading.tasks import untold_line
 
-    looks: list[tuple[Path, Callable[[Path, Report], None]]] = []
+    looks: list[tuple[Path, Callable[[Path, Report, Told], None]]] = []
     for place in places:
         if (place / INFO).is_file():
             looks.append((place, partial(_dataset, pictures=not fast)))
         else:
             looks += [(file, _recording) for file in recordings([place])]
     count = episodes = untold = 0
-    for place, look in looks:
-        report = Report()
-        try:
-            look(place, report)
-        except (TendonError, OSError) as error:
-            report.wrong.append(str(error))
-        print(f"{place}: {report.said}")
-        for line in report.wrong:
-            print(f"  {line}")
-        count, episodes, untold = count + len(report.wrong), episodes + report.episodes, untold + report.untold
+    with CountingBar("check", len(looks)) as bar:
+        for number, (place, look) in enumerate(looks):
+            report = Report()
+            bar.reach(number, place.name)
+            try:
+                look(place, report, partial(_tell, bar, number, place.name))
+            except (TendonError, OSError) as error:
+                report.wrong.append(str(error))
+            print(f"{place}: {report.said}")
+            for line in report.wrong:
+                print(f"  {line}")
+            count, episodes, untold = count + len(report.wrong), episodes + report.episodes, untold + report.untold
+        bar.reach(len(looks), "")
     if cut := cut_line(places):
         print(cut)
     if untold:
@@ -77,17 +87,21 @@ def command(
     return 1 if count else 0
 
 
-def _dataset(place: Path, report: Report, pictures: bool) -> None:
+def _tell(bar: CountingBar, done: int, name: str, share: float) -> None:
+    bar.reach(done + share, name)
+
+
+def _dataset(place: Path, report: Report, told: Told, pictures: bool) -> None:
     from tendon.data.lerobot.check import problems
     from tendon.data.lerobot.reader import LeRobotDataset
 
     dataset = LeRobotDataset(place)
     report.said = f"{len(dataset)} episodes, {dataset.info['total_frames']} frames"
     report.episodes, report.untold = len(dataset), len(dataset.untold)
-    report.wrong += problems(dataset, pictures)
+    report.wrong += problems(dataset, pictures, lambda count: told(count / len(dataset)))
 
 
-def _recording(file: Path, report: Report) -> None:
+def _recording(file: Path, report: Report, told: Told) -> None:
     from tendon.data.convert.from_mcap import Options, fitting_frames, profile_of, shape_for
     from tendon.data.reading.frames import Frames
     from tendon.data.reading.observations import camera_topics, rebuilt, require_begin
@@ -106,6 +120,7 @@ def _recording(file: Path, report: Report) -> None:
     for each in rebuilt(recording, load_profile(require_begin(recording).robot)):
         same, missing = same + each.same, missing + (each.observation is None)
         differing += not each.same and each.observation is not None
+    told(1 / 3)
     total = same + differing + missing
     made = f"{same} of {total} observations come out bit for bit"
     if not exact:
@@ -120,6 +135,7 @@ def _recording(file: Path, report: Report) -> None:
         reader.read(sample) if sample.topic in cameras else decode(sample)
     for topic, count in reader.missing.items():
         wrong.append(f"{count} pictures of {topic} cannot be made: one that they are made from is missing")
+    told(2 / 3)
     profile = profile_of(recording)
     for _ in fitting_frames(recording, profile, shape_for(recording, profile, Options()), proposed=False):
         pass

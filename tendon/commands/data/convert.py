@@ -87,16 +87,21 @@ def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> in
 
     refused, made, frames, gaps, known = list[str](), 0, 0, 0, 0
     with CountingBar("convert", len(files)) as bar:
-        for file, found in convert_all(files, out, options, jobs):
+        done = 0
+
+        def told(share: float) -> None:
+            bar.reach(done + share, f"{frames} frames")
+
+        for done, (file, found) in enumerate(convert_all(files, out, options, jobs, told), start=1):
             if isinstance(found, TendonError):
                 if len(files) == 1:
                     raise found
                 refused.append(str(found) if str(file) in str(found) else f"{file}: {found}")
-                bar.advance(1, f"{len(refused)} refused")
+                bar.reach(done, f"{len(refused)} refused")
                 continue
             made, known = made + (found.episode is not None), known + (found.episode is None)
             frames, gaps = frames + found.frames, gaps + found.gaps
-            bar.advance(1, f"{frames} frames")
+            bar.reach(done, f"{frames} frames")
     for line in refused:
         print(f"refused: {line}")
     said = f"; {known} were in it already" if known else ""

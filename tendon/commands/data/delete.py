@@ -26,11 +26,15 @@ def command(
     from tendon.data.packages import require_data
 
     require_data()
-    from tendon.data.lerobot.edit import copy_episodes, parse_episodes
+    from rich.progress import track
+
+    from tendon.data.lerobot.edit import copy_episodes, parse_episodes, require_new
     from tendon.data.lerobot.reader import LeRobotDataset
 
     given = LeRobotDataset(dataset)
     gone = set(parse_episodes(episodes, len(given)))
-    count = copy_episodes(((given, number) for number in range(len(given)) if number not in gone), out)
+    require_new(out)
+    left = [(given, number) for number in range(len(given)) if number not in gone]
+    count = copy_episodes(track(left, "copy"), out)
     print(f"{out}: {count} of {len(given)} episodes")
     return 0

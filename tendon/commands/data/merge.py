@@ -26,10 +26,15 @@ def command(
     from tendon.data.packages import require_data
 
     require_data()
-    from tendon.data.lerobot.edit import copy_episodes
+    from rich.progress import track
+
+    from tendon.data.lerobot.edit import copy_episodes, require_new, require_once
     from tendon.data.lerobot.reader import LeRobotDataset
 
+    require_new(out)
+    require_once(datasets)
     opened = [LeRobotDataset(path) for path in datasets]
-    count = copy_episodes(((each, number) for each in opened for number in range(len(each))), out)
+    episodes = [(each, number) for each in opened for number in range(len(each))]
+    count = copy_episodes(track(episodes, "merge"), out)
     print(f"{out}: {count} episodes")
     return 0

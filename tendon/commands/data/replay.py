@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tendon.core.checks import check_number
 from tendon.core.errors import StoppedError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def command(
         bool, typer.Option("--go", help="First lead the robot along a straight way to where the recording begins.")
     ] = False,
     within: Annotated[
-        float, typer.Option(metavar="RAD|M", min=0.0, help="Exit code 1 when a joint was further away than this.")
+        float, typer.Option(metavar="RAD|M", help="Exit code 1 when a joint was further away than this.")
     ] = 0.05,
 ) -> int:
     """Replays it.
@@ -58,6 +59,7 @@ def command(
     from tendon.data.packages import require_data
 
     require_data()
+    check_number("--within", within, least=0)
     from tendon.data.reading.recording import McapRecording
     from tendon.data.replay import compare, read_motion
     from tendon.robots.profile import load_profile
@@ -76,7 +78,7 @@ def command(
         robot.take_over()
         try:
             if go:
-                robot.go(motion.actions[0])
+                _go(robot, motion)
             _check_start(robot, motion, profile)
             times_ns, positions = _replay(robot, motion)
         finally:
@@ -104,6 +106,13 @@ def _check_start(robot: ReplayingRobot, motion: RecordedMotion, profile: RobotPr
             f"{profile.joint_names[joint]} is {away[joint]:.3f} from where the recording begins "
             f"({motion.actions[0][joint]:.3f}), may be {START:g}: lead the robot there, or add --go"
         )
+
+
+def _go(robot: ReplayingRobot, motion: RecordedMotion) -> None:
+    from tendon.cli.progress import CountingBar
+
+    with CountingBar("to its begin", 100) as bar:
+        robot.go(motion.actions[0], lambda share: bar.reach(round(100 * share), "%"))
 
 
 def _replay(robot: ReplayingRobot, motion: RecordedMotion) -> tuple[npt.NDArray[np.int64], Array]:

@@ -8,11 +8,12 @@ true stamps stand beside them in `stamp_ns`. Pictures are never held: each goes 
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tendon.core.errors import InvalidDataError, MismatchError
+from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.core.stamps import SECOND_NS
 from tendon.core.types import Array, Observation
 from tendon.data.convert.motion import Commands, Proposals
@@ -78,10 +79,16 @@ def profile_of(recording: McapRecording) -> RobotProfile:
 
 
 def shape_for(recording: McapRecording, profile: RobotProfile, options: Options) -> Shape:
-    """Returns what a dataset of a recording is like."""
+    """Returns what a dataset of a recording is like.
+
+    Raises:
+        ConfigError: it is to have more frames a second than were recorded: their times would be wrong.
+    """
     names = dict.fromkeys(camera_topics(recording).values())
     cameras = [profile.camera(name) for name in require_begin(recording).roles.cameras if name in names]
     rate = min((camera.rate_hz for camera in cameras), default=profile.control_hz)
+    if options.fps > math.ceil(rate):
+        raise ConfigError(f"--fps is {options.fps}, may be at most {math.ceil(rate)}: what the slowest camera takes")
     return Shape(
         robot=profile.name,
         fps=options.fps or round(rate),
@@ -97,13 +104,19 @@ def convert(path: Path, root: Path, options: Options) -> Converted:
     return convert_into(path, lambda shape: DatasetWriter(root, shape), options)
 
 
-def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], options: Options) -> Converted:
+def convert_into(
+    path: Path,
+    writer_for: Callable[[Shape], DatasetWriter],
+    options: Options,
+    told: Callable[[float], None] = lambda share: None,
+) -> Converted:
     """Appends a recording to a dataset, unless it is in it.
 
     Args:
         path: of the recording.
         writer_for: returns what appends to the dataset, given what the recording's episode is like.
         options: how.
+        told: gets the share of the recording that is done.
 
     Raises:
         InvalidDataError: the recording is cut, is bad and bad ones are not wanted, or holds nothing to learn from.
@@ -120,8 +133,11 @@ def convert_into(path: Path, writer_for: Callable[[Shape], DatasetWriter], optio
     appender = writer.begin()
     count = gaps = 0
     before_ns: int | None = None
+    first_ns = 0
     try:
         for frame in fitting_frames(recording, profile, writer.shape, options.proposed):
+            first_ns = first_ns or frame.stamp_ns
+            told(min(1.0, (frame.stamp_ns - first_ns) / SECOND_NS / max(recording.seconds, 1.0)))
             if before_ns is not None and frame.stamp_ns - before_ns > GAP_FRAMES * SECOND_NS / writer.shape.fps:
                 gaps += 1
             before_ns = frame.stamp_ns

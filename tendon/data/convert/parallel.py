@@ -27,7 +27,9 @@ AHEAD = 2
 """Episodes of each process that wait for their turn."""
 
 
-def convert_all(files: Sequence[Path], root: Path, options: Options, jobs: int) -> Iterator[tuple[Path, Answer]]:
+def convert_all(
+    files: Sequence[Path], root: Path, options: Options, jobs: int, told: Callable[[float], None] = lambda share: None
+) -> Iterator[tuple[Path, Answer]]:
     """Appends recordings to a dataset in their order; yields each with what became of it, or why it was refused.
 
     Args:
@@ -35,6 +37,7 @@ def convert_all(files: Sequence[Path], root: Path, options: Options, jobs: int) 
         root: of the dataset, which is made where it is not there.
         options: how.
         jobs: processes that encode; with one it is this one.
+        told: gets the share of a recording that is done, with one.
 
     Raises:
         OSError: the dataset cannot be written, or is being written by another.
@@ -53,7 +56,7 @@ def convert_all(files: Sequence[Path], root: Path, options: Options, jobs: int) 
     with contextlib.ExitStack() as open_:
         if jobs == 1:
             for file in files:
-                yield file, _answer(file, writer_for, options)
+                yield file, _answer(file, writer_for, options, told)
         else:
             yield from _converted_by_others(files, root, options, jobs, writer_for)
 
@@ -98,9 +101,14 @@ def _source(file: Path) -> str:
         return str(file)
 
 
-def _answer(file: Path, writer_for: Callable[[Shape], DatasetWriter], options: Options) -> Answer:
+def _answer(
+    file: Path,
+    writer_for: Callable[[Shape], DatasetWriter],
+    options: Options,
+    told: Callable[[float], None] = lambda share: None,
+) -> Answer:
     try:
-        return convert_into(file, writer_for, options)
+        return convert_into(file, writer_for, options, told)
     except TendonError as error:
         return error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,15 @@ TOLERANCE_S = 1e-4
 """What LeRobot allows a time to be off."""
 
 
-def problems(dataset: LeRobotDataset, pictures: bool = True) -> Iterator[str]:
+def problems(
+    dataset: LeRobotDataset, pictures: bool = True, told: Callable[[int], None] = lambda count: None
+) -> Iterator[str]:
     """Yields what is wrong, a line each.
 
     Args:
         dataset: to be looked at.
         pictures: decode every video, too.
+        told: gets how many episodes have been looked at.
     """
     info, first = dataset.info, 0
     for number, row in enumerate(dataset.episodes):
@@ -39,6 +42,7 @@ def problems(dataset: LeRobotDataset, pictures: bool = True) -> Iterator[str]:
         except InvalidDataError as error:
             yield f"{where}: {error}"
         first += length
+        told(number + 1)
     if first != info["total_frames"]:
         yield f"info.json says {info['total_frames']} frames, the episodes have {first}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import cast
@@ -63,6 +63,19 @@ def require_new(*places: Path) -> None:
             raise ConfigError(f"{each} is no empty folder: take another one")
     if len({each.resolve() for each in places}) < len(places):
         raise ConfigError(f"{places[0]} is named for {len(places)} datasets: take a folder for each")
+
+
+def require_once(places: Sequence[Path]) -> None:
+    """Checks that no dataset is named twice: its episodes would count twice.
+
+    Raises:
+        ConfigError: one is.
+    """
+    seen: set[Path] = set()
+    for each in places:
+        if each.resolve() in seen:
+            raise ConfigError(f"{each} is named twice: its episodes would count twice")
+        seen.add(each.resolve())
 
 
 def append_episode(dataset: LeRobotDataset, number: int, writer: DatasetWriter) -> int:
@@ -168,7 +181,7 @@ def parse_episodes(text: str, count: int) -> list[int]:
             first, sign, last = part.partition(":")
             found += range(int(first), int(last)) if sign else [int(first)]
     except ValueError as error:
-        raise ConfigError(f"episodes {text!r}: {error}; write such as 0,3,7:10") from error
+        raise ConfigError(f"--episodes is {text!r}, must be numbers such as 0,3,7:10") from error
     if wrong := [number for number in found if not 0 <= number < count]:
         raise ConfigError(f"there is no episode {wrong[0]}: the dataset has 0 to {count - 1}")
     return list(dict.fromkeys(found))

@@ -138,6 +138,8 @@ class DatasetWriter:
                 raise MismatchError(f"dataset {root} is of another kind: {said}: take another folder")
             self._load()
         else:
+            if around := next((each for each in root.resolve().parents if (each / INFO).is_file()), None):
+                raise ConfigError(f"{root} lies within the dataset {around}: take a folder beside it")
             if root.exists() and any(root.iterdir()) and not (root / WORK).is_dir():
                 raise ConfigError(f"{root} holds something, and no dataset: take another folder")
             self.info = _new_info(shape)

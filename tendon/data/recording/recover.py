@@ -76,16 +76,20 @@ def _give_back(path: Path, out: Path | None, found: Scan) -> None:
     target = out.with_name(out.name + PART)
     if target.exists() and target.samefile(path):
         target = out.with_name(out.name + ".new")
-    if found.within:
-        _rewrite(path, target, found)
-    else:
-        shutil.copyfile(path, target)
-        if found.whole:
-            with target.open("rb+") as file:
-                os.fsync(file.fileno())
+    try:
+        if found.within:
+            _rewrite(path, target, found)
         else:
-            _complete(target, found)
-    rename_durably(target, out)
+            shutil.copyfile(path, target)
+            if found.whole:
+                with target.open("rb+") as file:
+                    os.fsync(file.fileno())
+            else:
+                _complete(target, found)
+        rename_durably(target, out)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
 
 
 def recover_part(part: Path, out: Path) -> Scan:

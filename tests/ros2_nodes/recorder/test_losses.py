@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +32,7 @@ def test_where_all_came_none_is_missing_whoever_sent_it(data: st.DataObject, fir
         who = data.draw(st.integers(0, min(here, len(firsts) - 1)))
         numbers[who] += who < here
         here = max(here, who + 1)
-        assert losses.before(numbers[who], lambda: here) == 0
+        assert losses.before(numbers[who], partial(int, here)) == 0
 
 
 def test_a_node_that_was_restarted_counts_anew() -> None:
