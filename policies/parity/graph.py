@@ -148,8 +148,13 @@ def write_cases(cases: Iterable[Case]) -> bytes:
     return save({f"{k}/{name}": np.ascontiguousarray(v) for k, case in enumerate(cases) for name, v in case.items()})
 
 
-def read_cases(data: bytes) -> tuple[Case, ...]:
-    """Returns the inferences in `parity.safetensors`.
+def read_cases(data: bytes, name: str = CASES_FILE, fix: str = "make the bundle again") -> tuple[Case, ...]:
+    """Returns the inferences in `parity.safetensors`, or another file of that form.
+
+    Args:
+        data: its content.
+        name: of the file, for the message.
+        fix: what to do where it is none, for the message.
 
     Raises:
         IntegrityError: the content is not what `write_cases` writes.
@@ -160,7 +165,7 @@ def read_cases(data: bytes) -> tuple[Case, ...]:
             number, _, name = key.partition("/")
             cases.setdefault(int(number), {})[name] = value
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise IntegrityError(f"{CASES_FILE} is no list of inferences ({error}): make the bundle again") from error
+        raise IntegrityError(f"{name} is no list of inferences ({error}): {fix}") from error
     if sorted(cases) != list(range(len(cases))) or not cases:
-        raise IntegrityError(f"{CASES_FILE} holds inferences {sorted(cases)}: make the bundle again")
+        raise IntegrityError(f"{name} holds inferences {sorted(cases)}: {fix}")
     return tuple(cases[k] for k in range(len(cases)))

@@ -10,6 +10,7 @@ from typing import Any
 
 from tendon.core.distribution import pip_install
 from tendon.core.errors import MissingDependencyError
+from tendon.core.files import replace_file
 from tendon.core.json_lines import json_lines_so_far, open_json_lines
 
 LOG_FILE, CURVES_FILE, EVENTS_FOLDER = "log.jsonl", "curves.png", "events"
@@ -22,21 +23,26 @@ class TrainingLog:
     Args:
         folder: of the run; `tensorboard --logdir` takes it, or one above several.
         by: name of the number that counts how far it is, such as "steps".
+        done: how far the run goes on from; what was logged beyond comes again. `None` where nothing does.
 
     Raises:
         MissingDependencyError: TensorBoard is not installed.
     """
 
-    def __init__(self, folder: Path, by: str) -> None:
+    def __init__(self, folder: Path, by: str, done: int | None = None) -> None:
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
         except ImportError as error:
             raise MissingDependencyError(f"training needs tensorboard ({error}): {pip_install('train')}") from error
 
         self._folder, self._by = folder, by
-        json_lines_so_far(folder / LOG_FILE)  # one that is none is not gone on with
+        rows = json_lines_so_far(folder / LOG_FILE)  # one that is none is not gone on with
+        if done is not None and any(row[by] > done for row in rows):
+            kept = "".join(json.dumps(row) + "\n" for row in rows if row[by] <= done)
+            replace_file(folder / LOG_FILE, kept.encode())
         self._file = open_json_lines(folder / LOG_FILE)
-        self._events: Any = SummaryWriter(str(folder / EVENTS_FOLDER))
+        purged = None if done is None else done + 1
+        self._events: Any = SummaryWriter(str(folder / EVENTS_FOLDER), purge_step=purged)
 
     def __enter__(self) -> TrainingLog:
         """Returns itself."""

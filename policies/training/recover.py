@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from tendon.core.errors import MismatchError
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.bundle.files import MANIFEST_FILE
+from tendon.policies.export.graph_reading import read_onnx
 from tendon.policies.spec.manifest import InstructionInput, Manifest
 from tendon.policies.training.model import Shape, SmallVla
 from tendon.policies.training.run_files import RUN_FILE, WEIGHTS_FILE
@@ -60,14 +61,15 @@ def recover_run(bundle: Bundle, folder: Path, viewpoints: Mapping[str, Mapping[s
         viewpoints: of each camera, as demonstrations say them.
 
     Raises:
-        MismatchError: the graph lacks a weight of `SmallVla`, or one of that size.
+        IntegrityError: the graph cannot be read.
+        MismatchError: it lacks a weight of `SmallVla`, or one of that size.
     """
     manifest, reads = bundle.manifest, bundle.manifest.instruction
     if not isinstance(reads, InstructionInput):
         raise MismatchError(f"bundle {manifest.name} reads no words of a vocabulary: it was not exported from SmallVla")
     if manifest.denoiser is not None:
         raise MismatchError(f"bundle {manifest.name} has two graphs: recover the run from its one-graph bundle")
-    found = _tensors(onnx.load_from_string(bundle.content[manifest.model]))
+    found = _tensors(read_onnx(bundle.content[manifest.model], manifest.model))
     rows, components = manifest.action.rows, len(manifest.action.components)
     shape = Shape(
         cameras={camera.name: (camera.height, camera.width) for camera in manifest.cameras},

@@ -35,6 +35,8 @@ from tendon.policies.training.widen import widened
 FLOW_SAMPLES = 2
 SAVE_EVERY = 500
 EMA = 0.999
+MOST_SEED = (1 << 64) - 1
+"""That torch takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +63,9 @@ class Recipe:
     def __post_init__(self) -> None:
         check_count("steps", self.steps)
         check_count("batch", self.batch)
-        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("learning_rate", self.learning_rate, above=0, most=1)
         check_number("weight_decay", self.weight_decay, least=0)
-        check_count("seed", self.seed, least=0)
+        check_count("seed", self.seed, least=0, most=MOST_SEED)
 
 
 class _Diverged(InvalidDataError):
@@ -202,7 +204,7 @@ class Run:
         bar = progress or _progress()
         task = bar.add_task("train", total=self.recipe.steps, completed=self.step, note="")
         begin, done, note = time.monotonic(), self.step, ""
-        with bar, TrainingLog(self.folder, "step") as log:
+        with bar, TrainingLog(self.folder, "step", self.step) as log:
             try:
                 while self.step < self.recipe.steps:
                     losses = self._update(next(batches))

@@ -18,7 +18,12 @@ from tendon.core.errors import ConfigError, MismatchError
 from tendon.core.types import Array
 from tendon.policies.bundle.bundle import Bundle, write_bundle
 from tendon.policies.bundle.places import check_new_folder
+from tendon.policies.engines.engine import Engine
+from tendon.policies.engines.graph import DTYPES, Tensor, TensorSpec
+from tendon.policies.engines.loading import load_graph
+from tendon.policies.export.graph_reading import read_onnx
 from tendon.policies.inference.identity import BOUND_TO_MODEL
+from tendon.policies.parity.graph import CASES_FILE, read_cases
 from tendon.policies.spec.steering import PREFIX, SteeringInput
 
 
@@ -32,7 +37,9 @@ def steer_bundle(bundle: Bundle, folder: Path, steering: SteeringInput, directio
         directions: see `steer_model`.
 
     Raises:
-        ConfigError: see `steer_model`; the folder holds a bundle, or this one has a number of that name already.
+        ConfigError: see `steer_model`; the folder holds a bundle, or this one has a number of that name already; at a
+            bound of the range the graph answers something that is not finite.
+        IntegrityError: the graph cannot be read.
         MismatchError: see `steer_model`.
     """
     manifest = bundle.manifest
@@ -40,6 +47,7 @@ def steer_bundle(bundle: Bundle, folder: Path, steering: SteeringInput, directio
     if any(each.name == steering.name for each in manifest.steering):
         raise ConfigError(f"bundle {manifest.name} is steered by {steering.name} already: take another name")
     model = steer_model(bundle.content[manifest.model], steering.name, directions)
+    _check_answers({**bundle.content, manifest.model: model}, manifest.model, steering)
     files = {name: data for name, data in bundle.content.items() if name not in BOUND_TO_MODEL}
     made_from = f"bundle {bundle.digest}, a direction added to {', '.join(directions)}"
     steered = replace(
@@ -64,7 +72,7 @@ def steer_model(model: bytes, name: str, directions: Mapping[str, Array]) -> byt
         ConfigError: no direction, one that is not finite or zero, no such activation, or the input is there already.
         MismatchError: the activation is not float32, or a direction does not fit its shape.
     """
-    graph = onnx.load_from_string(model)
+    graph = read_onnx(model, "the model")
     given = f"{PREFIX}{name}"
     if not directions or not all(np.isfinite(each).all() and np.any(each) for each in directions.values()):
         raise ConfigError(f"steering {name} needs directions that are finite and not zero")
@@ -76,6 +84,24 @@ def steer_model(model: bytes, name: str, directions: Mapping[str, Array]) -> byt
         _add(graph.graph, given, activation, direction.astype(np.float32))
     graph.graph.input.append(helper.make_tensor_value_info(given, TensorProto.FLOAT, (1,)))
     return bytes(graph.SerializeToString())
+
+
+def _check_answers(content: Mapping[str, bytes], name: str, steering: SteeringInput) -> None:
+    """Asks the graph what its bundle was compared by, or zeros, over the range."""
+    graph, given = load_graph(content, name, Engine("cpu")), f"{PREFIX}{steering.name}"
+    known = read_cases(content[CASES_FILE])[0] if CASES_FILE in content else {}
+    feeds = {key: known[key] if key in known else _zeros(spec) for key, spec in graph.inputs.items()}
+    for amount in (0.0, steering.lower, steering.default, steering.upper):
+        for output, answer in graph.run({**feeds, given: np.array([amount], np.float32)}).items():
+            if not np.isfinite(np.asarray(answer)).all():
+                raise ConfigError(
+                    f"at {steering.name} {amount:g} the graph's {output} is not finite: take a shorter direction or a "
+                    "smaller range"
+                )
+
+
+def _zeros(spec: TensorSpec) -> Tensor:
+    return np.zeros([length if isinstance(length, int) else 1 for length in spec.shape], DTYPES[spec.type])
 
 
 def _types(model: onnx.ModelProto) -> dict[str, tuple[int, tuple[int, ...]]]:

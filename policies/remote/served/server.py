@@ -107,7 +107,7 @@ class PolicyServer:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
             self._listener = socket.create_server((host, port), family=family)
         except OSError as error:
-            raise ConfigError(f"cannot listen on {host}:{port}: {error}") from error
+            raise ConfigError(f"cannot listen on {host}:{port}: {error}; --port 0 takes a free one") from error
         self._listener.settimeout(POLL_S)
         self._spawn(self._listen, self._listener)
 

@@ -40,7 +40,7 @@ def parse(text: str) -> dict[str, float]:
     for word in filter(None, (each.strip() for each in text.split(","))):
         name, said, number = word.partition("=")
         if name not in KINDS:
-            raise ConfigError(f"--augment {name}: unknown{closest(name, tuple(KINDS))}; known: {', '.join(KINDS)}")
+            raise ConfigError(f"--augment {name}: unknown{closest(name, tuple(KINDS))}")
         if name in found:
             raise ConfigError(f"--augment names {name} twice: name it once")
         try:

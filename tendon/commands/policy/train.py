@@ -69,11 +69,13 @@ def command(
         from tendon.policies.training.recover import is_bundle, recover_start
         from tendon.policies.training.run_files import RUN_FILE
         from tendon.policies.training.train import Recipe, Run
+        from tendon.robots.profile import load_profile
     except ImportError as error:
         raise MissingDependencyError(f"training needs torch ({error}): {pip_install('train')}") from error
 
     recipe = Recipe(steps=steps, batch=batch, learning_rate=learning_rate, seed=seed, augment=augment)
     parse(augment)  # what is wrong with it is said before data are read
+    load_profile(robot)
     parts, viewpoints = _open([_read(text) for text in data], robot)
     from_bundle = start is not None and is_bundle(start)
     if start is not None and not from_bundle and not (start / RUN_FILE).is_file():
@@ -85,6 +87,7 @@ def command(
         _train(Run(out, parts, replace(recipe, freeze_norm=from_bundle), start))
     finally:
         os.close(lock)
+    print(f"{out}: trained for {steps} steps; `tendon policy export {out} BUNDLE` makes a bundle of it")
     return 0
 
 

@@ -77,7 +77,8 @@ def _in_precision(source: Bundle, out: Path, precision: str, calibration: Path |
 
     console = Console()
     try:
-        recorded = read_cases(calibration.read_bytes()) if calibration else ()
+        fix = "make it with `tendon data record-inputs`"
+        recorded = read_cases(calibration.read_bytes(), f"--calibration {calibration}", fix) if calibration else ()
     except OSError as error:
         raise ConfigError(f"--calibration {calibration} cannot be read: {error}") from error
     with console.status("starting") as status:

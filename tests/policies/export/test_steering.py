@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from safetensors.numpy import save_file
 
 from tendon.cli import main
-from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.errors import ConfigError, IntegrityError, MismatchError
 from tendon.core.types import Observation
 from tendon.policies.bundle.bundle import Bundle, load_bundle
 from tendon.policies.export.convert.steering import steer_bundle, steer_model
@@ -214,6 +214,16 @@ class TestSurgery:
         """With what would fit."""
         with pytest.raises(error, match=words):
             steer_model(model(), name, directions)
+
+    def test_a_range_that_answers_no_number_is_refused(self, make_bundle: Make, tmp_path: Path) -> None:
+        far = np.array([3e38, 0.0, 0.0, 0.0], np.float32)
+        with pytest.raises(ConfigError, match=r"at speed -2 the graph's actions is not finite: take a shorter"):
+            steer_bundle(make_bundle(), tmp_path / "far", steering_input(), {"actions": far})
+        assert not (tmp_path / "far").exists()
+
+    def test_a_graph_that_is_cut_is_said_so(self, model: Callable[..., bytes]) -> None:
+        with pytest.raises(IntegrityError, match="the model is no ONNX graph"):
+            steer_model(model()[:-7], "speed", {"actions": push()})
 
     def test_a_name_is_taken_once_and_the_bundle_is_not_written_over(self, steered: Bundle, tmp_path: Path) -> None:
         """The original stays what was signed and measured."""

@@ -276,6 +276,18 @@ def test_inputs_of_another_policy_are_refused(make: Callable[..., Bundle], tmp_p
         make_variant(make(), tmp_path / "made", "fp16", cases)
 
 
+def test_a_file_that_holds_no_recorded_inputs_is_named(
+    make: Callable[..., Bundle], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was told that the bundle's parity file is none, and to make the bundle again."""
+    text = tmp_path / "README.md"
+    text.write_text("Some words.")
+    options = ["--precision", "int8", "--calibration", str(text)]
+    assert main(["policy", "variant", str(make().folder), str(tmp_path / "made"), *options]) == 2
+    said = capsys.readouterr().err
+    assert f"--calibration {text} is no list of inferences" in said and "tendon data record-inputs" in said
+
+
 def test_neither_the_source_nor_another_bundle_is_replaced(make: Callable[..., Bundle], tmp_path: Path) -> None:
     source = make()
     for place in (source.folder, source.folder / "within"):

@@ -36,6 +36,18 @@ def test_a_run_that_goes_on_goes_on_with_its_log(tmp_path: Path) -> None:
         assert len(picture.convert("L").getcolors() or ()) > 10
 
 
+def test_steps_that_are_done_again_are_told_once(tmp_path: Path) -> None:
+    """A run that was killed goes on from where it was saved; what it had logged since came twice."""
+    with TrainingLog(tmp_path, "step", 0) as log:
+        for step in (50, 100, 150):
+            log.add({"step": step, "loss": step / 100})
+    with TrainingLog(tmp_path, "step", 100) as log:
+        log.add({"step": 150, "loss": 9.0})
+    assert [(row["step"], row["loss"]) for row in rows_of(tmp_path)] == [(50, 0.5), (100, 1.0), (150, 9.0)]
+    events = EventAccumulator(str(tmp_path / EVENTS_FOLDER)).Reload()
+    assert [(each.step, each.value) for each in events.Scalars("loss")] == [(50, 0.5), (100, 1.0), (150, 9.0)]
+
+
 def test_a_run_that_is_interrupted_is_drawn_all_the_same(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), TrainingLog(tmp_path, "step") as log:
         log.add({"step": 50, "loss": 1.0})
