@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from tendon.control.clearance import covering
+from tendon.control.clearance.pair_distances import PairDistances, geometry_data
 from tendon.control.clearance.reach import Axis, Ball, lever_arms
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
@@ -21,8 +22,6 @@ from tendon.robots.shapes import Capsule, Cuboid, HalfSpace, Shape, Sphere
 
 TOOL = "tool"
 EMPTY = CollisionModel(bodies={}, allowed={}, margin=0.0, margins={})
-TOLERANCE = 1e-10
-"""Of the iterative distance between a box and another shape [m]; everything else is in closed form."""
 LEAST_M = 0.0005
 """Change of a distance that is looked at."""
 ON_AXIS = 1e-12
@@ -104,8 +103,7 @@ class Clearance:
         names += [f"{TOOL} - workspace {axis} {side}" for side in ("lower", "upper") for axis in "xyz"]
         self._tool_sign = self._sign(0, tool_joint)
         self._shapes_of, self._signs = np.array([*starts, len(signs)], dtype=np.int64), signs
-        self._geometry_data = _geometry_data(self._geometry)
-        self._results = list(self._geometry_data.distanceResults)
+        self._pairs = PairDistances(self._model, self._data, self._geometry)
         self.names: tuple[str, ...] = tuple(names)
         self.margin: Array = np.array([*margins, *[0.0] * 6])
         self.smooth = np.array([False] * len(margins) + [True] * 6)
@@ -126,7 +124,7 @@ class Clearance:
             for body in bodies:
                 self._near.addCollisionPair(pin.CollisionPair(self._add(self._near, link, body), ball))
         self._near_starts = np.array(starts, dtype=int)
-        self._near_data = _geometry_data(self._near)
+        self._near_data = geometry_data(self._near)
         self._near_results = list(self._near_data.distanceResults)
         self.body_names: tuple[str, ...] = tuple(names)
         self.body_reach: Array = np.array(reaches).reshape(len(names), self._spread.shape[1])
@@ -141,9 +139,8 @@ class Clearance:
 
     def _collect(self, q: Array) -> tuple[Array, Array]:
         """Returns the (m,) distances and those of the pairs of shapes."""
-        pin.computeDistances(self._model, self._data, self._geometry, self._geometry_data, q)
+        shapes = self._pairs.at(q)
         tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation
-        shapes = np.fromiter(map(_min_distance, self._results), np.float64, len(self._results))
         return covering.clearances(shapes, self._shapes_of, tool, *self._workspace), shapes
 
     def gradients(self, q: Array, rows: Sequence[int]) -> Array:
@@ -157,16 +154,14 @@ class Clearance:
         normals, points = np.zeros((len(rows), 3)), np.empty((len(rows), 3))
         signs = np.empty((len(rows), self._model.nv))
         pairs = len(self._shapes_of) - 1
+        nearest = {k: self._nearest(shapes, row) for k, row in enumerate(rows) if row < pairs}
+        for (k, pair), result in zip(nearest.items(), self._pairs.results(nearest.values()), strict=True):
+            normals[k], points[k], signs[k] = result.normal, result.getNearestPoint1(), self._signs[pair]
         for k, row in enumerate(rows):
             if row >= pairs:
                 side, axis = divmod(row - pairs, 3)
                 normals[k, axis] = -1.0 if side else 1.0
                 points[k], signs[k] = self._data.oMf[self._tool].translation, self._tool_sign
-                continue
-            first, end = self._shapes_of[row : row + 2]
-            nearest = first if end == first + 1 else first + int(shapes[first:end].argmin())
-            result = self._results[nearest]
-            normals[k], points[k], signs[k] = result.normal, result.getNearestPoint1(), self._signs[nearest]
         # Moving joint i moves a point p by (linear_i + angular_i x p); along the normal that is a wrench's power. Both
         # nearest points are on one line along the normal, so they have one moment, and shared joints cancel.
         moments = points[:, [1, 2, 0]] * normals[:, [2, 0, 1]] - points[:, [2, 0, 1]] * normals[:, [1, 2, 0]]
@@ -181,9 +176,13 @@ class Clearance:
         if row >= len(self._shapes_of) - 1:
             raise ConfigError(f"constraint {self.names[row]} has no nearest points: it is not between two bodies")
         _, shapes = self._collect(self._home + self._spread @ q)
-        first, end = self._shapes_of[row : row + 2]
-        result = self._results[first + int(shapes[first:end].argmin())]
+        (result,) = self._pairs.results([self._nearest(shapes, row)])
         return result.getNearestPoint1(), result.getNearestPoint2()
+
+    def _nearest(self, shapes: Array, row: int) -> int:
+        """Returns which pair of shapes a constraint between two bodies is decided by."""
+        first, end = self._shapes_of[row : row + 2]
+        return int(first) + int(shapes[first:end].argmin())
 
     def link_poses(self, q: Array) -> dict[str, tuple[Array, Array]]:
         """Returns the position (3,) [m] and rotation (3, 3) of each link with a shape, for a picture."""
@@ -259,13 +258,6 @@ def _check_links(
     for name in surroundings:
         if name in links or name == TOOL:
             raise ConfigError(f"the environment names a body {name}, which is a link of {profile.name}: rename it")
-
-
-def _geometry_data(geometry: pin.GeometryModel) -> pin.GeometryData:
-    data = pin.GeometryData(geometry)
-    for request in data.distanceRequests:
-        request.gjk_tolerance = request.epa_tolerance = TOLERANCE
-    return data
 
 
 def _coal_shape(body: Shape) -> tuple[coal.ShapeBase, pin.SE3]:
