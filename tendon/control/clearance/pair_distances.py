@@ -33,9 +33,10 @@ class PairDistances:
         shapes = [_described(each.geometry) for each in geometry.geometryObjects]
         kinds = [kind for kind, _ in shapes]
         pairs = np.array([(each.first, each.second) for each in geometry.collisionPairs], dtype=np.int64).reshape(-1, 2)
+        self._joints = _in_place(data)
         self._closed = ShapeDistances(
-            [each.rotation for each in data.oMi],
-            [each.translation for each in data.oMi],
+            [each.rotation for each in self._joints],
+            [each.translation for each in self._joints],
             [each.parentJoint for each in geometry.geometryObjects],
             kinds,
             [each.placement.rotation for each in geometry.geometryObjects],
@@ -82,6 +83,16 @@ def geometry_data(geometry: pin.GeometryModel) -> pin.GeometryData:
     for request in data.distanceRequests:
         request.gjk_tolerance = request.epa_tolerance = TOLERANCE
     return data
+
+
+def _in_place(data: pin.Data) -> list[pin.SE3]:
+    """Returns where the joints are, each in the memory that forward kinematics writes it to."""
+    found = list(data.oMi)
+    for once, again in zip(found, data.oMi, strict=True):
+        for one, other in ((once.rotation, again.rotation), (once.translation, again.translation)):
+            if one.ctypes.data != other.ctypes.data:
+                raise RuntimeError(f"pinocchio {pin.__version__} copies what it returns: install another version")
+    return found
 
 
 def _read(results: list[Any]) -> Array:
