@@ -55,8 +55,8 @@ setup-lerobot: $(LEROBOT)  ## add LeRobot beside that torch, for its exporters o
 demo: $(INSTALLED) $(BUILT) $(if $(filter mujoco,$(SIM)),$(MUJOCO))  ## a simulated robot does what it is told; leaves a video, a timeline and a summary
 	$(BIN)/tendon demo --robot $(ROBOT) --simulator $(SIM)
 
-calibrate-demo: $(INSTALLED) $(BUILT) $(MUJOCO)  ## a simulated rig that is off is calibrated: report, profile, bundle check; in outputs/calibration
-	$(BIN)/tendon calibrate demo --simulator mujoco --out outputs/calibration
+calibrate-demo: $(INSTALLED) $(BUILT) $(MUJOCO)  ## a simulated rig that is off is calibrated: report, profile, bundle check; in outputs/calibration-demo
+	$(BIN)/tendon calibrate demo --simulator mujoco --out outputs/calibration-demo
 
 test: $(DEVELOPING)  ## run every test, on four processes: three with running graphs, one that computes
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0

@@ -33,7 +33,8 @@ from tendon.policies.training.tensor_files import all_finite, read_tensors, writ
 from tendon.policies.training.widen import widened
 
 FLOW_SAMPLES = 2
-SAVE_EVERY = 500
+SAVE_EVERY, SAVE_AFTER_S = 500, 120.0
+"""Steps and time after which a run is saved, whichever comes first."""
 EMA = 0.999
 MOST_SEED = (1 << 64) - 1
 """That torch takes."""
@@ -192,7 +193,7 @@ class Run:
         self.saved_step = self.step
 
     def train(self, progress: Progress | None = None) -> None:
-        """Trains to the recipe's last step; saves every `SAVE_EVERY` steps, and when interrupted after a step.
+        """Trains to the recipe's last step; saves as `SAVE_EVERY` says, and when interrupted after a step.
 
         Raises:
             ConfigError: there are fewer frames than one batch needs.
@@ -204,6 +205,7 @@ class Run:
         bar = progress or _progress()
         task = bar.add_task("train", total=self.recipe.steps, completed=self.step, note="")
         begin, done, note = time.monotonic(), self.step, ""
+        saved_s = begin
         with bar, TrainingLog(self.folder, "step", self.step) as log:
             try:
                 while self.step < self.recipe.steps:
@@ -213,8 +215,9 @@ class Run:
                         log.add({"step": self.step, "s": round(time.monotonic() - begin, 1), **losses})
                         note = " ".join(f"{key} {value:.3f}" for key, value in losses.items())
                     bar.update(task, completed=self.step, note=note)
-                    if self.step % SAVE_EVERY == 0:
+                    if self.step % SAVE_EVERY == 0 or time.monotonic() - saved_s > SAVE_AFTER_S:
                         self.save()
+                        saved_s = time.monotonic()
             except _Diverged:
                 raise
             except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tendon.sim.bodies import Body, Part, Rgb, Slide
 from tendon.sim.pybullet.client import pybullet
@@ -58,27 +59,12 @@ def _shapes(client: int, parts: Sequence[Part], rgb: Rgb, solid: bool = True) ->
     halves, centres = [list(part.half) for part in parts], [list(part.centre) for part in parts]
     radii, heights = [part.half[0] for part in parts], [2 * part.half[2] for part in parts]  # of cylinders only
     turns = [list(pybullet.getQuaternionFromEuler((0, 0, part.yaw))) for part in parts]
-    return (
-        pybullet.createCollisionShapeArray(
-            shapeTypes=kinds,
-            halfExtents=halves,
-            radii=radii,
-            lengths=heights,
-            collisionFramePositions=centres,
-            collisionFrameOrientations=turns,
-            physicsClientId=client,
-        ),
-        pybullet.createVisualShapeArray(
-            shapeTypes=kinds,
-            halfExtents=halves,
-            radii=radii,
-            lengths=heights,
-            visualFramePositions=centres,
-            visualFrameOrientations=turns,
-            rgbaColors=[rgba] * len(parts),
-            physicsClientId=client,
-        ),
-    )
+    sizes: dict[str, Any] = {"shapeTypes": kinds, "halfExtents": halves, "radii": radii, "lengths": heights}
+    place = {"collisionFramePositions": centres, "collisionFrameOrientations": turns}
+    drawn = {"visualFramePositions": centres, "visualFrameOrientations": turns}
+    colours = [rgba] * len(parts)
+    collision = pybullet.createCollisionShapeArray(**place, **sizes, physicsClientId=client) if solid else -1
+    return collision, pybullet.createVisualShapeArray(**drawn, **sizes, rgbaColors=colours, physicsClientId=client)
 
 
 def _mesh(client: int, part: Part, rgba: list[float], solid: bool) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from tendon.cli.outputs import require_apart, require_file, require_ours, write_whole, writing
+from tendon.cli.outputs import is_stream, require_apart, require_file, require_ours, write_whole, writing
 from tendon.cli.progress import CountingBar
 from tendon.cli.termination import interrupted_by_sigterm
 from tendon.core.errors import ConfigError
@@ -31,8 +31,8 @@ ReportOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A .html that needs nothing else; FILE.json with all is beside it.")
 ]
 VideosOption = Annotated[int, typer.Option(min=0, max=24, help="Of failures, at most, in the report.")]
-RESULTS = b'"ended_early"'
-"""A key that the JSON of each of these commands has."""
+RESULTS, PAGE = b'"ended_early"', b'<meta name="generator" content="tendon eval">'
+"""What the JSON and the page of each of these commands have."""
 
 
 @dataclass
@@ -151,9 +151,9 @@ def require_report(report: Path | None) -> None:
     if report.suffix != ".html":
         raise ConfigError(f"--report {report} must end in .html: its JSON is beside it")
     beside = report.with_suffix(".json")
-    for file in (report, beside):
+    for file, mark in ((report, PAGE), (beside, RESULTS)):
         require_file(file, "--report")
-        require_ours(file, "--report", RESULTS, beside)
+        require_ours(file, "--report", mark)
 
 
 def write_results(
@@ -176,10 +176,7 @@ def write_results(
     files = [] if out is None else [out]
     files += [] if report is None else [report, report.with_suffix(".json")]
     for file in dict.fromkeys(files) if found["ended_early"] and not goes_on else ():
-        with writing(file):
-            kept = set_aside(file) if file.is_file() else None
-        if kept is not None:
-            print(f"the one before: {kept}")
+        keep_before(file)
     text = json.dumps(found, indent=1)
     if out is not None:
         write_whole(out, text)
@@ -187,6 +184,14 @@ def write_results(
         write_whole(report.with_suffix(".json"), text)  # first of all: drawing a page may fail
         write_whole(report, page(found))
         print(f"report: {report}")
+
+
+def keep_before(file: Path) -> None:
+    """Copies what a run that ended early would replace, and says where to."""
+    with writing(file):
+        kept = None if is_stream(file) else set_aside(file)
+    if kept is not None:
+        print(f"the one before: {kept}")
 
 
 def draw_films(gathered: Gathered, most: int) -> list[tuple[bytes, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from tendon.core.errors import ConfigError
@@ -42,34 +42,63 @@ def require_file(file: Path, option: str = "--out", suffix: str = "") -> None:
     """
     if suffix and file.suffix != suffix:
         raise ConfigError(f"{option} {file} must end in {suffix}")
-    require_folder(file.parent, option)
-    existed = file.exists()
+    if file.is_fifo():  # opening it would wait for who reads, and closing it would send them away
+        return
+    place = file.resolve()  # what a link leads to
+    if not is_stream(file):
+        require_folder(place.parent, option)
+    existed = place.exists()
     try:
-        with file.open("ab", buffering=0) as trial:
+        with place.open("ab", buffering=0) as trial:
             trial.write(b"")  # which a device may refuse, as /dev/full does
     except OSError as error:
         raise ConfigError(f"{option} {file} cannot be written: {error.strerror}; choose another name") from error
     if not existed:
-        file.unlink()
+        place.unlink()
 
 
-def require_ours(file: Path, option: str, mark: bytes, told: Path | None = None) -> None:
+def is_stream(file: Path) -> bool:
+    """Returns whether what is written to a file goes elsewhere, as to /dev/stdout, whatever that leads to."""
+    leads_elsewhere = str(file.absolute()).startswith(("/dev/std", "/dev/fd/", "/proc/"))
+    return leads_elsewhere or (file.exists() and not file.is_file() and not file.is_dir())
+
+
+def require_ours(file: Path, option: str, mark: bytes) -> None:
     """Checks that a file is none, or one of ours, which may be replaced: `--out bundles/mine/manifest.json` is a slip.
 
     Args:
         file: to be written.
         option: that names it.
         mark: which ours contain.
-        told: the file that contains it instead of `file`.
 
     Raises:
         ConfigError: it is something else.
     """
-    if not file.is_file() or not file.stat().st_size:
+    if is_stream(file) or not file.is_file() or not file.stat().st_size:
         return
-    told = told or file
-    if not told.is_file() or mark not in told.read_bytes():
+    if mark not in file.read_bytes():
         raise ConfigError(f"{option} {file} is there, and this command did not write it: name another file")
+
+
+def require_own_folder(folder: Path, command: str, names: Collection[str] = ()) -> None:
+    """Makes a folder in which a command begins anew, or checks that what is in it is of an earlier run of it.
+
+    Args:
+        folder: that is written to, and marked as this command's.
+        command: such as "tendon demo".
+        names: of what it leaves; a folder with nothing else is its own too.
+
+    Raises:
+        ConfigError: it is somebody else's, or cannot be written.
+    """
+    require_folder(folder)
+    mark = folder / ".made-by"
+    inside = {each.name for each in folder.iterdir()}
+    marked = mark.is_file() and mark.read_text(encoding="utf-8").strip() == command
+    if not marked and inside and (not names or not inside <= set(names)):
+        raise ConfigError(f"--out {folder} holds what `{command}` did not make: name a new folder")
+    with writing(folder):
+        mark.write_text(f"{command}\n", encoding="utf-8")
 
 
 def require_apart(**files: Path | None) -> None:
@@ -80,7 +109,7 @@ def require_apart(**files: Path | None) -> None:
     """
     seen: dict[Path, str] = {}
     for name, file in files.items():
-        if file is None:
+        if file is None or is_stream(file):
             continue
         option, place = "--" + name.replace("_", "-"), file.resolve()
         if (other := seen.setdefault(place, option)) != option:
@@ -108,7 +137,9 @@ def write_whole(file: Path, text: str) -> None:
         ConfigError: see `writing`.
     """
     with writing(file):
-        if file.exists() and not file.is_file():  # such as /dev/stdout
+        if file == Path("/dev/stdout"):  # opened again, it would begin anew where it leads to a file
+            print(text, flush=True)
+        elif is_stream(file):
             file.write_text(text, encoding="utf-8")
         else:
             replace_file(file, text.encode())

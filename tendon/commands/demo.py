@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from tendon.cli.outputs import require_folder, writing
+from tendon.cli.outputs import require_own_folder, writing
 from tendon.cli.terminal import lasting_output
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.graph.domain import claim_domain, domain_id, free_domain, in_use
@@ -40,6 +40,8 @@ BUNDLE = "bundles/tabletop"
 SEED = 100780
 FIRST_SEED, END_SEED = 100_000, 200_000
 OUT = Path("outputs/demo")
+NAMES = ("state", "graph.log", "summary.json", "timeline.png", "demo.mp4")
+"""What it leaves there."""
 LIMIT_S = 15.0
 LOG_LINES = 15
 INTERRUPTED = 130
@@ -69,7 +71,7 @@ def command(
         ConfigError: an option is wrong, there is no such bundle, or the ROS domain is in use.
         MissingDependencyError: ROS is not installed.
     """
-    require_folder(out)
+    require_own_folder(out, "tendon demo", NAMES)
     require_ros()
     if seed is not None and not FIRST_SEED <= seed < END_SEED:
         raise ConfigError(f"--seed is {seed}: the demo is shown in validation scenes, {FIRST_SEED}-{END_SEED - 1}")
@@ -96,7 +98,8 @@ def command(
     os.environ.update(graph.environment)
     prepare_process()
     clean_shared_memory()
-    shutil.rmtree(out / "state", ignore_errors=True)  # a demo begins anew, whatever stopped the last one
+    for name in NAMES:  # a demo begins anew, whatever stopped the last one
+        _remove(out / name)
     os.environ[STATE_VARIABLE] = str((out / "state").resolve())
     log_file = out / "graph.log"
     console = Console()
@@ -112,6 +115,13 @@ def command(
         return INTERRUPTED if performance.interrupted else 1
     with writing(out):
         return _leave_behind(performance.recording, scene, profile, policy, simulator, out, console)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def _policy(name: str) -> dict[str, str]:

@@ -22,6 +22,8 @@ COLOURS = ("#1f77b4", "#e8711c", "#2a9d3f", "#c93a3a", "#7d55c7", "#8a5a44", "#d
 STRIP = 8
 """Pictures of each camera."""
 WIDTH_IN = 14.0
+SOFTWARE = "tendon data plot"
+"""What such a picture says it was made by."""
 
 Numbers = npt.NDArray[np.float64]
 
@@ -139,7 +141,7 @@ def draw(episode: Episode, path: Path) -> None:
     for axis in axes:
         axis.grid(color="#e3e7eb", linewidth=0.6)
         axis.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=100, format="png")
+    figure.savefig(path, dpi=100, format="png", metadata={"Software": SOFTWARE})
 
 
 def _rows(part: Any, count: int) -> Sequence[Any]:

@@ -173,6 +173,7 @@ def closing(recording: Recording, summary: Mapping[str, Any], out: Path) -> Rend
     for name, spread in rows:
         if spread["count"]:
             numbers.add_row(Text(name, "dim"), f"p50 {spread['p50']:.1f} ms", f"p99 {spread['p99']:.1f} ms")
+    note = Text("of simulated time, in which an answer takes the delay that was stated after the warm-up", "dim")
     files = Text("\n".join(str(out / name) for name in ("demo.mp4", "timeline.png", "summary.json")))
     done = summary["done"]
     missed = sum(not attempt.outcome.good for attempt in recording.attempts)
@@ -180,7 +181,7 @@ def closing(recording: Recording, summary: Mapping[str, Any], out: Path) -> Rend
         "DONE" if done else f"DEMO FAILED: {missed} of {len(recording.attempts)} instructions did not go as they should"
     )
     return Panel(
-        Group(results, Text(), numbers, Text(), files),
+        Group(results, Text(), numbers, note, Text(), files),
         title=title,
         border_style="bold green" if done else "bold red",
         padding=(1, 2),

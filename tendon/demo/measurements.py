@@ -18,6 +18,12 @@ def observation_to_chunk_ms(recording: Recording) -> Array:
     return np.asarray((recording.chunks.sent_ns - recording.chunks.stamp_ns) * 1e-6, dtype=np.float64)
 
 
+CLOCK = (
+    "simulated time: a chunk comes after the delay that was stated when the policy had warmed up; "
+    "inference and model are this machine's own time"
+)
+
+
 def takeover_ns(recording: Recording) -> Times:
     """Returns for each chunk when the first command after it was sent; the run's end when there was none."""
     sent = recording.commanded.sent_ns
@@ -63,6 +69,7 @@ def measure(recording: Recording) -> dict[str, Any]:
     error = tracking_error(recording)[:, :-1]
     error = error[np.isfinite(error).all(axis=1)]
     return {
+        "clock": CLOCK,
         "latency_ms": {
             "observation_to_chunk": spread(observation_to_chunk_ms(recording)),
             "observation_to_command": spread(observation_to_command_ms(recording)),

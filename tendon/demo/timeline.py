@@ -219,7 +219,7 @@ def _acceleration(axis: Axes, recording: Recording) -> None:
 
 
 def _latency(axis: Axes, recording: Recording) -> None:
-    _dress(axis, "after exposure\n[ms]")
+    _dress(axis, "after exposure\n[ms, simulated]")
     chunk, command = observation_to_chunk_ms(recording), observation_to_command_ms(recording)
     seconds = _seconds(recording, recording.chunks.sent_ns)
     highest = 10.0

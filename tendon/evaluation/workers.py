@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 J = TypeVar("J")
 R = TypeVar("R")
-END_S = 5.0
+IDLE_S, END_S = 0.5, 5.0
 
 
 def run_in_processes(function: Callable[[J], R], jobs: Sequence[J], workers: int) -> Iterator[R]:
@@ -44,6 +46,8 @@ class Workers(Generic[J, R]):
 
     def __exit__(self, *_: object) -> None:
         """Ends them, whatever they do."""
+        for worker in self._started:
+            worker.connection.close()
         for worker in self._started:
             worker.end()
 
@@ -121,17 +125,19 @@ class Worker(Generic[J, R]):
         return result
 
     def end(self) -> None:
-        """Ends the process, whatever it does."""
+        """Ends the process, whatever it does: one that waits for a job by itself, which leaves no files behind."""
+        self.connection.close()
+        self._process.join(IDLE_S)
         self._process.terminate()
         self._process.join(END_S)
         if self._process.is_alive():
             self._process.kill()
-        self.connection.close()
 
 
 def _serve(connection: Connection[Any, Any], function: Callable[[J], R]) -> None:
     """Does what is sent until nobody is there."""
     end_with_parent()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # files of its own go with it
     while True:
         try:
             job = connection.recv()
@@ -141,4 +147,5 @@ def _serve(connection: Connection[Any, Any], function: Callable[[J], R]) -> None
             answer = (True, function(job))
         except Exception as error:  # whoever asked raises it
             answer = (False, error)  # type: ignore[assignment]
-        connection.send(answer)
+        with contextlib.suppress(OSError):  # nobody is there: the loop ends
+            connection.send(answer)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tendon.core.modes import Source
 from tendon.graph import topics
-from tendon.graph.running.state import ALWAYS, STAND_INS
+from tendon.graph.running.state import ALWAYS, RECORDER_NODE, STAND_INS
 from tendon.observation.buffer import Tolerances
 from tendon.robots.profile import Human, RobotProfile, StopInput
 
@@ -42,7 +42,7 @@ class Expectation:
 
 
 def expected_nodes(profile: RobotProfile, present: Collection[str]) -> tuple[str, ...]:
-    """Returns the nodes a graph should have, judged by those it has: a policy is not always one of them.
+    """Returns the nodes a graph should have, judged by those it has: not each has a policy or a recorder.
 
     Args:
         profile: of the robot; one without cameras has no node for them.
@@ -51,7 +51,7 @@ def expected_nodes(profile: RobotProfile, present: Collection[str]) -> tuple[str
     stand_ins = [name for pair in STAND_INS.items() if set(pair) & set(present) for name in pair]
     if not profile.cameras:
         stand_ins = [name for name in stand_ins if name not in STAND_INS.values()]
-    return (*stand_ins, *ALWAYS, *(name for name in ("policy_node",) if name in present))
+    return (*stand_ins, *ALWAYS, *(name for name in ("policy_node", RECORDER_NODE) if name in present))
 
 
 def expected_topics(profile: RobotProfile, nodes: Collection[str]) -> tuple[Expectation, ...]:

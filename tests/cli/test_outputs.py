@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 
 from tendon.cli import main
-from tendon.cli.outputs import require_apart, require_file, require_folder, system_error, writing
+from tendon.cli.outputs import (
+    require_apart,
+    require_file,
+    require_folder,
+    require_ours,
+    require_own_folder,
+    system_error,
+    write_whole,
+    writing,
+)
 from tendon.core.errors import ConfigError
 
 ROOT = os.geteuid() == 0
@@ -204,6 +213,63 @@ class TestWhatTheSystemRefuses:
         command = f'"{sys.executable}" {unbuffered} -m tendon.cli {words} | exec true; exit ${{PIPESTATUS[0]}}'
         result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300)
         assert (result.returncode, result.stderr) == (141, "")
+
+
+class TestWhatIsElsewhere:
+    """Devices, pipes and links: what is written there goes somewhere else."""
+
+    def test_standard_output_keeps_what_it_has(self, tmp_path: Path) -> None:
+        """Where it leads to a file, that file was replaced: a log was lost."""
+        log = tmp_path / "log"
+        program = "from tendon.cli.outputs import *; require_file(Path('/dev/stdout')); print('before');"
+        program += "write_whole(Path('/dev/stdout'), 'told'); print('after')"
+        for sign in (">", ">>"):
+            line = f'echo first {sign} "{log}"; "{sys.executable}" -c "{program}" >> "{log}"'
+            subprocess.run(["bash", "-c", line], check=True, timeout=60)
+            assert log.read_text().split()[-4:] == ["first", "before", "told", "after"]
+
+    def test_a_pipe_has_its_reader_until_it_is_written_to(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        require_file(pipe)
+        with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+            require_file(pipe)
+            require_ours(pipe, "--out", b"mark")
+            write_whole(pipe, "told")
+            assert reader.communicate(timeout=30)[0] == b"told"
+
+    def test_a_link_that_leads_nowhere_yet_stays_one(self, tmp_path: Path) -> None:
+        link, target = tmp_path / "link", tmp_path / "target"
+        link.symlink_to("target")
+        require_file(link)
+        assert link.is_symlink() and not target.exists()
+        write_whole(link, "told")
+        assert link.is_symlink() and target.read_text() == "told"
+
+    def test_two_may_be_thrown_away(self) -> None:
+        require_apart(out=Path("/dev/null"), junit=Path("/dev/null"))
+
+
+class TestOwnFolder:
+    """Of a command that removes what its last run left."""
+
+    def test_what_it_made_is_its_own(self, tmp_path: Path) -> None:
+        place, before = tmp_path / "new", tmp_path / "before"
+        for _ in range(2):
+            require_own_folder(place, "tendon demo", ("state",))
+            (place / "notes").write_text("mine")
+        before.mkdir()
+        (before / "state").mkdir()
+        require_own_folder(before, "tendon demo", ("state",))
+
+    @pytest.mark.parametrize("command", ["demo", "calibrate demo"])
+    def test_what_others_made_stays(self, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """`tendon calibrate demo` removed the session of the real robot, which is where the guide puts it."""
+        (tmp_path / "session").mkdir()
+        (tmp_path / "session" / "photo.png").write_bytes(b"mine")
+        assert main([*command.split(), "--out", str(tmp_path)]) == 2
+        assert f"--out {tmp_path} holds what `tendon {command}` did not make" in capsys.readouterr().err
+        assert [each.name for each in tmp_path.rglob("*")] == ["session", "photo.png"]
 
 
 def test_files_of_one_command_do_not_replace_each_other(tmp_path: Path) -> None:

@@ -112,7 +112,6 @@ def test_what_is_wrong_with_the_options_is_said_once_and_before_the_work(
             ["convert", str(recording), str(recording.parent), "--codec", "gif", "--out", same],
             "codec is gif, must be one of",
         ),
-        (["convert", str(recording), "--fps", "31", "--out", same], "--fps is 31, may be at most 30"),
         (
             ["merge", str(source), f"{there}/../set", "--out", same],
             "set is named twice: its episodes",
@@ -127,6 +126,14 @@ def test_what_is_wrong_with_the_options_is_said_once_and_before_the_work(
     assert not (tmp_path / "same" / "meta").exists() and not Path(page).exists()
 
 
+def test_no_more_frames_are_made_than_were_recorded(
+    tmp_path: Path, recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their times are `frame_index / fps`: the motion would be faster than it was."""
+    assert run(["data", "convert", str(recording), "--fps", "100000", "--out", str(tmp_path / "set")]) == 2
+    assert "--fps is 100000, may be at most 20: what the slowest camera takes" in capsys.readouterr().err
+
+
 def test_no_dataset_is_made_within_another(tmp_path: Path, recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     there = make_dataset(tmp_path / "set", episodes=2, frames=2, codec="png")
     inner = there / "videos" / "mine"
@@ -135,6 +142,20 @@ def test_no_dataset_is_made_within_another(tmp_path: Path, recording: Path, caps
         said = capsys.readouterr().err.splitlines()[-1]
         assert "lies within the dataset" in said and str(there) in said
     assert not list(problems(LeRobotDataset(there)))
+
+
+def test_words_for_recordings_that_say_nothing_are_put_into_no_other(tmp_path: Path) -> None:
+    """Frames before the first instruction, or after it was cleared, became frames of another task."""
+    source = tmp_path / "source"
+    with DatasetWriter(source, shape(codec="png")) as dataset:
+        appender = dataset.begin()
+        for number, frame in enumerate(frames(0, 6)):
+            appender.add(replace(frame, task="task 1" if number < 3 else ""))
+        appender.finish("mine")
+    path = tmp_path / "episode-000000.mcap"
+    write_recording(LeRobotDataset(source), 0, load_profile("panda"), path)
+    assert run(["data", "convert", str(path), "--out", str(tmp_path / "set"), "--instruction", "task 2"]) == 0
+    assert set(LeRobotDataset(tmp_path / "set").tasks.values()) <= {"task 1", ""}
 
 
 def test_episodes_without_an_instruction_are_counted_and_given_one(

@@ -182,6 +182,16 @@ def test_a_cube_falls_rests_on_the_floor_and_on_another(engine: Engine) -> None:
     assert engine.pose(1)[2] == pytest.approx(0.06, abs=2e-3)
 
 
+@pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0), (0.01, 0.0, 0.0)])
+def test_what_is_not_solid_holds_nothing_up(engine: Engine, centre: tuple[float, float, float]) -> None:
+    """In PyBullet a part beside its body's origin did: the board of `tendon calibrate demo` held the arm off."""
+    part = Part(kind="box", half=(0.1, 0.1, 0.01), centre=centre)
+    load(engine, cube(z=0.2), Body(parts=(part,), rgb=(0.5, 0.5, 0.5), position=(0.5, 0.0, 0.1), solid=False))
+    for _ in range(2 * PHYSICS_HZ):
+        engine.step()
+    assert engine.pose(0)[2] == pytest.approx(0.02, abs=2e-3)
+
+
 def test_a_cube_is_gripped_lifted_kept_and_let_go(engine: Engine) -> None:
     load(engine, cube(), joints=at((0.5, 0.0, 0.15), OPEN))
     assert not engine.gripped(0)

@@ -74,14 +74,16 @@ def steer_model(model: bytes, name: str, directions: Mapping[str, Array]) -> byt
     """
     graph = read_onnx(model, "the model")
     given = f"{PREFIX}{name}"
+    with np.errstate(over="ignore"):
+        directions = {activation: each.astype(np.float32) for activation, each in directions.items()}
     if not directions or not all(np.isfinite(each).all() and np.any(each) for each in directions.values()):
-        raise ConfigError(f"steering {name} needs directions that are finite and not zero")
+        raise ConfigError(f"steering {name} needs directions that are finite and not zero, in float32")
     if any(value.name == given for value in graph.graph.input):
         raise ConfigError(f"the graph has an input {given} already: take another name")
     types = _types(graph)
     for activation, direction in directions.items():
         _check(types, activation, direction)
-        _add(graph.graph, given, activation, direction.astype(np.float32))
+        _add(graph.graph, given, activation, direction)
     graph.graph.input.append(helper.make_tensor_value_info(given, TensorProto.FLOAT, (1,)))
     return bytes(graph.SerializeToString())
 

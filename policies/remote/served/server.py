@@ -6,6 +6,7 @@ for engines keep state a thread. Nothing a client sends is parsed before its key
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import http
@@ -107,7 +108,8 @@ class PolicyServer:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
             self._listener = socket.create_server((host, port), family=family)
         except OSError as error:
-            raise ConfigError(f"cannot listen on {host}:{port}: {error}; --port 0 takes a free one") from error
+            free = "; --port 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
+            raise ConfigError(f"cannot listen on {host}:{port}: {error}{free}") from error
         self._listener.settimeout(POLL_S)
         self._spawn(self._listen, self._listener)
 

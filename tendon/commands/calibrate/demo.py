@@ -5,7 +5,7 @@ to it, and finds a camera that was moved by 2 mm.
 
 Examples:
   tendon calibrate demo
-  tendon calibrate demo --robot panda --simulator mujoco --seed 3 --out outputs/calibration
+  tendon calibrate demo --robot panda --simulator mujoco --seed 3 --out outputs/calibration-demo
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ def command(
     simulator: Annotated[str, typer.Option(help="pybullet, mujoco, or auto.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Of what is off.")] = 0,
     views: Annotated[int, typer.Option(min=6, max=60, help="Of the guided motion.")] = 15,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="For everything.")] = Path("outputs/calibration"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="For everything.")] = Path("outputs/calibration-demo"),
 ) -> int:
     """Runs it; returns 1 when something is not as it should be.
 
     Raises:
         TendonError: the calibration is not good.
     """
-    from tendon.cli.outputs import require_folder
+    from tendon.cli.outputs import require_own_folder
     from tendon.demo.calibration.binding import bound_bundle
     from tendon.demo.calibration.story import check_again, tell_story
 
-    require_folder(out)
+    require_own_folder(out, "tendon calibrate demo")
     told = tell_story(out, robot, simulator, seed, views, tell=lambda line: print(line, flush=True))
     for camera, away in told.camera_mm.items():
         print(f"truth: camera {camera} is off by {away:.2f} mm and {told.camera_deg[camera]:.3f} deg")

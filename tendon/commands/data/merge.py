@@ -35,6 +35,9 @@ def command(
     require_once(datasets)
     opened = [LeRobotDataset(path) for path in datasets]
     episodes = [(each, number) for each in opened for number in range(len(each))]
+    sources = [str(row["source"]) for each in opened for row in each.episodes if row.get("source")]
+    if twice := len(sources) - len(set(sources)):
+        print(f"{twice} episodes are of a recording that another one is of, too: they count twice")
     count = copy_episodes(track(episodes, "merge"), out)
     print(f"{out}: {count} episodes")
     return 0

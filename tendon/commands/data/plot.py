@@ -27,15 +27,16 @@ def command(
         InvalidDataError: the source cannot be read.
         MissingDependencyError: the extras `data` and `sim` are not installed.
     """
-    from tendon.cli.outputs import require_file
+    from tendon.cli.outputs import require_file, require_ours
     from tendon.data.packages import require_data
 
     require_data()
     require_file(out, suffix=".png")
     from tendon.data.lerobot.reader import LeRobotDataset
-    from tendon.data.plot import draw, of_dataset, of_recording
+    from tendon.data.plot import SOFTWARE, draw, of_dataset, of_recording
     from tendon.data.reading.recording import McapRecording
 
+    require_ours(out, "--out", SOFTWARE.encode())
     if source.is_dir():
         dataset = LeRobotDataset(source)
         if not 0 <= episode < len(dataset):

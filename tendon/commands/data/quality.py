@@ -44,7 +44,7 @@ def command(
         MismatchError: the policy is of another robot.
         MissingDependencyError: the extras `data` and `sim` are not installed.
     """
-    from tendon.cli.outputs import require_file, write_whole
+    from tendon.cli.outputs import require_file, require_ours, write_whole
     from tendon.data.packages import require_data
 
     require_data()
@@ -53,8 +53,10 @@ def command(
     if keep is not None and curate == 1.0:
         raise ConfigError("--keep needs --curate, the share that is kept")
     from tendon.data.lerobot.edit import copy_episodes, require_new
+    from tendon.data.quality.report import GENERATOR
 
     require_file(out, suffix=".html")
+    require_ours(out, "--out", GENERATOR.encode())
     if keep is not None:
         require_new(keep)
     from dataclasses import replace

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tendon.cli.options import BundleArgument, RobotOption
-from tendon.cli.outputs import require_file
+from tendon.cli.outputs import require_file, writing
 from tendon.cli.seeds import parse_seeds
 from tendon.core.errors import ConfigError
+from tendon.core.files import replace_file
 
 if TYPE_CHECKING:
     from tendon.policies.parity.graph import Case
@@ -42,12 +43,15 @@ def command(
     if each < 1:
         raise ConfigError(f"--each is {each}, must be at least 1")
     require_file(file, "FILE", ".safetensors")
+    if file.exists():
+        raise ConfigError(f"FILE {file} is there already: name another file")
     episodes = record_inputs(find_bundle(bundle), robot, scenes, each)
     cases: list[Case] = []
     good = 0
     for episode, recorded in track(episodes, "record", total=len(scenes)):
         cases.extend(recorded)
         good += episode.success
-    file.write_bytes(write_cases(cases))
+    with writing(file):
+        replace_file(file, write_cases(cases))
     print(f"{file}: {len(cases)} inferences of {len(scenes)} episodes, {good} of them successful")
     return 0

@@ -36,6 +36,7 @@ from tendon.cli.eval_results import (
     VideosOption,
     draw_films,
     gather,
+    keep_before,
     require_results,
     write_results,
 )
@@ -127,6 +128,8 @@ def command(
         )
         if gathered.ended_early:
             cases.append(Case(group=asked.suite, name="all episodes", time_s=0.0, problem=gathered.ended_early))
+        if gathered.ended_early:
+            keep_before(junit)
         properties = {**where, **how, "success": success, "ended_early": gathered.ended_early}
         write_whole(junit, junit_xml(f"tendon eval run {bundle}", cases, properties))
     if out or report:

@@ -70,7 +70,7 @@ cdef class ShapeDistances:
     def distances(self):
         """Returns (p,) distances [m], negative inside, and whether all that have a closed form are known.
 
-        NaN is one that is not known: there is no closed form, or the middle line of a capsule meets a box.
+        NaN is one that is not known: there is no closed form, or a part of a capsule's middle line is within a box.
         """
         cdef Py_ssize_t k, first, second
         cdef bint known = True
@@ -203,7 +203,7 @@ cdef double between_segments(const double* a, const double* b, const double* c, 
 
 
 cdef double segment_to_box(const double* a, const double* b, const double* box, const double* half) noexcept:
-    """Returns the distance of a segment to a box, NaN where they meet.
+    """Returns the distance of a segment to a box, NaN where a part of it is within.
 
     Along the segment the square of the distance is convex, and quadratic between the planes of the box's sides: its
     least value is looked for in each part.
@@ -256,4 +256,4 @@ cdef double segment_to_box(const double* a, const double* b, const double* box, 
             total += out * out if out > 0.0 else 0.0
         if k == 0 or not total >= least:
             least = total
-    return sqrt(least) if least > 0.0 else NAN
+    return sqrt(least)

@@ -21,6 +21,7 @@ from tendon.data.lerobot.layout import Camera, Shape
 from tendon.data.lerobot.writer import DatasetWriter, Frame, require_fit
 from tendon.data.reading.observations import camera_topics, observations, require_begin
 from tendon.data.reading.recording import McapRecording
+from tendon.data.reading.tasks import Tasks
 from tendon.robots.profile import RobotProfile, load_profile
 
 GAP_FRAMES = 1.5
@@ -36,7 +37,7 @@ class Options:
         codec: h264, av1, or png for pictures without loss in the parquet files.
         proposed: whether what was proposed stands beside what was executed.
         bad: take recordings with missing messages, too.
-        instruction: of frames that have none.
+        instruction: of recordings that have none.
     """
 
     fps: int = 0
@@ -132,6 +133,7 @@ def convert_into(
         return Converted(episode=None)
     appender = writer.begin()
     count = gaps = 0
+    told_tasks = Tasks(recording, require_begin(recording)).told
     before_ns: int | None = None
     first_ns = 0
     try:
@@ -141,7 +143,7 @@ def convert_into(
             if before_ns is not None and frame.stamp_ns - before_ns > GAP_FRAMES * SECOND_NS / writer.shape.fps:
                 gaps += 1
             before_ns = frame.stamp_ns
-            appender.add(frame if frame.task.strip() else replace(frame, task=options.instruction))
+            appender.add(frame if told_tasks or frame.task.strip() else replace(frame, task=options.instruction))
             count += 1
         number = appender.finish(source, "" if end is None else end.outcome.value)
     except BaseException:

@@ -31,6 +31,7 @@ MEASURES = {
     "disagreement": ("policy's disagreement", "s.d.", "{:.2f}"),
     "otherwise": ("other instructions that fit better", "share", "{:.2f}"),
 }
+GENERATOR = "<meta name='generator' content='tendon data quality'>"
 SHOWN_PX = 72
 NOTE = (
     "Action divergence: how far what was done is from what was done in the nearest states of other episodes with the "
@@ -80,7 +81,7 @@ def write_report(
         "<h2>Where episodes start</h2>",
         _image(_starts(episodes, joints)),
     ]
-    head = f"<meta charset='utf-8'><title>{html.escape(title)}</title><style>{STYLE}</style>"
+    head = f"<meta charset='utf-8'>{GENERATOR}<title>{html.escape(title)}</title><style>{STYLE}</style>"
     return "\n".join([f"<!doctype html><html lang='en'>{head}", *parts, "</html>", ""])
 
 

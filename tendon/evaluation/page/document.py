@@ -91,6 +91,7 @@ class Document:
         """Returns the file's text."""
         return (
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{_text(self._title)}</title>'
+            f'<meta name="generator" content="tendon eval">'
             f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>\n<body>\n'
             + "\n".join(self._parts)
             + "\n</body></html>\n"

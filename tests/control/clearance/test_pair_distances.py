@@ -101,6 +101,15 @@ def test_nearly_parallel_capsules(turn: float, along: float) -> None:
     assert found == pytest.approx(by_coal(first, one, second, other), abs=CLOSE_M)
 
 
+@pytest.mark.parametrize("length", [0.0, 0.1])
+@pytest.mark.parametrize("place", [(0.1, 0.0, 0.0), (0.1, 0.1, 0.0), (0.1, 0.1, 0.1), (0.1, 0.0, 0.03)])
+def test_a_middle_line_that_touches_a_box(length: float, place: tuple[float, float, float]) -> None:
+    """On a side, an edge or a corner: coal says -1.8e308 of a capsule without length."""
+    capsule, box = coal.Capsule(0.05, length), coal.Box(0.2, 0.2, 0.2)
+    model, pairs = pair_of(capsule, pin.SE3(np.eye(3), np.array(place)), box, pin.SE3.Identity())
+    assert pairs.at(np.zeros(model.nq)) == pytest.approx([-0.05], abs=1e-12)
+
+
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_every_robot_anywhere(robot: str) -> None:
     profile = load_profile(robot)

@@ -205,6 +205,8 @@ class TestSurgery:
             ("speed", {"actions": np.ones((2, 6, 4))}, MismatchError, "does not fit"),
             ("speed", {"actions": np.zeros(4)}, ConfigError, "not zero"),
             ("speed", {"actions": np.full(4, np.inf)}, ConfigError, "finite"),
+            ("speed", {"actions": np.full(4, 1e300)}, ConfigError, "finite"),
+            ("speed", {"actions": np.full(4, 1e-60)}, ConfigError, "not zero"),
             ("speed", {}, ConfigError, "needs directions"),
         ],
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
 
 from tendon.core.errors import ConfigError
 from tendon.robots.collision.file import to_yaml
-from tendon.robots.collision.model import load_collisions
+from tendon.robots.collision.model import CollisionModel, load_collisions
 from tendon.robots.environment import load_environment
 from tendon.robots.profile import load_profile
-from tendon.robots.shapes import HalfSpace
+from tendon.robots.shapes import HalfSpace, Sphere
 
 BODIES = "bodies:\n  one: [{a: [0, 0, 0], b: [0, 0, 0.1], radius: 0.05}]\n  two: [{centre: [0, 0, 0], radius: 0.1}]\n"
 
@@ -54,6 +55,20 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     again = tmp_path / "collisions.yaml"
     again.write_text(to_yaml(load_collisions(path), ["a comment"]))
     assert load_collisions(again) == load_collisions(path)
+
+
+def test_any_name_of_a_link_is_read_again(tmp_path: Path) -> None:
+    """URDF allows all of these; YAML reads them as something else."""
+    names = ["arm: base", "b #1", "a[0]", "{c", "0", "null", "yes", "1e3", "-x", "Größe", 'it\'s "it"', "a_b.1"]
+    model = CollisionModel(
+        bodies={name: (Sphere(centre=(0.0, 0.0, 0.0), radius=0.1),) for name in names},
+        allowed={frozenset(pair): "adjacent" for pair in itertools.pairwise(names)},
+        margin=0.01,
+        margins={frozenset(names[:2]): 0.02},
+    )
+    path = tmp_path / "collisions.yaml"
+    path.write_text(to_yaml(model, []), encoding="utf-8")
+    assert load_collisions(path) == model
 
 
 class TestEnvironment:
