@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 
 class CountingBar:
     """A bar with a count, the time that is left, and a note; a context manager."""
 
-    def __init__(self, title: str, total: int) -> None:
-        """Makes the bar, unseen until it is entered."""
+    def __init__(self, title: str, total: int, passing: bool = False) -> None:
+        """Makes the bar, unseen until it is entered; one that is passing leaves nothing, nor anything in a file."""
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
-        self._progress = Progress(TextColumn(title), *columns)
+        self._progress = Progress(
+            TextColumn(title), *columns, transient=passing, disable=passing and not sys.stdout.isatty()
+        )
         self._task: TaskID = self._progress.add_task(title, total=total, note="")
 
     def __enter__(self) -> CountingBar:

@@ -67,7 +67,7 @@ def command(
         else:
             looks += [(file, _recording) for file in recordings([place])]
     count = episodes = untold = 0
-    with CountingBar("check", len(looks)) as bar:
+    with CountingBar("check", len(looks), passing=True) as bar:
         for number, (place, look) in enumerate(looks):
             report = Report()
             bar.reach(number, place.name)
