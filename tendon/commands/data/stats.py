@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+MERGED = "q01 and q99: the mean of the episodes' own, as LeRobot merges them, and not those of all frames"
+
 
 def command(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="LeRobot dataset, v3.0.")]) -> int:
     """Prints a table for each feature of numbers.
@@ -40,7 +42,7 @@ def command(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="LeR
     for name in ("observation.state", "velocity", "action", "proposed"):
         if name not in stats:
             continue
-        table = Table("joint", *columns, title=name, title_justify="left")
+        table = Table("joint", *columns, title=name, title_justify="left", caption=MERGED, caption_justify="left")
         for k, joint in enumerate(shape.joints):
             table.add_row(joint, *(f"{np.ravel(stats[name][each])[k]:.4f}" for each in columns))
         console.print(table)
