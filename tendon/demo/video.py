@@ -109,6 +109,8 @@ def write_video(
     context = multiprocessing.get_context("spawn")
     with context.Pool(workers or os.cpu_count(), initializer=_start, initargs=(scene, profile, simulator)) as pool:
         encode(pool.imap(_paint, frames, chunksize=4), path, lambda done: progress(done, len(frames)))
+        pool.close()
+        pool.join()  # by itself each removes its files
 
 
 def encode(pictures: Iterator[Pixels], path: Path, progress: Callable[[int], None] = lambda done: None) -> None:

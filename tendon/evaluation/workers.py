@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tendon.core.errors import WorkerError
-from tendon.core.orphans import deaf_to_interrupts, end_with_parent
+from tendon.core.orphans import clean_up_at_sigterm, deaf_to_interrupts, end_with_parent
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -137,7 +135,7 @@ class Worker(Generic[J, R]):
 def _serve(connection: Connection[Any, Any], function: Callable[[J], R]) -> None:
     """Does what is sent until nobody is there."""
     end_with_parent()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # files of its own go with it
+    clean_up_at_sigterm()
     while True:
         try:
             job = connection.recv()
