@@ -39,7 +39,13 @@ def declared(source: Path) -> dict[str, ast.FunctionDef]:
 def test_a_stub_declares_what_there_is(source: Path) -> None:
     module, stubs = importlib.import_module(module_of(source)), declared(source)
     defined = {name for name, value in vars(module).items() if callable(value) and value.__module__ == module.__name__}
-    assert defined == set(stubs)
+    classes = [
+        node for node in ast.parse(source.with_suffix(".pyi").read_text()).body if isinstance(node, ast.ClassDef)
+    ]
+    assert defined == {*stubs, *(each.name for each in classes)}
+    for each in classes:
+        public = {name for name in vars(getattr(module, each.name)) if not name.startswith("_")}
+        assert public == {node.name for node in each.body if isinstance(node, ast.FunctionDef)} - {"__init__"}
     for name, stub in stubs.items():
         assert list(inspect.signature(getattr(module, name)).parameters) == [each.arg for each in stub.args.args], name
 

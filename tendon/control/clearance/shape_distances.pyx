@@ -3,6 +3,7 @@
 
 import numpy as np
 
+cimport cython
 from libc.math cimport NAN, fabs, isnan, sqrt
 
 from tendon.core.compiled import check_source
@@ -20,6 +21,7 @@ cdef double NEARLY_PARALLEL = 1e-6
 """Square of the sine of an angle: a milliradian."""
 
 
+@cython.auto_pickle(False)
 cdef class ShapeDistances:
     """Distances of pairs of shapes.
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tendon.control.clearance.model import Clearance
 from tendon.control.clearance.pair_distances import PairDistances, geometry_data
+from tendon.control.clearance.shape_distances import ShapeDistances
 from tendon.robots.environment import load_environment
 from tendon.robots.profile import load_profile
 from tests import ROOT
@@ -125,6 +126,40 @@ def test_every_robot_anywhere(robot: str) -> None:
         rows = rng.choice(len(known), 3)
         for result, row in zip(pairs.results(rows.tolist()), rows, strict=True):
             assert result.min_distance == pytest.approx(known[row], abs=CLOSE_M)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rotations": [np.eye(3)]}, "a rotation is no"),
+        ({"rotations": [np.asfortranarray(np.eye(4))]}, "a rotation is no"),
+        ({"translations": [np.zeros(2)]}, "a translation is no"),
+        ({"translations": [np.zeros(6)[::2]]}, "a translation is no"),
+        ({"translations": [np.zeros(3), np.zeros(3)]}, "zip"),
+        ({"joints": [0, 1]}, "a joint that there is not"),
+        ({"joints": [0, -1]}, "a joint that there is not"),
+        ({"pairs": np.array([[0, 2]])}, "a shape that there is not"),
+        ({"pairs": np.array([[-1, 0]])}, "a shape that there is not"),
+        ({"sizes": [[0.0] * 4]}, "not as many"),
+        ({"kinds": [0]}, "not as many"),
+        ({"turns": [np.eye(3)]}, "not as many"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes: dict[str, Any], words: str) -> None:
+    """It would be memory of something else."""
+    told: dict[str, Any] = {
+        "rotations": [np.asfortranarray(np.eye(3))],
+        "translations": [np.zeros(3)],
+        "joints": [0, 0],
+        "kinds": [0, 1],
+        "turns": [np.eye(3)] * 2,
+        "places": [np.zeros(3)] * 2,
+        "sizes": [[0.0, 0.0, 0.0, 0.1], [0.1, 0.1, 0.1, 0.0]],
+        "pairs": np.array([[0, 1]]),
+    }
+    assert len(ShapeDistances(**told).distances()[0]) == 1
+    with pytest.raises(ValueError, match=words):
+        ShapeDistances(**{**told, **changes})
 
 
 def test_a_joint_that_is_no_number_has_no_distance() -> None:
