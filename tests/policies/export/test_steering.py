@@ -224,8 +224,10 @@ class TestSurgery:
         assert not (tmp_path / "far").exists()
 
     def test_a_graph_that_is_cut_is_said_so(self, model: Callable[..., bytes]) -> None:
-        with pytest.raises(IntegrityError, match="the model is no ONNX graph"):
-            steer_model(model()[:-7], "speed", {"actions": push()})
+        whole = model()
+        for length in range(1, len(whole), 97):
+            with pytest.raises((IntegrityError, ConfigError), match=r"the model is not an ONNX graph|makes no tensor"):
+                steer_model(whole[:length], "speed", {"actions": push()})
 
     def test_a_name_is_taken_once_and_the_bundle_is_not_written_over(self, steered: Bundle, tmp_path: Path) -> None:
         """The original stays what was signed and measured."""
