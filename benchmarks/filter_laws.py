@@ -26,7 +26,7 @@ import pinocchio as pin
 from harness import Number
 
 from tendon.control.clearance.model import Clearance
-from tendon.control.clearance.pair_distances import geometry_data
+from tendon.control.clearance.pair_distances import geometry_data, read_distances
 from tendon.control.filter import SafetyFilter
 from tendon.core.types import Array
 from tendon.robots.environment import load_environment
@@ -187,8 +187,7 @@ class ByCoal:
         whole, found = self._clearance, np.array(self._clearance.distances(q))
         full = whole._home + whole._spread @ q
         pin.computeDistances(whole._model, self._data, whole._geometry, self._geometry_data, full)
-        shapes = np.array([each.min_distance for each in self._geometry_data.distanceResults])
-        first = whole._shapes_of[:-1]
+        shapes, first = read_distances(self._geometry_data.distanceResults), whole._shapes_of[:-1]
         found[: len(first)] = np.minimum.reduceat(shapes, first)
         return found
 

@@ -162,8 +162,8 @@ def read_cases(data: bytes, name: str = CASES_FILE, fix: str = "make the bundle 
     cases: dict[int, dict[str, Tensor]] = {}
     try:
         for key, value in load(data).items():
-            number, _, name = key.partition("/")
-            cases.setdefault(int(number), {})[name] = value
+            number, _, tensor = key.partition("/")
+            cases.setdefault(int(number), {})[tensor] = value
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise IntegrityError(f"{name} is no list of inferences ({error}): {fix}") from error
     if sorted(cases) != list(range(len(cases))) or not cases:

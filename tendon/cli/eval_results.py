@@ -31,8 +31,8 @@ ReportOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A .html that needs nothing else; FILE.json with all is beside it.")
 ]
 VideosOption = Annotated[int, typer.Option(min=0, max=24, help="Of failures, at most, in the report.")]
-RESULTS, PAGE = b'"ended_early"', b'<meta name="generator" content="tendon eval">'
-"""What the JSON and the page of each of these commands have."""
+RESULTS = b'"ended_early"'
+"""A key that the JSON of each of these commands has."""
 
 
 @dataclass
@@ -150,8 +150,10 @@ def require_report(report: Path | None) -> None:
         return
     if report.suffix != ".html":
         raise ConfigError(f"--report {report} must end in .html: its JSON is beside it")
+    from tendon.evaluation.page.document import GENERATOR
+
     beside = report.with_suffix(".json")
-    for file, mark in ((report, PAGE), (beside, RESULTS)):
+    for file, mark in ((report, GENERATOR.encode()), (beside, RESULTS)):
         require_file(file, "--report")
         require_ours(file, "--report", mark)
 

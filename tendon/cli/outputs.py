@@ -80,13 +80,14 @@ def require_ours(file: Path, option: str, mark: bytes) -> None:
         raise ConfigError(f"{option} {file} is there, and this command did not write it: name another file")
 
 
-def require_own_folder(folder: Path, command: str, names: Collection[str] = ()) -> None:
+def require_own_folder(folder: Path, command: str, names: Collection[str] = (), always: str = "") -> None:
     """Makes a folder in which a command begins anew, or checks that what is in it is of an earlier run of it.
 
     Args:
         folder: that is written to, and marked as this command's.
         command: such as "tendon demo".
-        names: of what it leaves; a folder with nothing else is its own too.
+        names: of what it leaves.
+        always: one of these, which each run leaves: a folder with that and nothing but these is its own, unmarked too.
 
     Raises:
         ConfigError: it is somebody else's, or cannot be written.
@@ -95,7 +96,7 @@ def require_own_folder(folder: Path, command: str, names: Collection[str] = ()) 
     mark = folder / ".made-by"
     inside = {each.name for each in folder.iterdir()}
     marked = mark.is_file() and mark.read_text(encoding="utf-8").strip() == command
-    if not marked and inside and (not names or not inside <= set(names)):
+    if not marked and inside and not (always in inside and inside <= set(names)):
         raise ConfigError(f"--out {folder} holds what `{command}` did not make: name a new folder")
     with writing(folder):
         mark.write_text(f"{command}\n", encoding="utf-8")

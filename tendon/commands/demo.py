@@ -40,7 +40,8 @@ BUNDLE = "bundles/tabletop"
 SEED = 100780
 FIRST_SEED, END_SEED = 100_000, 200_000
 OUT = Path("outputs/demo")
-NAMES = ("state", "graph.log", "summary.json", "timeline.png", "demo.mp4")
+LOG = "graph.log"
+NAMES = ("state", LOG, "summary.json", "timeline.png", "demo.mp4")
 """What it leaves there."""
 LIMIT_S = 15.0
 LOG_LINES = 15
@@ -71,7 +72,7 @@ def command(
         ConfigError: an option is wrong, there is no such bundle, or the ROS domain is in use.
         MissingDependencyError: ROS is not installed.
     """
-    require_own_folder(out, "tendon demo", NAMES)
+    require_own_folder(out, "tendon demo", NAMES, LOG)
     require_ros()
     if seed is not None and not FIRST_SEED <= seed < END_SEED:
         raise ConfigError(f"--seed is {seed}: the demo is shown in validation scenes, {FIRST_SEED}-{END_SEED - 1}")
@@ -101,7 +102,7 @@ def command(
     for name in NAMES:  # a demo begins anew, whatever stopped the last one
         _remove(out / name)
     os.environ[STATE_VARIABLE] = str((out / "state").resolve())
-    log_file = out / "graph.log"
+    log_file = out / LOG
     console = Console()
     title = f"Tendon demo · {robot} · scene {scene.seed} · policy {policy['name']}"
     with _own_domain(), log_file.open("w", encoding="utf-8") as log, Display(title, console) as display:

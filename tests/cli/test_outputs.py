@@ -260,7 +260,10 @@ class TestOwnFolder:
             (place / "notes").write_text("mine")
         before.mkdir()
         (before / "state").mkdir()
-        require_own_folder(before, "tendon demo", ("state",))
+        with pytest.raises(ConfigError, match="holds what `tendon demo` did not make"):
+            require_own_folder(before, "tendon demo", ("state", "graph.log"), "graph.log")
+        (before / "graph.log").touch()
+        require_own_folder(before, "tendon demo", ("state", "graph.log"), "graph.log")
 
     @pytest.mark.parametrize("command", ["demo", "calibrate demo"])
     def test_what_others_made_stays(self, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:

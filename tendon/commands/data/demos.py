@@ -26,6 +26,7 @@ from tendon.cli.seeds import parse_seeds
 from tendon.core.checks import closest
 from tendon.core.errors import ConfigError
 from tendon.core.files import lock_folder, replace_file
+from tendon.core.json_object import read_json_object
 from tendon.evaluation.evaluate import FIRST_SEED
 from tendon.evaluation.suites import AUTO_SUITE, load_suite, suite_for
 from tendon.evaluation.workers import run_in_processes
@@ -110,7 +111,7 @@ def _check_same(out: Path, made_by: Mapping[str, object]) -> None:
             raise ConfigError(f"{out} holds demonstrations, and nothing says what made them: name another folder")
         replace_file(file, json.dumps(made_by, indent=1).encode())
         return
-    before = json.loads(file.read_text(encoding="utf-8"))
+    before = read_json_object(file, "name another folder")
     for name, value in made_by.items():
         if before.get(name) != value:
             raise ConfigError(

@@ -128,7 +128,6 @@ def command(
         )
         if gathered.ended_early:
             cases.append(Case(group=asked.suite, name="all episodes", time_s=0.0, problem=gathered.ended_early))
-        if gathered.ended_early:
             keep_before(junit)
         properties = {**where, **how, "success": success, "ended_early": gathered.ended_early}
         write_whole(junit, junit_xml(f"tendon eval run {bundle}", cases, properties))

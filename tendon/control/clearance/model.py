@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
 
 import coal
 import numpy as np
 import pinocchio as pin
 
 from tendon.control.clearance import covering
-from tendon.control.clearance.pair_distances import PairDistances, geometry_data
+from tendon.control.clearance.pair_distances import PairDistances, geometry_data, read_distances
 from tendon.control.clearance.reach import Axis, Ball, lever_arms
 from tendon.core.errors import ConfigError
 from tendon.core.types import Array
@@ -26,8 +25,6 @@ LEAST_M = 0.0005
 """Change of a distance that is looked at."""
 ON_AXIS = 1e-12
 """A shorter lever arm [m] is a rounding error."""
-
-_min_distance = attrgetter("min_distance")
 
 
 class Clearance:
@@ -201,7 +198,7 @@ class Clearance:
         self._near.geometryObjects[0].placement = pin.SE3(np.eye(3), np.asarray(centre, dtype=np.float64))
         self._ball.radius = radius
         pin.computeDistances(self._model, self._data, self._near, self._near_data, self._home + self._spread @ q)
-        shapes = np.fromiter(map(_min_distance, self._near_results), np.float64, len(self._near_results))
+        shapes = read_distances(self._near_results)
         return np.minimum.reduceat(shapes, self._near_starts) if len(shapes) else shapes
 
     def _add(self, geometry: pin.GeometryModel, name: str, body: Shape) -> int:

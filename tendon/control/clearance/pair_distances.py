@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any
 
 import coal
 import numpy as np
@@ -62,9 +61,9 @@ class PairDistances:
         found, known = self._closed.distances()
         if not known:
             pin.computeDistances(self._model, self._data, self._all, self._all_data, q)
-            return _read(self._all_results)
+            return read_distances(self._all_results)
         if self._open_results:
-            found[self._open_at] = _read(self._open_results)
+            found[self._open_at] = read_distances(self._open_results)
         return found
 
     def results(self, pairs: Iterable[int]) -> list[coal.DistanceResult]:
@@ -95,7 +94,8 @@ def _in_place(data: pin.Data) -> list[pin.SE3]:
     return found
 
 
-def _read(results: list[Any]) -> Array:
+def read_distances(results: Sequence[coal.DistanceResult]) -> Array:
+    """Returns the distances [m] in coal's results."""
     return np.fromiter(map(_min_distance, results), np.float64, len(results))
 
 

@@ -56,7 +56,7 @@ def convert_all(
     with contextlib.ExitStack() as open_:
         if jobs == 1:
             for file in files:
-                yield file, _answer(file, writer_for, options, told)
+                yield file, _answer(partial(convert_into, file, writer_for, options, told))
         else:
             yield from _converted_by_others(files, root, options, jobs, writer_for)
 
@@ -101,18 +101,13 @@ def _source(file: Path) -> str:
         return str(file)
 
 
-def _answer(
-    file: Path,
-    writer_for: Callable[[Shape], DatasetWriter],
-    options: Options,
-    told: Callable[[float], None] = lambda share: None,
-) -> Answer:
+def _answer(convert: Callable[[], Converted]) -> Answer:
     try:
-        return convert_into(file, writer_for, options, told)
+        return convert()
     except TendonError as error:
         return error
 
 
 def _converted(file: Path, root: Path, options: Options) -> Answer:
     """Does the same in another process, to a dataset of its own."""
-    return _answer(file, partial(DatasetWriter, root), options)
+    return _answer(partial(convert_into, file, partial(DatasetWriter, root), options))

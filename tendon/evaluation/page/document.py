@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+GENERATOR = '<meta name="generator" content="tendon eval">'
+"""By which such a page is known."""
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #22272e; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin-top: 2.2rem }
@@ -91,8 +93,7 @@ class Document:
         """Returns the file's text."""
         return (
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{_text(self._title)}</title>'
-            f'<meta name="generator" content="tendon eval">'
-            f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>\n<body>\n'
+            f'{GENERATOR}<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>\n<body>\n'
             + "\n".join(self._parts)
             + "\n</body></html>\n"
         )

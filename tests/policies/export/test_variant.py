@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import save_file
 
 from tendon.cli import main
 from tendon.core.errors import ConfigError, IntegrityError, MismatchError
@@ -280,12 +281,15 @@ def test_a_file_that_holds_no_recorded_inputs_is_named(
     make: Callable[..., Bundle], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It was told that the bundle's parity file is none, and to make the bundle again."""
-    text = tmp_path / "README.md"
+    text, weights, gaps = tmp_path / "README.md", tmp_path / "weights.safetensors", tmp_path / "gaps.safetensors"
     text.write_text("Some words.")
-    options = ["--precision", "int8", "--calibration", str(text)]
-    assert main(["policy", "variant", str(make().folder), str(tmp_path / "made"), *options]) == 2
-    said = capsys.readouterr().err
-    assert f"--calibration {text} is no list of inferences" in said and "tendon data record-inputs" in said
+    save_file({"encoder.weight": np.zeros(1)}, weights)
+    save_file({"1/state": np.zeros(1)}, gaps)
+    for file, words in ((text, "is no list"), (weights, "is no list of inferences"), (gaps, "holds inferences [1]")):
+        options = ["--precision", "int8", "--calibration", str(file)]
+        assert main(["policy", "variant", str(make().folder), str(tmp_path / "made"), *options]) == 2
+        said = capsys.readouterr().err
+        assert f"--calibration {file} {words}" in said and "tendon data record-inputs" in said
 
 
 def test_neither_the_source_nor_another_bundle_is_replaced(make: Callable[..., Bundle], tmp_path: Path) -> None:
