@@ -9,7 +9,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from tendon.control.clearance.shape_distances import BOX, CAPSULE, HALF_SPACE, ShapeDistances
+from tendon.control.clearance import shape_distances
 from tendon.core.types import Array
 
 TOLERANCE = 1e-10
@@ -33,7 +33,7 @@ class PairDistances:
         kinds = [kind for kind, _ in shapes]
         pairs = np.array([(each.first, each.second) for each in geometry.collisionPairs], dtype=np.int64).reshape(-1, 2)
         self._joints = _in_place(data)
-        self._closed = ShapeDistances(
+        self._closed = shape_distances.ShapeDistances(
             [each.rotation for each in self._joints],
             [each.translation for each in self._joints],
             [each.parentJoint for each in geometry.geometryObjects],
@@ -43,7 +43,7 @@ class PairDistances:
             [size for _, size in shapes],
             pairs,
         )
-        self._open_at = np.flatnonzero([kinds[a] == kinds[b] == BOX for a, b in pairs])
+        self._open_at = np.flatnonzero([kinds[a] == kinds[b] == shape_distances.BOX for a, b in pairs])
         self._open = pin.GeometryModel(geometry)
         self._open.removeAllCollisionPairs()
         for k in self._open_at.tolist():
@@ -102,9 +102,9 @@ def read_distances(results: Sequence[coal.DistanceResult]) -> Array:
 def _described(shape: coal.ShapeBase) -> tuple[int, list[float]]:
     """Returns the kind and the size of a shape, as `ShapeDistances` takes them."""
     if isinstance(shape, coal.Sphere):
-        return CAPSULE, [0.0, 0.0, 0.0, shape.radius]
+        return shape_distances.CAPSULE, [0.0, 0.0, 0.0, shape.radius]
     if isinstance(shape, coal.Capsule):
-        return CAPSULE, [shape.halfLength, 0.0, 0.0, shape.radius]
+        return shape_distances.CAPSULE, [shape.halfLength, 0.0, 0.0, shape.radius]
     if isinstance(shape, coal.Box):
-        return BOX, [*shape.halfSide, 0.0]
-    return HALF_SPACE, [*shape.n, shape.d]
+        return shape_distances.BOX, [*shape.halfSide, 0.0]
+    return shape_distances.HALF_SPACE, [*shape.n, shape.d]
