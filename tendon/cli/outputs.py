@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from tendon.core.errors import ConfigError
-from tendon.core.files import replace_file
+from tendon.core.files import lock_folder, replace_file
 
 _TRIAL = bytes(4096)
 """A block: on a full disk a file can be made, but not written."""
@@ -80,8 +81,11 @@ def require_ours(file: Path, option: str, mark: bytes) -> None:
         raise ConfigError(f"{option} {file} is there, and this command did not write it: name another file")
 
 
-def require_own_folder(folder: Path, command: str, names: Collection[str] = (), always: str = "") -> None:
+@contextlib.contextmanager
+def own_folder(folder: Path, command: str, names: Collection[str] = (), always: str = "") -> Iterator[None]:
     """Makes a folder in which a command begins anew, or checks that what is in it is of an earlier run of it.
+
+    Meanwhile it is locked: two runs would empty one another's.
 
     Args:
         folder: that is written to, and marked as this command's.
@@ -91,15 +95,21 @@ def require_own_folder(folder: Path, command: str, names: Collection[str] = (), 
 
     Raises:
         ConfigError: it is somebody else's, or cannot be written.
+        BlockingIOError: another run writes to it.
     """
     require_folder(folder)
-    mark = folder / ".made-by"
-    inside = {each.name for each in folder.iterdir()}
-    marked = mark.is_file() and mark.read_text(encoding="utf-8").strip() == command
-    if not marked and inside and not (always in inside and inside <= set(names)):
-        raise ConfigError(f"--out {folder} holds what `{command}` did not make: name a new folder")
-    with writing(folder):
-        mark.write_text(f"{command}\n", encoding="utf-8")
+    lock = lock_folder(folder)
+    try:
+        mark = folder / ".made-by"
+        inside = {each.name for each in folder.iterdir()}
+        marked = mark.is_file() and mark.read_text(encoding="utf-8").strip() == command
+        if not marked and inside and not (always in inside and inside <= set(names)):
+            raise ConfigError(f"--out {folder} holds what `{command}` did not make: name a new folder")
+        with writing(folder):
+            mark.write_text(f"{command}\n", encoding="utf-8")
+        yield
+    finally:
+        os.close(lock)
 
 
 def require_apart(**files: Path | None) -> None:

@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from tendon.cli.outputs import require_own_folder, writing
+from tendon.cli.outputs import own_folder, writing
 from tendon.cli.terminal import lasting_output
 from tendon.core.errors import ConfigError, MismatchError
 from tendon.graph.domain import claim_domain, domain_id, free_domain, in_use
@@ -72,7 +72,11 @@ def command(
         ConfigError: an option is wrong, there is no such bundle, or the ROS domain is in use.
         MissingDependencyError: ROS is not installed.
     """
-    require_own_folder(out, "tendon demo", NAMES, LOG)
+    with own_folder(out, "tendon demo", NAMES, LOG):
+        return _show(robot, bundle, seed, out, simulator, gui, limit_s)
+
+
+def _show(robot: str, bundle: str, seed: int | None, out: Path, simulator: str, gui: bool, limit_s: float) -> int:
     require_ros()
     if seed is not None and not FIRST_SEED <= seed < END_SEED:
         raise ConfigError(f"--seed is {seed}: the demo is shown in validation scenes, {FIRST_SEED}-{END_SEED - 1}")

@@ -132,6 +132,8 @@ def read_urdf(path: Path) -> Urdf:
                 multiplier=_number(path, joint.name, mimic, "multiplier", 1.0),
                 offset=_number(path, joint.name, mimic, "offset", 0.0),
             )
+    for element in root.findall("link"):
+        _check_sizes(path, element)
     links = tuple(element.get("name", "") for element in root.findall("link"))
     for joint in joints.values():
         for link in (joint.parent, joint.child):
@@ -220,11 +222,27 @@ def _limit(path: Path, name: str, kind: str, joint: ElementTree.Element) -> Limi
     return Limit(**values)
 
 
-def _is_direction(text: str) -> bool:
+def _check_sizes(path: Path, link: ElementTree.Element) -> None:
+    """Wants no collision shape of less than no size; a mesh has its own."""
+    for shape in link.iterfind("collision/geometry/*"):
+        for key in ("radius", "length", "size"):
+            if not all(value >= 0 for value in _numbers(shape.get(key, ""))):
+                raise ConfigError(
+                    f"URDF {path}: {key} of a collision {shape.tag} of link {link.get('name')} is "
+                    f"{shape.get(key)!r}, must be at least 0 m"
+                )
+
+
+def _numbers(text: str) -> list[float]:
+    """Returns the numbers of a text; one that is none is not finite."""
     try:
-        numbers = [float(word) for word in text.split()]
+        return [float(word) for word in text.split()]
     except ValueError:
-        return False
+        return [math.nan]
+
+
+def _is_direction(text: str) -> bool:
+    numbers = _numbers(text)
     return len(numbers) == 3 and all(map(math.isfinite, numbers)) and math.hypot(*numbers) > 0
 
 

@@ -70,6 +70,18 @@ def test_a_table_with_any_name_is_an_environment(tmp_path: Path) -> None:
     assert set(load_environment(out).bodies) == {"my: table"}
 
 
+@pytest.mark.parametrize("name", ["profile.yaml", "collisions.yaml"])
+def test_a_table_replaces_no_other_part_of_a_robot(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points, out = tmp_path / "touched.csv", tmp_path / name
+    points.write_text("".join(f"{x}, {y}, 0.01\n" for x in (0.3, 0.6) for y in (-0.2, 0.0, 0.2)))
+    shutil.copy(Path("robots/panda") / name, out)
+    assert run(["calibrate", "plane", str(points), "--out", str(out)]) == 2
+    assert f"--out {out} is there, and is no environment: name another file" in capsys.readouterr().err
+    assert list(tmp_path.glob("*.yaml")) == [out] and out.read_bytes() == (Path("robots/panda") / name).read_bytes()
+
+
 def test_a_delay_comes_from_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     at = np.arange(0, 8, 0.02)
     for name, late in (("said.csv", 0.0), ("seen.csv", 0.04)):

@@ -8,17 +8,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tendon.cli import main
 from tendon.cli.outputs import (
+    own_folder,
     require_apart,
     require_file,
     require_folder,
     require_ours,
-    require_own_folder,
     system_error,
     write_whole,
     writing,
@@ -256,14 +257,21 @@ class TestOwnFolder:
     def test_what_it_made_is_its_own(self, tmp_path: Path) -> None:
         place, before = tmp_path / "new", tmp_path / "before"
         for _ in range(2):
-            require_own_folder(place, "tendon demo", ("state",))
-            (place / "notes").write_text("mine")
+            with own_folder(place, "tendon demo", ("state",)):
+                (place / "notes").write_text("mine")
         before.mkdir()
         (before / "state").mkdir()
-        with pytest.raises(ConfigError, match="holds what `tendon demo` did not make"):
-            require_own_folder(before, "tendon demo", ("state", "graph.log"), "graph.log")
+        again = partial(own_folder, before, "tendon demo", ("state", "graph.log"), "graph.log")
+        with pytest.raises(ConfigError, match="holds what `tendon demo` did not make"), again():
+            pass
         (before / "graph.log").touch()
-        require_own_folder(before, "tendon demo", ("state", "graph.log"), "graph.log")
+        with again():
+            pass
+
+    def test_two_runs_do_not_empty_one_anothers(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        with own_folder(tmp_path / "one", "tendon demo"):
+            assert main(["demo", "--out", str(tmp_path / "one")]) == 2
+        assert f"{tmp_path / 'one'}: is being written: wait until that has ended" in capsys.readouterr().err
 
     @pytest.mark.parametrize("command", ["demo", "calibrate demo"])
     def test_what_others_made_stays(self, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,7 +80,7 @@ def test_a_disk_that_is_full_at_the_end_of_the_first_episode_is_no_obstacle_to_t
             patch.setattr(writer, name, partial(fails_at_the_step, getattr(writer, name)))
         assert run(["data", "convert", str(recording), "--out", str(root)]) == 2
     assert os.strerror(errno.ENOSPC) in capsys.readouterr().err
-    assert not list(root.iterdir())
+    assert not root.exists()
     assert run(["data", "convert", str(recording), "--out", str(root)]) == 0
     assert len(LeRobotDataset(root)) == 1 and not list(problems(LeRobotDataset(root)))
 
@@ -132,15 +132,24 @@ def test_no_more_frames_are_made_than_were_recorded(
     """Their times are `frame_index / fps`: the motion would be faster than it was."""
     assert run(["data", "convert", str(recording), "--fps", "100000", "--out", str(tmp_path / "set")]) == 2
     assert "--fps is 100000, may be at most 20: what the slowest camera takes" in capsys.readouterr().err
+    assert not (tmp_path / "set").exists()
 
 
 def test_no_dataset_is_made_within_another(tmp_path: Path, recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     there = make_dataset(tmp_path / "set", episodes=2, frames=2, codec="png")
     inner = there / "videos" / "mine"
-    for words in (["convert", str(recording)], ["merge", str(there)], ["delete", str(there), "--episodes", "0"]):
-        assert run(["data", *words, "--out", str(inner)]) == 2
+    back = ["convert", str(there), "--to", "mcap"]
+    for words, out in (
+        (["convert", str(recording)], inner),
+        (["merge", str(there)], inner),
+        (["delete", str(there), "--episodes", "0"], inner),
+        (back, inner),
+        (back, there),
+    ):
+        assert run(["data", *words, "--out", str(out)]) == 2
         said = capsys.readouterr().err.splitlines()[-1]
         assert "lies within the dataset" in said and str(there) in said
+    assert not inner.exists() and not list(there.glob("*.mcap"))
     assert not list(problems(LeRobotDataset(there)))
 
 

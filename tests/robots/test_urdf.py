@@ -45,6 +45,13 @@ def test_what_is_wrong_in_a_urdf_is_named(old: str, new: str, said: str, tmp_pat
     assert said in str(raised.value)
 
 
+@pytest.mark.parametrize("shape", ['cylinder radius="-0.1" length="1"', 'box size="1 -1 1"', 'sphere radius="thick"'])
+def test_a_collision_shape_of_less_than_no_size_is_named(shape: str, tmp_path: Path) -> None:
+    text = SMALL.replace(link("base"), link("base", f"<collision><geometry><{shape}/></geometry></collision>"))
+    with pytest.raises(ConfigError, match=r"of link base is '.*', must be at least 0 m"):
+        read_urdf(write(tmp_path, text))
+
+
 def test_a_urdf_whose_comments_quote_xacro_is_read(tmp_path: Path) -> None:
     """What xacro writes keeps the comments of its source."""
     assert read_urdf(write(tmp_path, SMALL.replace("<robot", "<!-- <xacro:arm/>\n-->\n<robot"))).root == "base"

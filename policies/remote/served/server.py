@@ -32,11 +32,14 @@ from tendon.policies.remote.transport.websocket import Message, WebSocket
 
 HEALTH_PATH = "/healthz"
 MAX_CONNECTIONS = 16
+"""Clients with the right key."""
+MAX_OPENING = 32
+"""Connections that have not shown it yet: the oldest gives way to the next one."""
 SHORTEST_KEY = 16
 HANDSHAKE_S, MESSAGE_S, POLL_S, LINGER_S = 5.0, 10.0, 0.25, 1.0
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """Seconds, seconds, times: a client whose machine has gone is noticed after a minute."""
-GOING_AWAY, INTERNAL_ERROR = 1001, 1011
+GOING_AWAY, INTERNAL_ERROR, TRY_AGAIN_LATER = 1001, 1011, 1013
 
 Answer = Callable[[Mapping[Any, Any]], dict[Any, Any]]
 
@@ -83,6 +86,10 @@ class PolicyServer:
         self._expected = None if key is None else _digest(f"Api-Key {key}")
         self._closing = threading.Event()
         self._threads: set[threading.Thread] = set()
+        self._opening: dict[threading.Thread, socket.socket] = {}
+        self._clients = 0
+        self._lock = threading.Lock()
+        """Of the two before."""
         self._policy_thread = ThreadPoolExecutor(1, thread_name_prefix="policy")
         self._listener: socket.socket | None = None
 
@@ -147,26 +154,36 @@ class PolicyServer:
                 _log.error("cannot accept a connection: %s", error)
                 self._closing.wait(POLL_S)
                 continue
-            if len(self._threads) > MAX_CONNECTIONS:
-                _log.warning("more than %d connections: one was turned away", MAX_CONNECTIONS)
-                stream.close()
-            else:
-                self._spawn(self._serve, stream)
+            self._make_room()
+            self._spawn(self._serve, stream)
+
+    def _make_room(self) -> None:
+        """Ends the connection that has been opening for longest, where there are too many of them."""
+        with self._lock:
+            if len(self._opening) < MAX_OPENING:
+                return
+            thread, stream = next(iter(self._opening.items()))
+            with suppress(OSError):  # it has ended already
+                stream.shutdown(socket.SHUT_RDWR)
+        thread.join(POLL_S)
 
     def _serve(self, stream: socket.socket) -> None:
         """Serves one client to its end."""
-        stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in KEEPALIVE.items():
-            stream.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         try:
             peer = ":".join(map(str, stream.getpeername()[:2]))
-            client = handshake.accept(
-                stream, check=self._check, largest=self._largest, deadline=Deadline(HANDSHAKE_S), tls=self._tls
-            )
+            client = self._opened(stream)
         except OSError as error:
+            stream.close()
             _log.info("a client did not get as far as asking: %s", error)
             return
         if client is None:
+            return
+        with self._lock:
+            room = self._clients < MAX_CONNECTIONS
+            self._clients += room
+        if not room:
+            _log.warning("client %s was turned away: %d are connected", peer, MAX_CONNECTIONS)
+            client.close(TRY_AGAIN_LATER, f"{MAX_CONNECTIONS} clients are connected", LINGER_S)
             return
         _log.info("client %s connected", peer)
         try:
@@ -175,7 +192,24 @@ class PolicyServer:
         except (OSError, InvalidDataError) as error:
             _log.info("client %s has gone: %s", peer, error)
         finally:
+            with self._lock:
+                self._clients -= 1
             client.close(linger_s=LINGER_S)
+
+    def _opened(self, stream: socket.socket) -> WebSocket | None:
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in KEEPALIVE.items():
+            stream.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        with stream.dup() as handle:  # TLS takes the stream itself away
+            with self._lock:
+                self._opening[threading.current_thread()] = handle
+            try:
+                return handshake.accept(
+                    stream, check=self._check, largest=self._largest, deadline=Deadline(HANDSHAKE_S), tls=self._tls
+                )
+            finally:
+                with self._lock:
+                    del self._opening[threading.current_thread()]
 
     def _check(self, protocol: ServerProtocol, request: Request) -> Response | None:
         """Returns what to answer instead of opening a WebSocket."""

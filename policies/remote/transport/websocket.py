@@ -164,9 +164,10 @@ class WebSocket:
         return len(frames)
 
     def _check_open(self) -> None:
-        if self._protocol.parser_exc is not None:
-            raise ConnectionAbortedError(f"the other side broke the protocol: {self._protocol.parser_exc}")
-        if self._protocol.state is not State.OPEN:
+        problem = self._protocol.parser_exc
+        if problem is not None and not isinstance(problem, EOFError):  # who has just gone broke nothing
+            raise ConnectionAbortedError(f"the other side broke the protocol: {problem}")
+        if problem is not None or self._protocol.state is not State.OPEN:
             received = self._protocol.close_rcvd
             said = f" with code {received.code} {received.reason}".rstrip() if received else " without a word"
             raise ConnectionResetError(f"the other side closed the connection{said}")

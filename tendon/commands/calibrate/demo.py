@@ -30,21 +30,21 @@ def command(
     Raises:
         TendonError: the calibration is not good.
     """
-    from tendon.cli.outputs import require_own_folder
+    from tendon.cli.outputs import own_folder
     from tendon.demo.calibration.binding import bound_bundle
     from tendon.demo.calibration.story import check_again, tell_story
 
-    require_own_folder(out, "tendon calibrate demo")
-    told = tell_story(out, robot, simulator, seed, views, tell=lambda line: print(line, flush=True))
-    for camera, away in told.camera_mm.items():
-        print(f"truth: camera {camera} is off by {away:.2f} mm and {told.camera_deg[camera]:.3f} deg")
-    print(f"truth: zeros are off by {told.zero_deg:.3f} deg at most")
-    starts, refusal = bound_bundle(told.profile, told.record, out)
-    print(f"a bundle that is bound to this calibration {'starts' if starts else 'DOES NOT START'}")
-    print(f"with another calibration it is refused: {refusal or 'NO'}")
-    still = check_again(told, simulator, seed, 0.0)
-    moved = check_again(told, simulator, seed, 0.002, 0.2)
-    for line in (*still.lines(), *moved.lines()):
-        print(f"verify: {line}")
-    print(f"profile: {told.profile}\nreport: {told.report}")
-    return 0 if starts and refusal and still.holds and not moved.holds else 1
+    with own_folder(out, "tendon calibrate demo"):
+        told = tell_story(out, robot, simulator, seed, views, tell=lambda line: print(line, flush=True))
+        for camera, away in told.camera_mm.items():
+            print(f"truth: camera {camera} is off by {away:.2f} mm and {told.camera_deg[camera]:.3f} deg")
+        print(f"truth: zeros are off by {told.zero_deg:.3f} deg at most")
+        starts, refusal = bound_bundle(told.profile, told.record, out)
+        print(f"a bundle that is bound to this calibration {'starts' if starts else 'DOES NOT START'}")
+        print(f"with another calibration it is refused: {refusal or 'NO'}")
+        still = check_again(told, simulator, seed, 0.0)
+        moved = check_again(told, simulator, seed, 0.002, 0.2)
+        for line in (*still.lines(), *moved.lines()):
+            print(f"verify: {line}")
+        print(f"profile: {told.profile}\nreport: {told.report}")
+        return 0 if starts and refusal and still.holds and not moved.holds else 1

@@ -39,6 +39,11 @@ def command(
     from tendon.robots.profile import load_profile
 
     require_file(out)
+    if out.is_file():
+        try:
+            load_environment(out)
+        except ConfigError as error:
+            raise ConfigError(f"--out {out} is there, and is no environment: name another file ({error})") from error
     if (points is None) == (not robot):
         raise ConfigError("give a file of touch points, or --robot and --board")
     if points is not None:

@@ -18,6 +18,7 @@ Examples:
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +65,6 @@ def command(
     require_data()
     if to not in TARGETS:
         raise ConfigError(f"--to is {to}, must be one of {', '.join(TARGETS)}")
-    require_folder(out)
     if to != "v3.0":
         if len(sources) != 1:
             raise ConfigError(f"--to {to} takes one dataset, not {len(sources)} sources")
@@ -78,7 +78,14 @@ def command(
     files = recordings(sources)
     if cut := cut_line(sources):
         print(cut)
-    return _to_dataset(files, out, options, jobs)
+    new = not out.exists()
+    require_folder(out)
+    try:
+        return _to_dataset(files, out, options, jobs)
+    finally:
+        if new:
+            with suppress(OSError):  # it holds something
+                out.rmdir()
 
 
 def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> int:
@@ -133,9 +140,13 @@ def _tell_faults(out: Path) -> None:
 
 
 def _of_dataset(source: Path, out: Path, to: str) -> int:
+    from tendon.cli.outputs import require_folder
+    from tendon.data.lerobot.layout import require_outside
     from tendon.data.lerobot.reader import LeRobotDataset
 
     dataset = LeRobotDataset(source)
+    require_outside(out)
+    require_folder(out)
     if to == "v2.1":
         from tendon.data.convert.v21 import write_v21
 

@@ -56,6 +56,8 @@ def command(
     from tendon.robots.profile import load_profile
 
     require_remote()
+    if not host.strip():
+        raise ConfigError("--host is empty: 127.0.0.1 is for this machine only, 0.0.0.0 for all that reach it")
     from tendon.policies.remote.served.server import PolicyServer
     from tendon.policies.remote.served.service import Service
     from tendon.policies.remote.transport.keyfile import read_key
@@ -81,7 +83,8 @@ def command(
     try:
         server.in_policy_thread(policy.warm_up)
         server.start()
-        address = f"{'ws' if tls is None else 'wss'}://{host}:{server.port}"
+        shown = f"[{host}]" if ":" in host else host
+        address = f"{'ws' if tls is None else 'wss'}://{shown}:{server.port}"
         print(
             f"{loaded.manifest.name} ({loaded.digest[:12]}) for {profile.name} on {policy.engine} at {address}, "
             f"{'no key' if api_key is None else 'with a key'}; Ctrl-C ends it",
@@ -103,6 +106,8 @@ def _tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
         raise ConfigError("--certificate and --key belong together: give both, or none")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
+        if b"ENCRYPTED" in key.read_bytes():
+            raise ConfigError(f"{key} is encrypted, and nobody is there to type: openssl pkey -in {key} -out PLAIN")
         context.load_cert_chain(certificate, key, password=lambda: "")
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise ConfigError(f"{certificate} and {key} are no certificate and its key in PEM: {error}") from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tendon.core.errors import InvalidDataError, MismatchError
+from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 
 VERSION = "v3.0"
 CHUNK = 1000
@@ -144,3 +144,14 @@ def read_json(path: Path) -> Any:
 def place(number: int) -> dict[str, int]:
     """Returns chunk and file of the number of a file."""
     return {"chunk_index": number // CHUNK, "file_index": number % CHUNK}
+
+
+def require_outside(root: Path) -> None:
+    """Checks that a folder is no dataset, and in none.
+
+    Raises:
+        ConfigError: it is.
+    """
+    place = root.resolve()
+    if around := next((each for each in (place, *place.parents) if (each / INFO).is_file()), None):
+        raise ConfigError(f"{root} lies within the dataset {around}: take a folder beside it")

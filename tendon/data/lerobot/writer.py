@@ -45,6 +45,7 @@ from tendon.data.lerobot.layout import (
     Shape,
     place,
     read_json,
+    require_outside,
     shape_of,
 )
 from tendon.data.lerobot.video import CODECS, Pixels, VideoWriter
@@ -138,8 +139,7 @@ class DatasetWriter:
                 raise MismatchError(f"dataset {root} is of another kind: {said}: take another folder")
             self._load()
         else:
-            if around := next((each for each in root.resolve().parents if (each / INFO).is_file()), None):
-                raise ConfigError(f"{root} lies within the dataset {around}: take a folder beside it")
+            require_outside(root)
             if root.exists() and any(root.iterdir()) and not (root / WORK).is_dir():
                 raise ConfigError(f"{root} holds something, and no dataset: take another folder")
             self.info = _new_info(shape)

@@ -17,7 +17,7 @@ import pytest
 from tendon.core.errors import ConfigError, InvalidDataError, RemoteError, StoppedError
 from tendon.policies.remote.openpi.client import OpenpiClient
 from tendon.policies.remote.openpi.format import Packer, unpack
-from tendon.policies.remote.served.server import MAX_CONNECTIONS, PolicyServer
+from tendon.policies.remote.served.server import MAX_CONNECTIONS, MAX_OPENING, PolicyServer
 from tendon.policies.remote.transport.endpoint import Endpoint
 
 KEY = "0123456789abcdef"
@@ -228,7 +228,7 @@ def test_more_connections_than_allowed_are_turned_away_and_room_is_made_again(ma
     clients = [client_of(server) for _ in range(MAX_CONNECTIONS)]
     for client in clients:
         client.connect()
-    with pytest.raises(RemoteError):
+    with pytest.raises(RemoteError, match="16 clients are connected"):
         client_of(server).connect()
     clients[0].close()
     end_s = time.monotonic() + ASK_S
@@ -239,6 +239,25 @@ def test_more_connections_than_allowed_are_turned_away_and_room_is_made_again(ma
         except RemoteError:
             assert time.monotonic() < end_s
             time.sleep(0.05)
+
+
+def test_who_shows_no_key_keeps_nobody_out(make_server: MakeServer) -> None:
+    """16 connections that said nothing turned everybody away, before anybody's key was looked at."""
+    server = make_server(key=KEY)
+    held = [socket.create_connection(("127.0.0.1", server.port), ASK_S) for _ in range(2 * MAX_OPENING)]
+    assert client_of(server, KEY).ask(states(1.0), ASK_S)["actions"] == 2.0
+    for stream in held:
+        stream.close()
+
+
+def test_a_client_that_has_just_gone_broke_nothing(make_server: MakeServer, caplog: pytest.LogCaptureFixture) -> None:
+    server = make_server()
+    with caplog.at_level("INFO"):
+        opened(server).close()
+        end_s = time.monotonic() + ASK_S
+        while "has gone" not in caplog.text and time.monotonic() < end_s:
+            time.sleep(0.01)
+    assert "has gone: the other side closed the connection without a word" in caplog.text
 
 
 def test_the_policy_is_asked_by_one_thread_one_request_at_a_time(make_server: MakeServer) -> None:
