@@ -32,7 +32,7 @@ def command(
         ),
     ],
 ) -> int:
-    """Publishes the instruction, waits until the policy has taken or refused it, and says so when it does not lead.
+    """Publishes the instruction, waits until the policy has taken or refused it, and says what follows.
 
     Raises:
         StoppedError: there is no graph, no policy node answers, or the policy does not know a word.
@@ -50,14 +50,17 @@ def _tell(operator: Operator, instruction: str) -> None:
     )
     if policy.refusal:
         raise StoppedError(policy.refusal)
-    if policy.instruction:
-        operator.wait(lambda: _leader(operator) not in (None, *UNLED), HAND_OVER_S)
-        leader = _leader(operator)
-        mode = operator.mode()
-        if mode is not None and not mode.moving:
-            print(f"the task is taken, but {UNARMED if mode is Mode.STANDBY else STOPPED}")
-        elif leader in UNLED:
-            print(f"the task is taken, but {UNLED[leader]}")
+    if not policy.instruction:
+        print("the policy has no task now: the robot is held")
+        return
+    operator.wait(lambda: _leader(operator) not in (None, *UNLED), HAND_OVER_S)
+    leader, mode = _leader(operator), operator.mode()
+    if mode is not None and not mode.moving:
+        print(f"the task is taken, but {UNARMED if mode is Mode.STANDBY else STOPPED}")
+    elif leader in UNLED:
+        print(f"the task is taken, but {UNLED[leader]}")
+    else:
+        print(f"the policy goes for it: {policy.instruction}")
 
 
 def _leader(operator: Operator) -> Source | None:

@@ -95,7 +95,9 @@ def test_a_policy_that_does_not_know_the_task_or_is_not_there_is_not_taken(graph
         assert graph.policy().policy == "tiny"
 
 
-def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(graph: RunningGraph) -> None:
+def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(
+    graph: RunningGraph, capfd: pytest.CaptureFixture[str]
+) -> None:
     graph.arm()
     graph.operator.say("left")
     graph.wait(lambda: graph.policy().instruction == "left" and moves(graph), "motion")
@@ -104,9 +106,11 @@ def test_an_interruption_brings_it_to_rest_at_once_and_the_next_task_goes_on(gra
     graph.wait(graph.operator.at_rest, "rest")
     graph.wait(lambda: graph.policy().instruction == "", "no task")
     assert main(["say", "stop"]) == 0, "it is taken, though no task comes of it"
+    assert "the policy has no task now: the robot is held" in capfd.readouterr().out
     assert graph.mode() in (Mode.ARMED, Mode.RUNNING)
     assert graph.state() is PermissionState.ARMED
-    graph.operator.say("right")
+    assert main(["say", "right"]) == 0
+    assert "the policy goes for it: right" in capfd.readouterr().out
     graph.wait(lambda: moves(graph), "motion again, without being armed again")
     assert largest_acceleration(witness) <= 1.0 + TOLERANCE
 
