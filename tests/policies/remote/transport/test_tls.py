@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +16,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tendon.core.errors import RemoteError
+from tendon.commands.policy.serve import _tls
+from tendon.core.errors import ConfigError, RemoteError
 from tendon.policies.remote.openpi.client import OpenpiClient
-from tendon.policies.remote.served.server import PolicyServer
+from tendon.policies.remote.served.server import MAX_OPENING, PolicyServer
 from tendon.policies.remote.transport.endpoint import Endpoint
 
 KEY = "a key of enough characters"
@@ -107,3 +109,21 @@ def test_plain_text_to_a_tls_server_and_tls_to_a_plain_one_are_clear_errors(url:
     with pytest.raises(RemoteError, match="out of reach"):
         OpenpiClient(Endpoint(url=f"wss://127.0.0.1:{plain.port}", ca_file=folder / "authority.pem")).connect()
     plain.close()
+
+
+def test_who_begins_no_handshake_keeps_nobody_out(url: str, folder: Path) -> None:
+    host, port = url.split(":")
+    held = [socket.create_connection((host, int(port)), 20.0) for _ in range(2 * MAX_OPENING)]
+    OpenpiClient(Endpoint(url=f"wss://{url}", key=KEY, ca_file=folder / "authority.pem")).connect()
+    for stream in held:
+        stream.close()
+
+
+def test_a_private_key_that_is_encrypted_is_named(tmp_path: Path, folder: Path) -> None:
+    """Nobody is there to type its password."""
+    key = serialization.load_pem_private_key((folder / "server.key").read_bytes(), None)
+    form = serialization.PrivateFormat.PKCS8
+    locked = key.private_bytes(serialization.Encoding.PEM, form, serialization.BestAvailableEncryption(b"secret"))
+    (tmp_path / "server.key").write_bytes(locked)
+    with pytest.raises(ConfigError, match=r"server.key is encrypted, .*: openssl pkey -in"):
+        _tls(folder / "server.pem", tmp_path / "server.key")
