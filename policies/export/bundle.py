@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tendon.core.errors import ConfigError
+from tendon.core.staging import staged
 from tendon.policies.adapter.matching import check_profile
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.export.cases import random_observations
@@ -21,7 +22,6 @@ from tendon.policies.export.exported import CONTEXT_GRAPH, Report
 from tendon.policies.export.networks.one_graph import policy_graph
 from tendon.policies.export.networks.two_graphs import denoiser_settings, export_two_graphs
 from tendon.policies.export.source_graph import IN_TORCH, export_all
-from tendon.policies.export.staging import staged
 from tendon.policies.parity.bundle import Repetition
 from tendon.policies.parity.graph import Case
 from tendon.policies.spec.manifest import CameraInput

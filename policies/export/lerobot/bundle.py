@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tendon.core.errors import ConfigError, MismatchError
+from tendon.core.staging import staged
 from tendon.policies.adapter.matching import check_profile
 from tendon.policies.bundle.bundle import Bundle
 from tendon.policies.export.checked_bundle import STAGES, write_checked_bundle
@@ -27,7 +28,6 @@ from tendon.policies.export.networks.pi import export_pi
 from tendon.policies.export.networks.smolvla import export_smolvla
 from tendon.policies.export.source_graph import IN_TORCH
 from tendon.policies.export.spaces_file import Spaces
-from tendon.policies.export.staging import staged
 from tendon.policies.export.weights import tensor_shapes
 from tendon.policies.parity.bundle import Repetition
 from tendon.policies.parity.graph import Case

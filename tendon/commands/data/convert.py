@@ -29,6 +29,7 @@ from tendon.core.errors import ConfigError, TendonError
 if TYPE_CHECKING:
     from tendon.data.convert.from_mcap import Options
 
+CODEC = "h264"
 TARGETS = ("v3.0", "v2.1", "mcap")
 
 
@@ -41,7 +42,7 @@ def command(
         str, typer.Option(help="v3.0 and v2.1 are LeRobot's; mcap turns a dataset into recordings.")
     ] = "v3.0",
     fps: Annotated[int, typer.Option(min=0, help="Frames a second; 0 takes the slowest camera's.")] = 0,
-    codec: Annotated[str, typer.Option(help="h264, av1 (smaller, slower), or png (no loss).")] = "h264",
+    codec: Annotated[str, typer.Option(help="h264, av1 (smaller, slower), or png (no loss).")] = CODEC,
     proposed: Annotated[bool, typer.Option("--proposed", help="Keep what was proposed, too.")] = False,
     bad: Annotated[bool, typer.Option("--bad", help="Take recordings with missing messages, too.")] = False,
     instruction: Annotated[
@@ -68,6 +69,10 @@ def command(
     if to != "v3.0":
         if len(sources) != 1:
             raise ConfigError(f"--to {to} takes one dataset, not {len(sources)} sources")
+        if fps or proposed or bad or instruction or codec != CODEC:
+            raise ConfigError(
+                f"--to {to} takes a dataset as it is: leave out --fps, --codec, --proposed, --bad, --instruction"
+            )
         return _of_dataset(sources[0], out, to)
     from tendon.data.convert.from_mcap import Options
     from tendon.data.lerobot.writer import require_codec

@@ -28,12 +28,14 @@ def command(
     require_data()
     from rich.progress import track
 
-    from tendon.data.lerobot.edit import copy_episodes, require_new, require_once
+    from tendon.data.lerobot.edit import copy_episodes, require_alike, require_new, require_once
     from tendon.data.lerobot.reader import LeRobotDataset
 
     require_new(out)
     require_once(datasets)
     opened = [LeRobotDataset(path) for path in datasets]
+    for each in opened[1:]:
+        require_alike(each, opened[0].shape, opened[0].info["features"])
     episodes = [(each, number) for each in opened for number in range(len(each))]
     sources = [str(row["source"]) for each in opened for row in each.episodes if row.get("source")]
     if twice := len(sources) - len(set(sources)):

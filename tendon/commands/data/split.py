@@ -21,7 +21,7 @@ def command(
     rest: Annotated[Path, typer.Option(metavar="FOLDER", help="The second, with the other episodes.")],
     share: Annotated[float, typer.Option(help="Of the episodes for the first, drawn by --seed.")] = 0.9,
     episodes: Annotated[str, typer.Option(metavar="NUMBERS", help="Of the first, in place of --share.")] = "",
-    seed: Annotated[int, typer.Option(help="Of the drawing.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the drawing.")] = 0,
 ) -> int:
     """Writes both.
 

@@ -38,10 +38,10 @@ def command(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="LeR
     print(f"{dataset}: {shape.robot}, {len(given)} episodes, {frames} frames, {seconds:.0f} s at {shape.fps} Hz")
     print(f"cameras: {', '.join(f'{c.name} {c.width}x{c.height}' for c in shape.cameras) or 'none'}; {shape.codec}")
     print(f"tasks: {'; '.join(given.tasks.values())}")
-    columns = ("min", "q01", "mean", "std", "q99", "max")
     for name in ("observation.state", "velocity", "action", "proposed"):
         if name not in stats:
             continue
+        columns = [each for each in ("min", "q01", "mean", "std", "q99", "max") if each in stats[name]]
         table = Table("joint", *columns, title=name, title_justify="left", caption=MERGED, caption_justify="left")
         for k, joint in enumerate(shape.joints):
             table.add_row(joint, *(f"{np.ravel(stats[name][each])[k]:.4f}" for each in columns))

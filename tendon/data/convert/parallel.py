@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import shutil
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from tendon.core.errors import TendonError
 from tendon.core.orphans import end_with_parent
+from tendon.core.staging import beside
 from tendon.data.convert.from_mcap import Converted, Options, convert_into, source_of
 from tendon.data.lerobot.edit import append_episode
 from tendon.data.lerobot.layout import INFO, Shape
@@ -68,7 +68,7 @@ def _converted_by_others(
     known = {row.get("source") for row in LeRobotDataset(root).episodes} if (root / INFO).is_file() else set()
     context = multiprocessing.get_context("spawn")
     with (
-        tempfile.TemporaryDirectory(dir=root.parent, prefix=f".{root.name}-") as name,
+        beside(root) as parts,
         ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent) as pool,
     ):
         encoding = deque[tuple[Path, Path, Future[Answer] | None]]()
@@ -76,7 +76,7 @@ def _converted_by_others(
         while waiting or encoding:
             while waiting and len(encoding) < AHEAD * jobs:
                 file = waiting.popleft()
-                part = Path(name) / f"{len(waiting)}"
+                part = parts / f"{len(waiting)}"
                 source = _source(file)
                 future = None if {source, file.name} & known else pool.submit(_converted, file, part, options)
                 known.add(source)

@@ -49,6 +49,9 @@ def problems(
 
 def _rows(dataset: LeRobotDataset, number: int, length: int, first: int) -> Iterator[str]:
     rows = dataset.rows(number)
+    named = {name for name, each in dataset.info["features"].items() if each["dtype"] not in ("video", "image")}
+    if lone := sorted(named ^ set(rows)):
+        yield f"info.json and the data differ in {', '.join(lone)}"
     expected: dict[str, npt.NDArray[Any]] = {
         "frame_index": np.arange(length),
         "index": np.arange(first, first + length),

@@ -100,6 +100,8 @@ def shape_of(info: Mapping[str, Any], where: Path) -> Shape:
     Raises:
         InvalidDataError: it lacks something, or is of another version.
     """
+    if not isinstance(info, dict):
+        raise InvalidDataError(f"{where / INFO} must be a JSON object: it is no LeRobot dataset")
     version = info.get("codebase_version")
     if version != VERSION:
         raise MismatchError(
@@ -110,14 +112,20 @@ def shape_of(info: Mapping[str, Any], where: Path) -> Shape:
         features, cameras, codec = info["features"], [], "h264"
         for name, feature in features.items():
             if feature["dtype"] in ("video", "image"):
+                if not name.startswith(IMAGES):
+                    raise ValueError(f"{name}, a camera must be called {IMAGES}NAME")
                 height, width, _ = feature["shape"]
                 cameras.append(Camera(name=name.removeprefix(IMAGES), width=width, height=height))
                 codec = "png" if feature["dtype"] == "image" else feature.get("info", {}).get("video.codec", "h264")
         names = features[STATE]["names"]
         joints = tuple(names if isinstance(names, list) else next(iter(names.values())))
+        if (fps := int(info["fps"])) != info["fps"] or fps < 1:
+            raise ValueError(f"fps {info['fps']}, must be a whole number above 0")
+        for total in ("total_episodes", "total_frames", "total_tasks"):
+            int(info[total])
         return Shape(
             robot=info.get("robot_type") or "",
-            fps=int(info["fps"]),
+            fps=fps,
             joints=joints,
             cameras=tuple(cameras),
             codec=codec,

@@ -43,7 +43,7 @@ def thin(picture: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 def merge(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> Stats:
-    """Returns the statistics of all frames of several parts."""
+    """Returns the statistics of all frames of several parts, quantiles where each part has them."""
     counts = np.array([float(np.asarray(part["count"]).ravel()[0]) for part in parts])
     shares = counts / counts.sum()
 
@@ -62,4 +62,4 @@ def merge(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> Stats:
         "std": np.sqrt(np.asarray(variance)),
         "count": np.array([counts.sum()]),
     }
-    return found | {name: mean(name) for name in QUANTILES}
+    return found | {name: mean(name) for name in QUANTILES if all(name in part for part in parts)}

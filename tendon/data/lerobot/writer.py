@@ -99,6 +99,7 @@ class DatasetWriter:
     Args:
         root: folder of it.
         shape: of a new one, and what an old one must have.
+        features: of a new one, as `info.json` has them; by default those of our own recordings.
 
     Raises:
         MismatchError: the dataset there has another robot, other joints, cameras, rate or codec.
@@ -106,8 +107,9 @@ class DatasetWriter:
         BlockingIOError: it is being written already.
     """
 
-    def __init__(self, root: Path, shape: Shape) -> None:
+    def __init__(self, root: Path, shape: Shape, features: Mapping[str, Any] | None = None) -> None:
         self.root, self.shape = root, shape
+        self._features = dict(shape.features() if features is None else features)
         require_codec(shape.codec)
         self._stats: list[dict[str, statistics.Stats]] = []
         self.sources: list[str] = []
@@ -142,7 +144,7 @@ class DatasetWriter:
             require_outside(root)
             if root.exists() and any(root.iterdir()) and not (root / WORK).is_dir():
                 raise ConfigError(f"{root} holds something, and no dataset: take another folder")
-            self.info = _new_info(shape)
+            self.info = _new_info(shape, self._features)
             self._tasks: list[str] = []
         self.remove_left_over()
 
@@ -397,7 +399,7 @@ def _numbers(frame: Frame, shape: Shape) -> dict[str, npt.NDArray[Any]]:
     return found
 
 
-def _new_info(shape: Shape) -> dict[str, Any]:
+def _new_info(shape: Shape, features: dict[str, Any]) -> dict[str, Any]:
     return {
         "codebase_version": VERSION,
         "robot_type": shape.robot,
@@ -411,7 +413,7 @@ def _new_info(shape: Shape) -> dict[str, Any]:
         "splits": {"train": "0:0"},
         "data_path": DATA,
         "video_path": None if shape.codec == "png" else VIDEO,
-        "features": shape.features(),
+        "features": features,
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tendon.core.errors import ConfigError
-from tendon.policies.export.staging import staged
+from tendon.core.staging import staged
 
 
 def test_the_second_of_two_runs_learns_it_before_its_work(tmp_path: Path) -> None:
