@@ -71,10 +71,9 @@ def require_ros() -> None:
 
 
 def _choose_log_folder() -> None:
-    """Gives ROS's own log files a place where the home folder cannot be written: without one no context starts."""
-    if "ROS_LOG_DIR" in os.environ:
-        return
-    usual = Path(os.environ.get("ROS_HOME") or "~/.ros", "log")
+    """Gives ROS's own log files a place where theirs cannot be written: without one no context starts, nor any stop."""
+    named = os.environ.get("ROS_LOG_DIR")
+    usual = Path(named or Path(os.environ.get("ROS_HOME") or "~/.ros", "log"))
     for folder in (usual, Path(tempfile.gettempdir(), f"tendon-ros-log-{os.getuid()}")):
         with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: a user without a home folder
             place = folder.expanduser()
@@ -82,6 +81,8 @@ def _choose_log_folder() -> None:
             if os.access(place, os.W_OK):
                 if folder is not usual:
                     os.environ["ROS_LOG_DIR"] = str(place)
+                    if named:
+                        print(f"ROS_LOG_DIR {named} cannot be written: {place} is used", file=sys.stderr)
                 return
 
 

@@ -107,10 +107,7 @@ def command(
         def stop_robot() -> bool:
             if values["home_on_exit"] == "true":
                 go_home()
-            try:
-                operator.stop()
-            except StoppedError:
-                return False
+            operator.stop()
             return operator.wait(operator.at_rest, REST_S)
 
         group = ProcessGroup(graph, stop_robot, output)

@@ -101,17 +101,17 @@ def _process(operator: Operator, devices: list[str], maps: list[Path]) -> Proces
 
 def _run(process: Process) -> int:
     """Runs the node on this terminal, which is given back as it was even when the node is killed."""
+    from tendon.graph.running.ending import on_end_request
     from tendon.graph.running.process_group import SUPERVISOR_VARIABLE
 
     with _terminal_kept():
         environment = {**os.environ, SUPERVISOR_VARIABLE: str(os.getpid())}
         child = subprocess.Popen(process.command, env=environment)
-        before = {number: signal.signal(number, lambda n, _: child.send_signal(n)) for number in (signal.SIGTERM,)}
-        ignored = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)}
+        before = on_end_request(lambda number, _: child.send_signal(number))  # a terminal may tell this process alone
         try:
             code = child.wait()
         finally:
-            for number, handler in {**before, **ignored}.items():
+            for number, handler in before.items():
                 signal.signal(number, handler)
     if code < 0:
         raise StoppedError(f"{NODE} was ended by {signal.Signals(-code).name}; the robot brakes by itself")

@@ -217,6 +217,7 @@ class Controller:
         if reason is not None:
             self._easing.over = True
             self.stop(reason)
+            self._settling.wait(woke_ns, max(woke_ns, self._sent.rest_ns))
         self._reference.start(self._filter.position if before is None else before.position, woke_ns)
 
     def reset(self) -> None:
@@ -345,6 +346,8 @@ class Controller:
                 self._standstill.end()
                 self._easing.over = True
                 self._modes.stop(reason)
+                left_ns = max(0, self._sent.rest_ns - (now_ns if before_ns is None or not back else before_ns))
+                self._settling.wait(now_ns, now_ns + left_ns)  # the robot side plays its stop to the end
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
             return late

@@ -205,3 +205,35 @@ class TestWithoutAGraph:
             assert str(domain) in named
             assert str(domain) not in no_graph(domain).partition("this machine is in ")[2].split(" (")[0].split(", ")
         assert domain not in domains_in_use()
+
+
+def test_a_log_folder_that_cannot_be_written_keeps_no_stop_back() -> None:
+    """Rclpy starts no context without one: `tendon safety stop` ended in its traceback, and the robot moved on."""
+    environment = {**os.environ, "ROS_LOG_DIR": "/proc/nope", "ROS_DOMAIN_ID": str(free_domain())}
+    command = [sys.executable, "-m", "tendon", "safety", "stop"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert ended.returncode == 2 and "Traceback" not in ended.stderr
+    assert "ROS_LOG_DIR /proc/nope cannot be written" in ended.stderr and "no graph" in ended.stderr
+
+
+def test_the_log_of_another_robot_is_not_taken_for_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "log"
+    folder.mkdir()
+    time_and_process = "20261129T131533Z-77-0.jsonl"
+    for age, place in enumerate(("ur5e-43.a", "panda-43", "panda-43.a.b", "panda-7.a")):
+        file = folder / f"{place}-{time_and_process}"
+        file.write_text("")
+        os.utime(file, (age, age))
+    monkeypatch.setenv("TENDON_STATE", str(tmp_path))
+    monkeypatch.setenv("ROS_DOMAIN_ID", "43")
+    for namespace, place in (("", "panda-43"), ("a", "ur5e-43.a"), ("/a/b", "panda-43.a.b")):
+        monkeypatch.setenv("ROS_NAMESPACE", namespace)
+        main(["safety", "log"])
+        said = capsys.readouterr()
+        assert f"{place}-{time_and_process}" in "".join((said.out + said.err).split())
+    monkeypatch.setenv("ROS_NAMESPACE", "c")
+    assert main(["safety", "log"]) == 2
+    said_c = capsys.readouterr().err
+    assert "no graph of ROS domain 43, namespace c left an event log" in said_c and "panda-7.a" in said_c

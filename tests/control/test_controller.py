@@ -239,8 +239,13 @@ def test_a_jump_of_the_clock_or_a_long_pause_stops_and_sends_nothing(jump_ms: in
         stamp_ns=robot.now_ns, joint_position=robot.side.sample(sampled_ns)[0], joint_velocity=np.zeros(8)
     )
     tick = robot.controller.tick(robot.now_ns, measured)
-    assert tick.mode is Mode.LATCHED and tick.command is None
+    assert tick.mode in (Mode.STOPPING, Mode.LATCHED) and tick.command is None
     assert tick.cause in (Cause.CLOCK, Cause.STANDSTILL)
+    for _ in range(80):
+        robot.now_ns += PERIOD_NS
+        tick = robot.controller.tick(robot.now_ns, replace(measured, stamp_ns=robot.now_ns))
+        assert tick.command is None
+    assert tick.mode is Mode.LATCHED
 
 
 @pytest.mark.parametrize("missed", [6, 15, 25, 60, 200, 240])
@@ -291,6 +296,31 @@ def test_a_second_standstill_soon_after_latches() -> None:
     assert "twice within 10 s" in tick.reasons[0] and tick.cause is Cause.STANDSTILL
     settle(robot)
     assert robot.controller.mode is Mode.LATCHED
+    robot.assert_inside()
+
+
+@pytest.mark.parametrize("too_late", [False, True])
+def test_nobody_arms_a_robot_that_still_plays_its_stop(too_late: bool) -> None:
+    """It was latched at once, and who reset and armed it in the same moment cut into its braking."""
+    robot = running()
+    robot.tick(skip=20)
+    settle(robot, 200)
+    robot.controller.submit(swing(robot.now_ns, robot.now_ns - 500 * MS), robot.now_ns)
+    settle(robot, 25)
+    if too_late:
+        assert robot.tick().command is not None
+        robot.lose()
+        robot.controller.abandon(40 * MS)
+        robot.pass_time(40 * MS)
+    tick = robot.tick(skip=0 if too_late else 6)
+    assert tick.mode is Mode.STOPPING and np.abs(robot.side.sample(robot.now_ns)[1]).max() > 0.02
+    while robot.tick().mode is Mode.STOPPING:
+        with pytest.raises(StoppedError):
+            robot.controller.reset()
+    assert robot.controller.mode is Mode.LATCHED
+    np.testing.assert_allclose(robot.side.sample(robot.now_ns)[1], 0.0, atol=1e-9)
+    robot.controller.reset()
+    robot.arm()
     robot.assert_inside()
 
 

@@ -115,6 +115,16 @@ def test_a_paste_or_what_a_link_has_queued_up_counts_for_nothing(typist: Typist)
     assert typist.type(b"w") == {"w"}
 
 
+def test_after_ctrl_z_and_fg_keys_come_one_by_one_again(typist: Typist, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shell sets the terminal up for itself meanwhile; in the background it stays so."""
+    termios.tcsetattr(typist.slave, termios.TCSANOW, typist.before)
+    monkeypatch.setattr(os, "tcgetpgrp", lambda fd: os.getpgrp() + 1)
+    assert typist.type(b"w") == frozenset()
+    monkeypatch.setattr(os, "tcgetpgrp", lambda fd: os.getpgrp())
+    typist.type(b"")
+    assert typist.type(b"w") == {"w"}
+
+
 def test_the_terminal_is_given_back_as_it_was(typist: Typist) -> None:
     assert not termios.tcgetattr(typist.slave)[3] & termios.ICANON
     typist.device.close()

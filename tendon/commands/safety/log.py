@@ -2,6 +2,8 @@
 
 Logs are in $TENDON_STATE/log, else ~/.local/state/tendon/log, a file a run: ROBOT-DOMAIN-TIME-PID-PART.jsonl.
 
+By default it is the newest of a graph in this ROS domain and namespace.
+
 Examples:
   tendon safety log                      # what happened in the newest run
   tendon safety log --all RUN.jsonl      # with each command and what the filter was given
@@ -9,6 +11,7 @@ Examples:
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +22,8 @@ from rich.table import Table
 
 from tendon.cli.log_verdict import verdict
 from tendon.core.errors import IntegrityError
+from tendon.graph.domain import domain_id
+from tendon.graph.namespace import own_namespace, place_name
 from tendon.safety.event_log import log_files, read_log
 from tendon.safety.latch import state_folder
 
@@ -38,10 +43,17 @@ def command(
 
 
 def _newest() -> Path:
-    files = log_files(state_folder() / "log")
+    folder = state_folder() / "log"
+    files = log_files(folder)
     if not files:
-        raise IntegrityError(f"no event log in {state_folder() / 'log'}: a graph has not run yet, or set TENDON_STATE")
-    return files[-1]
+        raise IntegrityError(f"no event log in {folder}: a graph has not run yet, or set TENDON_STATE")
+    domain, namespace = domain_id(), own_namespace()
+    own = re.compile(rf".*{re.escape(place_name('', domain, namespace))}-\d{{8}}T\d{{6}}Z-\d+-\d+\.jsonl")
+    if not (ours := [file for file in files if own.fullmatch(file.name)]):
+        place = f"ROS domain {domain}" + (f", namespace {namespace}" if namespace else "")
+        other = f"tendon safety log {files[-1]}"
+        raise IntegrityError(f"no graph of {place} left an event log; the newest of another one: {other}")
+    return ours[-1]
 
 
 def _print(path: Path, everything: bool) -> int:

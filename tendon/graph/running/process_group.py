@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Protocol
 
+from tendon.core.errors import StoppedError
 from tendon.graph.description import RESPAWN_DELAY_S, Graph, Process
 from tendon.graph.running.restarts import Restarts
 
@@ -60,7 +61,8 @@ class ProcessGroup:
 
     Args:
         graph: what to run.
-        stop_robot: brings the robot to rest and returns whether it is; called once, before the children are ended.
+        stop_robot: stops the robot and returns whether it was seen at rest, or raises `StoppedError` where nobody
+            answers; called once, before the children are ended.
         output: where lines go.
     """
 
@@ -155,11 +157,21 @@ class ProcessGroup:
         self._say(child, f"{how}; ending the graph")
         self.request_end()
 
+    def _bring_to_rest(self, stop_robot: Callable[[], bool]) -> None:
+        try:
+            if stop_robot():
+                self._log("the robot is at rest")
+            else:
+                self._log("the robot is stopped and latched, but was not seen at rest: look at it")
+                self._code = self._code or 1
+        except StoppedError:
+            self._log("no answer: the robot side plays its own stop")
+
     def _end_all(self) -> None:
         running = [child for child in self._children if child.popen is not None]
         if self._stop_robot is not None:
             self._log("stopping the robot")
-            self._log("the robot is at rest" if self._stop_robot() else "no answer: the robot side plays its own stop")
+            self._bring_to_rest(self._stop_robot)
         for request, patience_s in PATIENCE_S:
             for child in running:
                 if child.popen is not None:

@@ -53,10 +53,7 @@ class KeyboardDevice:
         if self._before is None:
             try:
                 self._before = termios.tcgetattr(self._fd)
-                raw = termios.tcgetattr(self._fd)
-                raw[3] &= ~(termios.ICANON | termios.ECHO)
-                raw[6][termios.VMIN], raw[6][termios.VTIME] = 0, 0
-                termios.tcsetattr(self._fd, termios.TCSAFLUSH, raw)
+                self._take_each_key()
             except termios.error as error:
                 self._before = None
                 raise ConfigError(
@@ -65,10 +62,26 @@ class KeyboardDevice:
                 ) from error
         self._until_s.clear()
 
+    def _take_each_key(self) -> None:
+        raw = termios.tcgetattr(self._fd)
+        raw[3] &= ~(termios.ICANON | termios.ECHO)
+        raw[6][termios.VMIN], raw[6][termios.VTIME] = 0, 0
+        termios.tcsetattr(self._fd, termios.TCSAFLUSH, raw)
+
+    def _take_it_back(self) -> None:
+        """Sets the terminal up again when the shell has had it meanwhile, as after Ctrl-Z and `fg`."""
+        try:
+            changed = termios.tcgetattr(self._fd)[3] & termios.ICANON
+            if changed and os.tcgetpgrp(self._fd) == os.getpgrp():  # it would stop a process in the background
+                self._take_each_key()
+        except (termios.error, OSError) as error:
+            raise DeviceLostError(f"the terminal of the keyboard is gone: {error}") from error
+
     def read(self) -> Reading:
         """See `Device`."""
         if self._before is None:
             raise DeviceLostError("the keyboard is not open")
+        self._take_it_back()
         keys, now_s = _keys(self._waiting()), self._clock_s()
         if len(keys) > BURST:
             self._until_s.clear()

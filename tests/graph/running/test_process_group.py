@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tendon.core.errors import StoppedError
 from tendon.graph.description import EXIT_REFUSED, RESPAWN_LIMIT, Graph, Process
 from tendon.graph.running import process_group as module
 from tendon.graph.running.process_group import ProcessGroup
@@ -88,6 +89,18 @@ def test_the_robot_is_stopped_before_any_process_is_ended() -> None:
     exit_code, text = run(Script(name="a", code=code), stop_robot=stop, until="up")
     assert exit_code == 0 and order == ["stopped"]
     assert text.index("at rest") < text.index("ended")
+
+
+def test_a_robot_that_is_not_seen_at_rest_is_said_and_is_no_success() -> None:
+    """The monitor had latched, and the last words were that nobody had answered."""
+    code, text = run(Script(name="a", code=WAIT), stop_robot=lambda: False, until="up")
+    assert code == 1 and "the robot is stopped and latched, but was not seen at rest: look at it" in text
+
+    def unanswered() -> bool:
+        raise StoppedError("nobody answers safety/stop")
+
+    code, text = run(Script(name="a", code=WAIT), stop_robot=unanswered, until="up")
+    assert code == 0 and "no answer: the robot side plays its own stop" in text
 
 
 def test_a_process_that_dies_is_restarted_a_limited_number_of_times_and_fails_the_run() -> None:
