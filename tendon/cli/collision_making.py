@@ -94,7 +94,8 @@ def fit_model(
     )
     bodies = {mesh.link: fit_shapes(mesh) for mesh in track(meshes, "fitting shapes", transient=True)}
     sampler = PairSampler(profile.urdf, meshes, lower, upper)
-    overlapping = sampler.overlapping_at(home)
+    # A home that is a guess may be in collision itself: it says nothing of what is free.
+    overlapping = set() if "home" in profile.unknown else sampler.overlapping_at(home)
     for _ in track(sampler.sample(samples), "sampling", total=samples, transient=True):
         pass
     for _ in track(sampler.search(), "searching", total=len(sampler.pairs), transient=True):
@@ -142,7 +143,7 @@ def comments_on(
 
 
 def _bare_profile(urdf: Path) -> RobotProfile:
-    """Returns a profile of a URDF alone: its joints and position limits, home in the middle, the rest arbitrary."""
+    """Returns a profile of a URDF alone: its joints and position limits, home a guess, the rest arbitrary."""
     description, model = read_urdf(urdf), build_model(urdf)
     followers = {mimic.joint for mimic in description.mimics}
     joints = []
@@ -162,4 +163,5 @@ def _bare_profile(urdf: Path) -> RobotProfile:
         controllers=(ControllerSpec(name="all", type="joint_trajectory", joints=names),),
         cameras=(),
         workspace=Box(lower=(-10.0, -10.0, -10.0), upper=(10.0, 10.0, 10.0)),
+        unknown=("home",),
     )

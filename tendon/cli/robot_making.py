@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tempfile
 from collections.abc import Callable
@@ -86,9 +87,11 @@ def make_robot(
         # The given file: from the folder that is not in its place yet, its paths lead nowhere.
         surface = robot_surface(profile, home, urdf, package_dir)
         save_picture(draw_robot(profile, None, home, surface), new / PICTURE)
-        _put(new, folder)
+        kept = _put(new, folder)
     for remark in draft.remarks:
         say(remark)
+    if kept is not None:
+        say(f"the folder that was there is {kept} now")
     shapes = sum(map(len, model.bodies.values()))
     say(
         f"wrote {folder}: {len(profile.joints)} joints, {shapes} shapes on {len(meshes)} links, {checked} pairs checked"
@@ -122,14 +125,17 @@ def _schema(folder: Path) -> str:
     return str(share_folder() / "robots" / SCHEMA)
 
 
-def _put(new: Path, folder: Path) -> None:
-    """Moves a folder to its place, in one step each: the one that was there goes where the new one came from."""
-    before = new.parent / "before"
-    if folder.exists():
-        folder.rename(before)
+def _put(new: Path, folder: Path) -> Path | None:
+    """Moves a folder to its place, in one step each; returns where the one is that was there."""
+    names = (f"{folder.name}.before{number if number > 1 else ''}" for number in itertools.count(1))
+    before = next(place for name in names if not (place := folder.with_name(name)).exists())
+    if not folder.exists() or not any(folder.iterdir()):
+        new.replace(folder)
+        return None
+    folder.rename(before)
     try:
         new.rename(folder)
     except OSError:
-        if before.exists():
-            before.rename(folder)
+        before.rename(folder)
         raise
+    return before

@@ -20,7 +20,8 @@ ADVICE: Mapping[str, str] = {
         "twice what `tendon robot tracking` says"
     ),
     "home": (
-        "give each joint a home from which the tool reaches its workspace, free of collision: see `tendon robot show`"
+        "give each joint a home from which the tool reaches its workspace, free of collision: see `tendon robot show`; "
+        "then make the collision model again: `tendon robot collisions`"
     ),
     "tool_frame": (
         "name the link that is the tool: z away from the arm, y along the way the fingers close; where the URDF has "

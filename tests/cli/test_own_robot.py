@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import yaml
 
 from tendon.cli import main
 from tendon.core.paths import share_folder
+from tendon.robots.collision.model import Pair
+from tendon.robots.collision.pairs import PairSampler
 from tendon.robots.profile import load_profile
 from tests import ROOT
 from tests.robots.small_robots import LIMIT, MASS, MIMIC, SMALL, SRDF, write
@@ -69,6 +72,22 @@ def test_a_draft_loads_and_refuses_to_be_armed_until_it_is_filled_in(
     assert load_profile(fill_in(small)).arming_obstacle == ""
 
 
+def test_a_home_that_is_a_guess_excuses_no_pair_of_links(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arm that is folded into itself at zero was never checked against itself, whatever home came after."""
+    asked = list[float]()
+
+    def overlapping(sampler: PairSampler, home: Mapping[str, float]) -> set[Pair]:
+        asked.append(home["joint1"])
+        return {sampler.pairs[0]}
+
+    monkeypatch.setattr(PairSampler, "overlapping_at", overlapping)
+    monkeypatch.setattr("tendon.robots.collision.capsules.SPLIT_PLACES", (0.5,))  # how well it fits is not looked at
+    assert main(["robot", "new", "guessed", "--urdf", "small.urdf"]) == 0
+    assert not asked and "home" in load_profile("robots/guessed/profile.yaml").unknown
+    assert main(["robot", "collisions", str(small / "profile.yaml")]) == 0
+    assert asked == [0.5], "that of the SRDF"
+
+
 def test_what_is_there_is_not_written_over(
     small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,6 +98,9 @@ def test_what_is_there_is_not_written_over(
     assert "is there already: take another --to, or --force" in capsys.readouterr().err and mark.exists()
     monkeypatch.setattr("tendon.robots.collision.capsules.SPLIT_PLACES", (0.5,))  # how well it fits is not looked at
     assert main([*arguments, "--force"]) == 0 and not mark.exists()
+    kept = small.with_name(f"{small.name}.before")
+    assert f"the folder that was there is {Path('robots') / kept.name} now" in capsys.readouterr().out
+    assert (kept / "notes.txt").read_text() == "mine" and (kept / "profile.yaml").exists()
     other = small.parent / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("years of work")

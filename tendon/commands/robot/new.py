@@ -27,7 +27,9 @@ def command(
         Path | None, typer.Option(metavar="FOLDER", help="The folder to write; by default robots/NAME here.")
     ] = None,
     package_dir: PackageDirOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the folder if it is there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the folder if it is there; it is kept as NAME.before.")
+    ] = False,
 ) -> int:
     """Writes it and says what to do next.
 
