@@ -19,7 +19,7 @@ PYBULLET = "pybullet>=3.2.6; python_version < '3.12'"
 # PyBullet brings along, are then those of example-robot-data.
 MUJOCO = ["mujoco>=3.17,!=4.0.0", "example-robot-data>=4.1"]
 NEWER_PYTHON = [f"{each}; python_version >= '3.12'" for each in MUJOCO]
-SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10", "scipy>=1.13"]
+SIM = [PYBULLET, *NEWER_PYTHON, "gymnasium>=1.0", "av>=13", "matplotlib>=3.8", "pillow>=10"]
 REMOTE = ["websockets>=15", "msgpack>=1.1", "pyzmq>=26"]
 DATA = ["mcap>=1.6", "zstandard>=0.22", "rosbags>=0.11", "pyarrow>=19", "av>=13", "pillow>=10"]
 VIEW = ["rerun-sdk>=0.41"]
@@ -147,6 +147,7 @@ setup(
         "daqp>=0.5",
         "PyYAML>=6",
         "rich>=13",
+        "scipy>=1.13",
         "typer>=0.12",
         "cryptography>=42",
         "safetensors>=0.4",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tendon.core.errors import CalibrationError
@@ -44,7 +45,7 @@ def zero_from_limits(joint: Joint, at_lower: float, at_upper: float, play: float
     """
     span, should = at_upper - at_lower, joint.upper - joint.lower
     sign = 1 if span > 0 else -1
-    if abs(abs(span) - should) > MAX_SPAN_SHARE * should:
+    if not abs(abs(span) - should) <= MAX_SPAN_SHARE * should:  # nor is what is no number
         raise CalibrationError(
             f"joint {joint.name} went from {at_lower:.3f} to {at_upper:.3f}, its limits are {should:.3f} apart: "
             "lead it to "
@@ -66,6 +67,8 @@ def zero_from_jig(joint: Joint, said: float, true: float, play: float = 0.001) -
         raise CalibrationError(
             f"joint {joint.name}: the jig holds it at {true}, its limits are {joint.lower} to {joint.upper}"
         )
+    if not math.isfinite(said):
+        raise CalibrationError(f"joint {joint.name}: the robot says {said}, must be a number")
     return JointZero(joint=joint.name, sign=1, zero=said - true, deviation=play)
 
 

@@ -13,6 +13,8 @@ GRID_S = 0.002
 """Of the correlation: the refinement after it needs to begin within a sample."""
 LEAST_SAMPLES = 20
 LEAST_CORRELATION = 0.9
+RIVAL_S, RIVAL_MISFIT, RIVAL_LEAST = 0.03, 4.0, 0.05
+"""Another delay, so far off, is as good when it leaves less unexplained than so many times as much and this share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,17 @@ def find_delay(
             "the same motion with both, one that does not repeat itself exactly, larger and slower"
         )
     if best in (0, len(delays) - 1):
-        raise CalibrationError(f"{what}: the delay is {largest_s:g} s or more: are both stamped by one clock?")
+        raise CalibrationError(
+            f"{what}: the delay is {largest_s:g} s or more: are both stamped by one clock, in seconds?"
+        )
+    peaks = 1 + np.flatnonzero((scores[1:-1] >= scores[:-2]) & (scores[1:-1] >= scores[2:]))
+    rivals = [int(k) for k in peaks if abs(k - best) * GRID_S > RIVAL_S]
+    rival = max(rivals, key=lambda k: scores[k], default=best)
+    if rival != best and 1 - scores[rival] ** 2 < RIVAL_MISFIT * (1 - scores[best] ** 2) + RIVAL_LEAST:
+        raise CalibrationError(
+            f"{what}: {1000 * delays[best]:.0f} and {1000 * delays[rival]:.0f} ms fit alike ({scores[best]:.3f} and "
+            f"{scores[rival]:.3f} of 1): the motion repeats itself; wave slower, and not the same way each time"
+        )
     delay = float(delays[best])
     for _ in range(20):
         reference, slope = _sample(times, values, slopes, later - delay)

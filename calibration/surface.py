@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import yaml
+from scipy.stats import chi2, f, norm, t
 
 from tendon.calibration.transforms import Pose
 from tendon.core.errors import CalibrationError, ConfigError
@@ -20,6 +23,12 @@ LEAST_WIDTH_M = 0.05
 """Of the points, in the direction in which they are narrowest."""
 MAX_OFF_M = 0.01
 """Of a point that counts: what is further off touched something else."""
+LEAST_SHARE = 0.75
+"""Of the points, that lie in the plane: where fewer do, it is one of several, or none."""
+FURTHEST_M = 5.0
+"""Of a point from the base, along an axis: further off it is in other units."""
+TRIALS = 2000
+"""Planes through three points that are tried: all of them up to 23 points."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,6 +42,7 @@ class Surface:
         kept: (k,) which points count.
         tilt_deg: how surely its tilt is known, a standard deviation.
         height_m: likewise its height in the middle of the points, or at the board's corner.
+        freedom: degrees of freedom that both come from; none where they are known beforehand.
     """
 
     normal: Array
@@ -41,17 +51,32 @@ class Surface:
     kept: np.ndarray
     tilt_deg: float
     height_m: float
+    freedom: int | None = None
+
+    @property
+    def height_95_m(self) -> float:
+        """How far off its height is at most, with 95 % (Student's t)."""
+        return self.height_m * float(norm.ppf(0.975) if self.freedom is None else t.ppf(0.975, self.freedom))
+
+    @property
+    def tilt_95_deg(self) -> float:
+        """How far off it is tilted at most, with 95 %: two angles, of which none is known worse than `tilt_deg`."""
+        square = chi2.ppf(0.95, 2) if self.freedom is None else 2 * f.ppf(0.95, 2, self.freedom)
+        return self.tilt_deg * math.sqrt(square)
 
 
 def plane_through(points: Array, above: Array | None = None) -> Surface:
-    """Returns the plane through touch points, those that are off left out (least trimmed squares, by medians).
+    """Returns the plane through touch points; those further off than `MAX_OFF_M` are left out.
+
+    The plane through three of them with the most points near it (Fischler and Bolles 1981) says which those are; the
+    others are fitted by least squares.
 
     Args:
         points: (k, 3) [m] in the base frame.
         above: (3,) a point on the free side; by default far up.
 
     Raises:
-        CalibrationError: too few points, or all of them on a line; with the fix.
+        CalibrationError: too few points, all of them on a line, or no plane; with the fix.
     """
     touched = freeze("points", points, (None, 3))
     free = np.array([0.0, 0.0, 10.0]) if above is None else above
@@ -59,34 +84,32 @@ def plane_through(points: Array, above: Array | None = None) -> Surface:
         raise CalibrationError(
             f"{len(touched)} touch points, needed are {LEAST_POINTS}, better 8: touch more, far apart"
         )
-    rng = np.random.default_rng(0)
-    best, least = None, np.inf
-    for _ in range(200):
-        three = touched[rng.choice(len(touched), 3, replace=False)]
-        normal = np.cross(three[1] - three[0], three[2] - three[0])
-        length = float(np.linalg.norm(normal))
-        if length < 1e-8:
-            continue
-        median = float(np.median(np.abs((touched - three[0]) @ normal / length)))
-        if median < least:
-            best, least = (normal / length, three[0]), median
-    if best is None:
-        raise CalibrationError("touch points lie on a line, which tells no plane: touch at the corners of a square")
-    away = np.abs((touched - best[1]) @ best[0])
-    kept = away < max(4 * 1.4826 * least, 0.002)
-    chosen = touched[kept]
-    middle = chosen.mean(axis=0)
-    _, singular, axes = np.linalg.svd(chosen - middle, full_matrices=False)
+    if (furthest := float(np.abs(touched).max())) > FURTHEST_M:
+        raise CalibrationError(f"a touch point is {furthest:g} m from the base, at most {FURTHEST_M:g}: write metres")
+    kept = _consensus(touched)
+    while True:
+        chosen = touched[kept]
+        middle = chosen.mean(axis=0)
+        _, singular, axes = np.linalg.svd(chosen - middle, full_matrices=False)
+        near = np.abs((touched - middle) @ axes[2]) < MAX_OFF_M
+        if not (near & ~kept).any():  # only more and more: it ends
+            break
+        kept = kept | near
     width = float(np.ptp((chosen - middle) @ axes[1]))
     if len(chosen) < LEAST_POINTS or width < LEAST_WIDTH_M:
         raise CalibrationError(
             f"{len(chosen)} touch points agree, {1000 * width:.0f} mm wide where they are narrowest, needed are "
-            f"{LEAST_POINTS} "
-            f"and {1000 * LEAST_WIDTH_M:.0f} mm: touch further apart, at the corners of a square"
+            f"{LEAST_POINTS} and {1000 * LEAST_WIDTH_M:.0f} mm: touch further apart, at the corners of a square"
+        )
+    if len(chosen) < LEAST_SHARE * len(touched):
+        raise CalibrationError(
+            f"only {len(chosen)} of {len(touched)} touch points lie within {1000 * MAX_OFF_M:.0f} mm of one plane: "
+            "look whether all touched the same surface, and touch again"
         )
     normal = axes[2] if axes[2] @ (free - middle) > 0 else -axes[2]
     left = (chosen - middle) @ normal
-    sigma = float(np.sqrt(left @ left / max(1, len(chosen) - 3)))
+    freedom = len(chosen) - 3
+    sigma = float(np.sqrt(left @ left / freedom))
     return Surface(
         normal=normal,
         offset=float(normal @ middle),
@@ -94,7 +117,30 @@ def plane_through(points: Array, above: Array | None = None) -> Surface:
         kept=kept,
         tilt_deg=float(np.degrees(sigma / max(float(singular[1]), 1e-9))),
         height_m=sigma / len(chosen) ** 0.5,
+        freedom=freedom,
     )
+
+
+def _consensus(touched: Array) -> np.ndarray:
+    """Returns (k,) which of (k, 3) points are near the plane through three of them that has the most near it."""
+    threes: Iterable[tuple[int, ...]] = itertools.combinations(range(len(touched)), 3)
+    if math.comb(len(touched), 3) > TRIALS:
+        rng = np.random.default_rng(0)
+        threes = [tuple(rng.choice(len(touched), 3, replace=False)) for _ in range(TRIALS)]
+    best, score = None, (0, -np.inf)
+    for three in threes:
+        a, b, c = touched[list(three)]
+        normal = np.cross(b - a, c - a)
+        length = float(np.linalg.norm(normal))
+        if length < 1e-8:
+            continue
+        away = np.abs((touched - a) @ normal / length)
+        near = away < MAX_OFF_M
+        if (found := (int(near.sum()), -float(away[near] @ away[near]))) > score:
+            best, score = near, found
+    if best is None:
+        raise CalibrationError("touch points lie on a line, which tells no plane: touch at the corners of a square")
+    return np.asarray(best)
 
 
 def plane_of_board(place: Pose, covariance: Array, thickness_m: float = 0.0) -> Surface:

@@ -98,6 +98,10 @@ def test_a_joint_at_its_stops_tells_zero_and_sign() -> None:
     assert zero_from_jig(joint, 0.12, 0.1).zero == pytest.approx(0.02)
     with pytest.raises(CalibrationError, match="its limits are"):
         zero_from_jig(joint, 0.0, 9.0)
+    with pytest.raises(CalibrationError, match="must be a number"):
+        zero_from_jig(joint, float("nan"), 0.0)
+    with pytest.raises(CalibrationError, match="both stops"):
+        zero_from_limits(joint, float("nan"), joint.upper)
 
 
 def test_a_small_motion_tells_the_direction() -> None:
@@ -121,3 +125,42 @@ def test_rotations_come_back_from_vectors_and_quaternions(vector: Array) -> None
 
 def test_confidence_is_that_of_the_chi_squared_distribution() -> None:
     assert survival_6(12.5916) == pytest.approx(0.05, abs=1e-4) and survival_6(0.0) == 1.0
+
+
+def touches(seed: int, count: int = 8, noise_m: float = 1e-3) -> Array:
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(0.3, 0.7, count), rng.uniform(-0.2, 0.2, count)
+    return np.column_stack([x, y, rng.normal(0.1, noise_m, count)])
+
+
+def test_what_is_said_of_a_table_holds_as_often_as_it_says() -> None:
+    """Good points were thrown away, and the rest said 95 % of what held in 69."""
+    high = tilted = 0
+    for seed in range(400):
+        points = touches(seed)
+        found = plane_through(points)
+        middle = points.mean(axis=0)
+        high += abs((found.offset - found.normal[:2] @ middle[:2]) / found.normal[2] - 0.1) <= found.height_95_m
+        tilted += np.degrees(np.arccos(min(1.0, found.normal[2]))) <= found.tilt_95_deg
+    assert high >= 0.92 * 400 and tilted >= 0.92 * 400
+
+
+def test_touches_in_other_units_or_of_several_things_are_no_table() -> None:
+    """A table was written 0.6 m below the real one."""
+    with pytest.raises(CalibrationError, match=r"m from the base, at most 5: write metres"):
+        plane_through(1000 * touches(0))
+    with pytest.raises(CalibrationError, match=r"only \d of 8 touch points lie within 10 mm of one plane"):
+        plane_through(touches(0, noise_m=0.06))
+
+
+@pytest.mark.parametrize("hz", [1.0, 1.25, 1.5, 2.0])
+def test_a_motion_that_repeats_itself_tells_no_delay(hz: float) -> None:
+    """It was half a period off, +-0.3 ms."""
+    at, seen, rng = np.arange(0, 12, 0.01), np.arange(0.3, 11.7, 1 / 30), np.random.default_rng(1)
+    with pytest.raises(CalibrationError, match="the motion repeats itself; wave slower, and not the same way"):
+        find_delay(
+            at,
+            np.sin(2 * np.pi * hz * at) + rng.normal(0, 1e-3, at.size),
+            seen,
+            np.sin(2 * np.pi * hz * (seen - 0.06)) + rng.normal(0, 5e-3, seen.size),
+        )

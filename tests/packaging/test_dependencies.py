@@ -29,6 +29,7 @@ NEEDED: Mapping[str, tuple[str, str]] = {
     "rich": ("rich", "python3-rich"),
     "safetensors": ("safetensors", ""),
     "tokenizers": ("tokenizers", ""),
+    "scipy": ("scipy", "python3-scipy"),
     "typer": ("typer", ""),
     "yaml": ("PyYAML", "python3-yaml"),
 }
@@ -41,7 +42,6 @@ OPTIONAL: Mapping[str, tuple[str, str]] = {
     "PIL": ("pillow", "sim"),
     "av": ("av", "sim"),
     "cma": ("cma", "redteam"),
-    "scipy": ("scipy", "sim"),
     "evdev": ("evdev", "teleop"),
     "gymnasium": ("gymnasium", "sim"),
     "matplotlib": ("matplotlib", "sim"),

@@ -63,6 +63,6 @@ def command(
         said = f"below board {board}; height"
     kept = write_environment(found, out, body)
     load_environment(out)
-    print(f"{said} +-{1960 * found.height_m:.2f} mm, tilt +-{1.96 * found.tilt_deg:.3f} deg (95 %)")
+    print(f"{said} +-{1000 * found.height_95_m:.2f} mm, tilt +-{found.tilt_95_deg:.3f} deg (95 %)")
     print(f"{out}" + (f" (the one before: {kept})" if kept else ""))
     return 0
