@@ -22,6 +22,7 @@ from tendon.data.lerobot import writer
 from tendon.data.lerobot.check import problems
 from tendon.data.lerobot.reader import LeRobotDataset
 from tendon.data.lerobot.writer import WORK, DatasetWriter
+from tendon.data.reading.observations import require_begin
 from tendon.data.reading.recording import McapRecording
 from tendon.robots.profile import load_profile
 from tests.data.episodes import append, frames, make_dataset, shape
@@ -221,3 +222,36 @@ def test_recordings_are_told_apart_by_when_they_began(tmp_path: Path) -> None:
     ]
     assert len({source_of(each) for each in named}) == 2
     assert source_of(McapRecording(named[0].path)) == source_of(named[0])
+
+
+@pytest.mark.parametrize("rate_hz", [30.0, 40.0])
+def test_a_camera_that_is_faster_now_than_it_was_gives_no_wrong_times(
+    rate_hz: float, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its profile had been changed since, and the motion was half as long in the dataset."""
+    panda = load_profile("panda")
+    now = replace(panda, cameras=tuple(replace(camera, rate_hz=rate_hz) for camera in panda.cameras))
+    monkeypatch.setattr("tendon.data.convert.from_mcap.load_profile", lambda name: now)
+    line = ["data", "convert", str(recording), "--out", str(tmp_path / "set")]
+    assert run(line) == 2
+    assert f"its frames are 50 ms apart, at {rate_hz:.0f} a second" in (said := capsys.readouterr().err)
+    assert "take --fps 20" in said and not (tmp_path / "set").exists()
+    assert run([*line, "--fps", "20"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("used", "told"), [({"profile": "p", "calibration": "c"}, True), ({"profile": "p"}, False), ({}, False)]
+)
+def test_a_recording_of_another_calibration_is_told(
+    used: dict[str, str],
+    told: bool,
+    recording: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(
+        "tendon.data.convert.from_mcap.require_begin", lambda recording: replace(require_begin(recording), hashes=used)
+    )
+    assert run(["data", "convert", str(recording), "--out", str(tmp_path / "set")]) == 0
+    assert ("another calibration than the robot has now" in capsys.readouterr().out) is told

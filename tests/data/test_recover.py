@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from tendon.commands.data.recover import command
 from tendon.core.errors import ConfigError, InvalidDataError
 from tendon.data.reading.files import cut_line, recordings
 from tendon.data.reading.recording import McapRecording
+from tendon.data.recording import recover as recovering
 from tendon.data.recording.episode import EpisodeEnd, Outcome
 from tendon.data.recording.recover import recover, recover_folder
 from tendon.data.recording.scan import chunk_messages, scan
@@ -188,6 +191,24 @@ def test_a_damaged_file_of_a_folder_stays_beside_what_is_left_of_it(whole: Path,
     assert recover_folder(tmp_path) == [tmp_path / "episode-000000.mcap"]
     assert (tmp_path / "episode-000000.mcap.damaged").read_bytes() == content
     assert not part.exists()
+
+
+def test_of_a_disk_that_cannot_be_written_it_is_recovered_elsewhere(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All was on the other disk, and the command ended in an error that named the damaged one."""
+
+    def refused(source: Path, target: Path) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(source))
+
+    part, out = tmp_path / "a.mcap.part", tmp_path / "b.mcap"
+    content = whole.read_bytes()
+    part.write_bytes(content[: len(content) // 2])
+    real = recovering.rename_durably
+    monkeypatch.setattr(recovering, "rename_durably", lambda one, two: (refused if one == part else real)(one, two))
+    assert command(part, out) == 0
+    assert f"{part} stays as it is: its place cannot be written" in capsys.readouterr().out
+    assert scan(out).count and part.exists()
 
 
 def test_what_is_lost_is_said(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

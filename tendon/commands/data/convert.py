@@ -97,7 +97,7 @@ def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> in
     from tendon.cli.progress import CountingBar
     from tendon.data.convert.parallel import convert_all
 
-    refused, made, frames, gaps, known = list[str](), 0, 0, 0, 0
+    refused, made, frames, gaps, known, recalibrated = list[str](), 0, 0, 0, 0, 0
     with CountingBar("convert", len(files)) as bar:
         done = 0
 
@@ -112,6 +112,7 @@ def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> in
                 bar.reach(done, f"{len(refused)} refused")
                 continue
             made, known = made + (found.episode is not None), known + (found.episode is None)
+            recalibrated += found.recalibrated
             frames, gaps = frames + found.frames, gaps + found.gaps
             bar.reach(done, f"{frames} frames")
     for line in refused:
@@ -119,6 +120,11 @@ def _to_dataset(files: list[Path], out: Path, options: Options, jobs: int) -> in
     said = f"; {known} were in it already" if known else ""
     missing = f"; frames are missing in {gaps} places: `tendon data quality` shows them" if gaps else ""
     print(f"{out}: {made} episodes with {frames} frames added{said}{missing}")
+    if recalibrated:
+        print(
+            f"{recalibrated} of them were recorded with another calibration than the robot has now: their joints are "
+            "as today's says, which is right unless its encoders were set anew in between"
+        )
     _tell_faults(out)
     return 1 if refused else 0
 

@@ -38,6 +38,7 @@ def command(
     from tendon.data.packages import require_data
 
     require_data()
+    from tendon.data.recording.episode import BEGIN
     from tendon.data.recording.recover import RECOVERED, recover, recover_part
     from tendon.data.recording.writer import PART
 
@@ -51,6 +52,10 @@ def command(
     print(f"{target}: {found.count} messages in {len(found.chunks)} chunks; {file.name} is {state}")
     for line in _losses(found):
         print(line)
+    if not any(each.name == BEGIN for each in found.metadata):
+        print("lost: what it says of itself (robot, topics); convert and check take no recording without that")
+    if file.name.endswith(PART) and file.exists():
+        print(f"{file} stays as it is: its place cannot be written")
     return 0
 
 

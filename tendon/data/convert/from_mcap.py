@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from tendon.core.errors import ConfigError, InvalidDataError, MismatchError
 from tendon.core.stamps import SECOND_NS
 from tendon.core.types import Array, Observation
@@ -22,10 +24,13 @@ from tendon.data.lerobot.writer import DatasetWriter, Frame, require_fit
 from tendon.data.reading.observations import camera_topics, observations, require_begin
 from tendon.data.reading.recording import McapRecording
 from tendon.data.reading.tasks import Tasks
+from tendon.robots.calibration import calibration_digest
 from tendon.robots.profile import RobotProfile, load_profile
 
 GAP_FRAMES = 1.5
 """Periods between two frames from which on one is missing."""
+LEAST_FRAMES, RATE_SHARE = 5, 0.1
+"""So many are looked at for how far apart they are, and so much further than the dataset says they may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +60,13 @@ class Converted:
         episode: its number; `None` when it was converted before.
         frames: of it.
         gaps: places where frames are missing.
+        recalibrated: it was recorded with another calibration than the robot has now, which tells its joints.
     """
 
     episode: int | None
     frames: int = 0
     gaps: int = 0
+    recalibrated: bool = False
 
 
 def profile_of(recording: McapRecording) -> RobotProfile:
@@ -120,7 +127,8 @@ def convert_into(
         told: gets the share of the recording that is done.
 
     Raises:
-        InvalidDataError: the recording is cut, is bad and bad ones are not wanted, or holds nothing to learn from.
+        InvalidDataError: the recording is cut, is bad and bad ones are not wanted, has fewer frames a second than the
+            dataset, or holds nothing to learn from.
         MismatchError: the robot of this name is another one now, or the dataset is of another robot.
     """
     recording = McapRecording(path)
@@ -133,6 +141,7 @@ def convert_into(
         return Converted(episode=None)
     appender = writer.begin()
     count = gaps = 0
+    apart_ns: list[int] = []
     told_tasks = Tasks(recording, require_begin(recording)).told
     before_ns: int | None = None
     first_ns = 0
@@ -140,16 +149,43 @@ def convert_into(
         for frame in fitting_frames(recording, profile, writer.shape, options.proposed):
             first_ns = first_ns or frame.stamp_ns
             told(min(1.0, (frame.stamp_ns - first_ns) / SECOND_NS / max(recording.seconds, 1.0)))
-            if before_ns is not None and frame.stamp_ns - before_ns > GAP_FRAMES * SECOND_NS / writer.shape.fps:
-                gaps += 1
+            if before_ns is not None:
+                apart_ns.append(frame.stamp_ns - before_ns)
+                gaps += apart_ns[-1] > GAP_FRAMES * SECOND_NS / writer.shape.fps
             before_ns = frame.stamp_ns
             appender.add(frame if told_tasks or frame.task.strip() else replace(frame, task=options.instruction))
             count += 1
+        _require_rate(path, apart_ns, writer.shape.fps)
         number = appender.finish(source, "" if end is None else end.outcome.value)
     except BaseException:
         appender.abandon()
         raise
-    return Converted(episode=number, frames=count, gaps=gaps)
+    return Converted(episode=number, frames=count, gaps=gaps, recalibrated=_recalibrated(recording, profile))
+
+
+def _require_rate(path: Path, apart_ns: list[int], fps: int) -> None:
+    """Wants frames as far apart as a dataset says: readers take frame / fps for the time.
+
+    Raises:
+        InvalidDataError: they are further apart, as where a profile has a faster camera now than then.
+    """
+    period_ns = SECOND_NS / fps
+    near = [each for each in apart_ns if each <= GAP_FRAMES * period_ns]
+    if len(apart_ns) < LEAST_FRAMES or (
+        2 * len(near) > len(apart_ns) and sum(near) / len(near) < (1 + RATE_SHARE) * period_ns
+    ):
+        return
+    usual_ns = float(np.median(apart_ns))
+    raise InvalidDataError(
+        f"{path}: its frames are {usual_ns * 1e-6:.0f} ms apart, at {fps} a second {period_ns * 1e-6:.0f}: its cameras "
+        f"were slower than the profile says now; take --fps {max(1, int(SECOND_NS / usual_ns + RATE_SHARE))}"
+    )
+
+
+def _recalibrated(recording: McapRecording, profile: RobotProfile) -> bool:
+    used = require_begin(recording).hashes
+    now = None if profile.calibration is None else calibration_digest(profile.calibration)
+    return "profile" in used and used.get("calibration") != now
 
 
 def source_of(recording: McapRecording) -> str:

@@ -96,6 +96,7 @@ def recover_part(part: Path, out: Path) -> Scan:
     """Recovers a file that has not its name yet, so that no recorder does it again; see `recover`.
 
     When the new file is on the disk, the old one is removed where that is the whole of it, else it is NAME.damaged.
+    Where its place cannot be written, as on a disk that fails, it stays as it is.
 
     Raises:
         BlockingIOError: it is being written.
@@ -107,11 +108,15 @@ def recover_part(part: Path, out: Path) -> Scan:
             raise BlockingIOError(errno.EAGAIN, "is being written: wait until that has ended", str(part)) from error
         found = scan(part)
         _give_back(part, out, found)
-        if found.whole:
-            part.unlink()
-        else:
-            free = _free(part.with_name(part.name.removesuffix(PART)))
-            rename_durably(part, free.with_name(free.name + DAMAGED))
+        try:
+            if found.whole:
+                part.unlink()
+            else:
+                free = _free(part.with_name(part.name.removesuffix(PART)))
+                rename_durably(part, free.with_name(free.name + DAMAGED))
+        except OSError as error:
+            if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+                raise
     return found
 
 
