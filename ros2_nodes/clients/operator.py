@@ -41,6 +41,7 @@ DISCOVERY_S, BUSY_DISCOVERY_S, COMPANY_S = 0.5, 20.0, 4.0
 and then for as long as it takes until all of them are seen."""
 FOUND_S = 1.5
 """How long a node may stay unknown to who joins its graph: it reports each second."""
+INSTEAD = "press the emergency stop if the robot moves (`tendon status` says whether it is stopped): "
 AGAIN_S = 1.0
 """Between two requests to stop: participants announce themselves as often, see `transport_small.xml`."""
 
@@ -294,11 +295,12 @@ class Operator:
             client: asks.
             request: what.
             timeout_s: for all of it.
-            again: ask every `AGAIN_S`: what is asked for does no harm a second time.
+            again: a stop: ask every `AGAIN_S`, which does no harm, and say what to do when nobody answers.
         """
         deadline_s = time.monotonic() + timeout_s
+        instead = INSTEAD if again else ""
         if not self.wait(lambda: client.ready, timeout_s):  # rclpy would look four times a second
-            raise StoppedError(f"nobody answers {client.service}; in the graph are: {self.graph_nodes()}")
+            raise StoppedError(f"{instead}nobody answers {client.service}; in the graph are: {self.graph_nodes()}")
         asked, again_s = [client.ask(request, max(0.1, deadline_s - time.monotonic()))], time.monotonic() + AGAIN_S
         try:
             while (answer := next((found for each in asked if (found := each.answer()) is not None), None)) is None:
@@ -307,7 +309,7 @@ class Operator:
                     asked.append(client.ask(request, max(0.1, deadline_s - time.monotonic())))
                     again_s += AGAIN_S
         except NoAnswerError:
-            raise StoppedError(f"{client.service} was not answered within {timeout_s:.1f} s") from None
+            raise StoppedError(f"{instead}{client.service} was not answered within {timeout_s:.1f} s") from None
         finally:
             for each in asked:
                 each.give_up()
