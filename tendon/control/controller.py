@@ -346,8 +346,9 @@ class Controller:
                 self._standstill.end()
                 self._easing.over = True
                 self._modes.stop(reason)
-                left_ns = max(0, self._sent.rest_ns - (now_ns if before_ns is None or not back else before_ns))
-                self._settling.wait(now_ns, now_ns + left_ns)  # the robot side plays its stop to the end
+                # The robot side plays its stop to the end, whatever a clock that went back says.
+                plays_ns = max(0, self._sent.rest_ns - max(now_ns, before_ns or now_ns))
+                self._settling.wait(now_ns, now_ns + plays_ns)
             self._reference.halt(now_ns)
             self._late_in_a_row = 0
             return late
