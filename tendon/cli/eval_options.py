@@ -42,7 +42,12 @@ SeedsOption = Annotated[
     ),
 ]
 TimingOption = Annotated[
-    TimingName | None, typer.Option(help="Of inference; by default the suite file's, or as in the graph.")
+    TimingName | None,
+    typer.Option(
+        metavar="TIMING",
+        help="Of inference: auto, trained_prefix, inpainting, overlap, overwrite or synchronous; by default the suite "
+        "file's, or as in the graph.",
+    ),
 ]
 DelayOption = Annotated[
     float | None, typer.Option(help="Inference delay in simulated time; by default the suite's, 0 for most.")
