@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import tempfile
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 from tendon.cli.collision_making import comments_on, fit_model
 from tendon.cli.outputs import require_folder, writing
 from tendon.core.errors import ConfigError
+from tendon.core.files import free_place
 from tendon.core.paths import share_folder
 from tendon.pictures.robot_picture import draw_robot, save_picture
 from tendon.pictures.robot_surface import robot_surface
@@ -127,11 +127,10 @@ def _schema(folder: Path) -> str:
 
 def _put(new: Path, folder: Path) -> Path | None:
     """Moves a folder to its place, in one step each; returns where the one is that was there."""
-    names = (f"{folder.name}.before{number if number > 1 else ''}" for number in itertools.count(1))
-    before = next(place for name in names if not (place := folder.with_name(name)).exists())
     if not folder.exists() or not any(folder.iterdir()):
         new.replace(folder)
         return None
+    before = free_place(folder)
     folder.rename(before)
     try:
         new.rename(folder)

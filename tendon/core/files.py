@@ -79,8 +79,19 @@ def lock_folder(folder: Path) -> int:
     return place
 
 
+def free_place(path: Path, mark: str = ".before") -> Path:
+    """Returns where what is at a path can be kept beside it: NAME.before, or NAME.before2 and so on.
+
+    Args:
+        path: of a file or a folder.
+        mark: after its stem.
+    """
+    names = (f"{path.stem}{mark}{number if number > 1 else ''}{path.suffix}" for number in itertools.count(1))
+    return next(each for name in names if not (each := path.with_name(name)).exists())
+
+
 def set_aside(path: Path, mark: str = ".before") -> Path | None:
-    """Copies a file to NAME.before, or NAME.before2 and so on; returns where, `None` where there is none.
+    """Copies a file to its `free_place`; returns where, `None` where there is none.
 
     Args:
         path: that is to be replaced; it stays until then.
@@ -91,8 +102,7 @@ def set_aside(path: Path, mark: str = ".before") -> Path | None:
     """
     if not path.exists():
         return None
-    names = (f"{path.stem}{mark}{number if number > 1 else ''}{path.suffix}" for number in itertools.count(1))
-    kept = next(each for name in names if not (each := path.with_name(name)).exists())
+    kept = free_place(path, mark)
     try:
         shutil.copy2(path, kept)
     except OSError:

@@ -37,8 +37,8 @@ def copy_episodes(picked: Iterable[tuple[LeRobotDataset, int]], out: Path) -> in
     """
     require_new(out)
     writer: DatasetWriter | None = None
-    with beside(out) as place:
-        part = place / out.name
+    with beside(out) as made:
+        part = made / out.name
         with contextlib.ExitStack() as open_:
             for dataset, number in picked:
                 writer = writer or open_.enter_context(DatasetWriter(part, dataset.shape, dataset.info["features"]))
