@@ -125,7 +125,7 @@ class Frame:
             mark = {Outcome.DONE: "✔", Outcome.SWITCHED: "↪", Outcome.NOT_DONE: "✘", None: "●"}[outcome]
             draw.text((x, top + 54), mark if k <= caption.current else "○", font=self._text, fill=colour)
             x += 26
-        latency = "" if caption.latency_ms is None else f"camera → command {caption.latency_ms:.0f} ms, simulated"
+        latency = "" if caption.latency_ms is None else f"latency {caption.latency_ms:.0f} ms, simulated"
         draw.text((x + 14, top + 55), latency, font=self._text, fill=FAINT)
         colour = MODE_COLOURS.get(caption.mode, FAINT)
         draw.rounded_rectangle((right - width - 24, top + 14, right, top + 44), radius=15, fill=(*colour, 48))

@@ -155,7 +155,8 @@ def test_long_words_end_before_what_is_beside_them(make_recording: Callable[...,
     recording = make_recording()
     view = np.zeros((VIEW[1], VIEW[0], 3), np.uint8)
     insets = {"scene": np.zeros((128, 128, 3), np.uint8)}
-    plain = replace(caption_at(recording, recording.begin_ns + 500_000_000), toast="", toast_outcome=None)
+    begun = caption_at(recording, recording.begin_ns + 500_000_000)
+    plain = replace(begun, toast="", toast_outcome=None, latency_ms=188.0)
     wordy = replace(plain, instruction=LONGEST, toast=f"✔  done: {LONGEST}", toast_outcome=Outcome.DONE)
     short, long = (Frame().compose(view, insets, caption) for caption in (plain, wordy))
     changed = (short != long).any(axis=-1)
@@ -163,3 +164,6 @@ def test_long_words_end_before_what_is_beside_them(make_recording: Callable[...,
     assert not changed[: VIEW[1]].any()
     assert not changed[:, SIZE[0] - 110 :].any()
     assert not changed[VIEW[1] + 46 :, : int(0.36 * SIZE[0])].any()
+    bare = Frame().compose(view, insets, replace(plain, latency_ms=None))
+    beside = np.flatnonzero((short != bare).any(axis=(0, 2))).max()
+    assert beside < np.flatnonzero(changed[VIEW[1] + 46 :].any(axis=0)).min(), "the latency ends before the words begin"
